@@ -2,14 +2,16 @@
 
 #include <string.h>
 
+#include "option_row.h"
+
 /* --- commands --------------------------------------------------------------------------------- */
 
 const struct command_group command_groups[] = {
-    {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PAGE |
-                 FOR_TOKENIZE},
-    {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
-    {"make", FOR_INIT | FOR_TRAIN},
-    {"learn", FOR_LESSON | FOR_HELP},
+    {"Inspect", FOR_RUN | FOR_HEADS | FOR_EXPLAIN | FOR_PAGE | FOR_TOKENIZE | FOR_INFO},
+    {"Analyse", INSTRUMENTS | FOR_COMPARE | FOR_GENERATE},
+    {"Scale", FOR_BATCH | FOR_BENCH},
+    {"Build", FOR_INIT | FOR_TRAIN},
+    {"Learn", FOR_LESSON},
 };
 
 const size_t command_group_count = sizeof command_groups / sizeof *command_groups;
@@ -29,95 +31,172 @@ enum {
     FEW = 9, /* options of a command that needs no headings */
 };
 
+/* A command that reads texts: 'help options' describes what these share. */
+enum { READERS = LOOKING | FOR_HEADS | FOR_COMPARE | FOR_BATCH | FOR_TOKENIZE };
+
+/* A name that several groups of a command have is listed in the first. */
 static const struct group {
     const char *title;
     int commands;
+    bool shared;                  /* by commands that read texts */
     const char *names[NAMES_MAX]; /* in the order in which help prints them */
 } groups[] = {
-    {"Text",
-     ~FOR_INIT,
-     {"sentence", "file", "data", "clean", "corrupt", "ids", "source", "bos", "no-bos",
-      "add-special", "no-special", "beyond-context", "document", "decode"}},
-    {"Text", FOR_HEADS, {"seed"}},
-    {"Model", ~(FOR_INIT | FOR_TRAIN | FOR_BENCH), {"model"}},
-    {"Model", FOR_BENCH, {"model", "shape"}},
-    {"Model", FOR_TRAIN, {"shape", "config", "set", "vocab", "merges", "model", "resume"}},
-    {"Words", FOR_INIT, {"sentence", "vocab-from", "vocab-size", "vocab", "merges"}},
-    {"Sizes", FOR_INIT, {"like", "shape", "config", "set"}},
-    {"Fresh numbers", FOR_INIT, {"seed", "draw", "table"}},
-    {"What is explained", FOR_EXPLAIN, {"token", "layer", "head", "attention-of"}},
-    {"What is patched",
+    {"Query", FOR_EXPLAIN, false, {"token", "part", "layer", "head"}},
+    {"Patching",
      FOR_PATCH,
-     {"over", "from", "to", "denoise", "noise", "answer", "position"}},
-    {"What is done", FOR_BATCH, {"do"}},
-    {"What is attributed", FOR_ATTRIBUTE, {"answer", "position", "by"}},
-    {"How the text goes on",
+     false,
+     {"clean", "corrupt", "ids", "answer", "position", "over", "path", "noise", "show"}},
+    {"Attribution", FOR_ATTRIBUTE, false, {"answer", "position", "by"}},
+    {"Generation",
      FOR_GENERATE,
-     {"tokens", "temp", "top-k", "top-p", "seed", "no-stop", "logprobs"}},
-    {"What is scored", FOR_SCORE, {"continue", "stride", "total", "top-k", "bits"}},
-    {"What is looked at", FOR_LENS, {"site", "layer", "target", "show", "top-k"}},
-    {"What is measured",
+     false,
+     {"tokens", "temperature", "top-k", "top-p", "seed", "ignore-eos", "logprobs"}},
+    {"Scoring", FOR_SCORE, false, {"continue", "total", "bits", "stride", "top"}},
+    {"Lens", FOR_LENS, false, {"site", "layer", "target", "top", "show"}},
+    {"Scores",
+     FOR_HEADS,
+     false,
+     {"score", "sort", "map", "baseline", "composition", "pairs", "needle", "seed"}},
+    {"Page", FOR_PAGE, false, {"explain", "top", "lens", "scores", "unedited", "live"}},
+    {"Comparison", FOR_COMPARE, false, {"attention", "seed", "repeat"}},
+    {"Batch",
+     FOR_BATCH,
+     false,
+     {"do", "sweep", "repeat", "seed", "shard", "join", "resume", "force", "fail-fast", "dry-run"}},
+    {"Tokens", FOR_TOKENIZE, false, {"only-ids", "decode"}},
+    {"Model details", FOR_INFO, false, {"tokens", "hash"}},
+    {"Vocabulary", FOR_INIT, false, {"sentence", "vocab-from", "vocab-size", "vocab", "merges"}},
+    {"Sizes", FOR_INIT, false, {"like", "shape", "config", "set"}},
+    {"Random weights", FOR_INIT, false, {"seed", "draw", "table"}},
+    {"Model", FOR_BENCH, false, {"model", "shape"}},
+    {"Measurements",
      FOR_BENCH,
+     false,
      {"tokens", "only", "repeat", "precision", "growth", "attention"}},
-    {"What is shown",
-     ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
-     {"show", "layer", "head", "mean", "words", "hide-first", "score", "sort", "map", "baseline",
-      "pairs", "needle", "composition"}},
-    {"What a page holds besides",
-     FOR_PAGE,
-     {"explain", "top-k", "lens", "scores", "unedited", "live"}},
-    {"What is shown", FOR_INFO, {"tokens", "hash"}},
+    {"Text and model",
+     FOR_TRAIN,
+     false,
+     {"data", "shape", "config", "set", "vocab", "merges", "model", "resume"}},
     {"Training",
      FOR_TRAIN,
-     {"steps", "batch", "context", "accumulate", "rate", "warmup", "decay", "clip", "dropout",
-      "drills", "seed"}},
-    {"Ways to attend",
-     ~(FOR_BENCH | FOR_TRAIN),
-     {"attention", "mask-method", "scale", "temperature", "dropout", "without"}},
-    {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE | FOR_PAGE, {"seed"}},
-    {"What is changed on its way", ~FOR_PATCH, {"edit", "ablate", "knockout", "from", "reference"}},
-    {"What is changed on its way", FOR_PATCH, {"edit", "ablate", "knockout", "reference"}},
-    {"Many runs",
-     FOR_BATCH,
-     {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard", "join"}},
-    {"Output", FOR_ALL, {"format", "json", "output", "save-every", "digits", "width", "full"}},
-    {"Output", ~FOR_BATCH, {"force"}},
-    {"Pictures and colours",
+     false,
+     {"steps", "batch-size", "context", "grad-accum", "lr", "warmup-steps", "weight-decay",
+      "grad-clip", "dropout", "drills", "seed"}},
+    {"Output", FOR_TRAIN, false, {"output", "save-every", "force"}},
+    {"Input",
      FOR_ALL,
-     {"view", "style", "palette", "color-scale", "range", "title", "color"}},
-    {"Figures for papers",
+     true,
+     {"sentence", "file", "document", "ids", "source", "bos", "no-bos", "add-special", "no-special",
+      "words", "long"}},
+    {"Model",
      FOR_ALL,
-     {"figure-width", "font", "font-size", "dpi", "panel-labels", "token-range", "mask", "mark",
-      "top"}},
-    {"Running", ~FOR_BENCH, {"precision"}},
-    {"Running", FOR_COMPARE, {"repeat"}},
+     true,
+     {"model", "precision", "attention", "mask-after", "scale", "attention-temperature", "dropout",
+      "without", "seed"}},
+    {"Intervene", FOR_ALL, true, {"edit", "ablate", "knockout", "from", "reference"}},
+    {"Select", FOR_ALL, true, {"show", "layer", "head", "mean", "hide-first"}},
+    {"Output", FOR_ALL, true, {"output", "format", "digits", "width", "full", "color", "force"}},
+    {"Figures",
+     FOR_ALL,
+     true,
+     {"figure-width", "font", "font-size", "dpi", "title", "view", "cells", "palette", "range",
+      "color-scale", "mark", "token-range", "panel-labels", "mask", "top"}},
     {"Running",
      FOR_ALL,
-     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "pattern", "help"}},
+     true,
+     {"threads", "quiet", "verbose", "list", "man", "completion", "help"}},
 };
 
 enum { GROUPS = sizeof groups / sizeof *groups };
 
+static bool group_serves(const struct group *group, const struct option_walk *walk)
+{
+    int command = walk->command ? walk->command->bit : READERS;
+    bool shared = group->shared && command & READERS;
+    return group->commands & command && (walk->part != OPTIONS_OWN || !shared) &&
+           (walk->part != OPTIONS_SHARED || shared);
+}
+
+static bool was_listed(const struct option_walk *walk, const char *name)
+{
+    for (size_t i = 0; i < walk->group && walk->command; i++)
+        for (size_t k = 0; k < NAMES_MAX && groups[i].names[k]; k++)
+            if (groups[i].commands & walk->command->bit && strcmp(groups[i].names[k], name) == 0)
+                return true;
+    return false;
+}
+
+/* The row of a command, or for all of them that of `run` where it has one. */
+static const struct option_row *row_of(const struct command *command, const char *name)
+{
+    size_t size = strlen(name);
+    if (command)
+        return option_find(command->bit, name, size);
+    const struct option_row *row = option_find(FOR_RUN, name, size);
+    return row ? row : option_find(READERS, name, size);
+}
+
+static bool needs_headings(const struct option_walk *walk)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < option_count() && walk->command; i++)
+        count += option_serves(option_at(i), walk->command->bit);
+    return !walk->command ||
+           (count > FEW && (walk->part == OPTIONS_ALL || !(walk->command->bit & READERS)));
+}
+
 const struct option_row *option_walk_next(struct option_walk *walk, const char **title)
 {
-    int command = walk->command->bit;
-    size_t count = 0;
-    for (size_t i = 0; i < option_count(); i++)
-        count += option_serves(option_at(i), command);
     for (; walk->group < GROUPS; walk->group++, walk->place = 0) {
         const struct group *group = &groups[walk->group];
-        bool serves = group->commands & command;
+        bool serves = group_serves(group, walk);
         while (serves && walk->place < NAMES_MAX && group->names[walk->place]) {
             const char *name = group->names[walk->place++];
-            const struct option_row *row = option_find(command, name, strlen(name));
-            const char *heading = count <= FEW ? "Options" : group->title;
-            if (!row)
+            const struct option_row *row = row_of(walk->command, name);
+            const char *heading = needs_headings(walk) ? group->title : "Options";
+            if (!row || was_listed(walk, name))
                 continue;
             *title = walk->title && strcmp(walk->title, heading) == 0 ? NULL : heading;
             walk->title = heading;
             return row;
         }
     }
+    return NULL;
+}
+
+/* --- topics ----------------------------------------------------------------------------------- */
+
+const struct help_topic help_topics[] = {
+    {"options", "options shared by the commands that read texts"},
+    {"edits", "changing values during the pass"},
+    {"formats", "output formats, and what they show by default"},
+    {"sizes", "the sizes of new models"},
+};
+
+const size_t help_topic_count = sizeof help_topics / sizeof *help_topics;
+
+/* The topic, or the one command, whose help has a list that several commands refer to. */
+static const char *topic_of(const struct value_list *list)
+{
+    static const struct {
+        const char *list, *topic;
+    } rows[] = {
+        {"attention", "options"},
+        {"models", "options"},
+        {"edits", "edits"},
+        {"formats", "formats"},
+        {"defaults", "formats"},
+        {"table_formats", "formats"},
+        {"layer_defaults", "formats"},
+        {"palettes", "formats"},
+        {"venues", "formats"},
+        {"tensors", "run"},
+        {"shapes", "sizes"},
+        {"keys", "sizes"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].list, list->name) == 0)
+            return rows[i].topic;
     return NULL;
 }
 
@@ -168,13 +247,26 @@ enum value_paths value_paths(const char *argument)
     return PATHS_NONE;
 }
 
-const struct value_use *value_use_next(const struct value_use *use, const struct command *command)
+/* True if the page of the command, or of the topic, explains the list. */
+static bool is_explained(const struct value_use *use, const struct command *command,
+                         const char *topic)
+{
+    const char *place = topic_of(use->list);
+    if (!use->list->title || (command && !serves(use, command)))
+        return false;
+    if (topic)
+        return place && strcmp(place, topic) == 0;
+    return !place || strcmp(place, command->name) == 0;
+}
+
+const struct value_use *value_use_next(const struct value_use *use, const struct command *command,
+                                       const char *topic)
 {
     for (use = use ? use + 1 : value_uses; use < value_uses + value_use_count; use++) {
         const struct value_use *first = value_uses;
-        while (first < use && (first->list != use->list || !serves(first, command)))
+        while (first < use && (first->list != use->list || (command && !serves(first, command))))
             first++;
-        if (first == use && use->list->title && serves(use, command))
+        if (first == use && is_explained(use, command, topic))
             return use;
     }
     return NULL;
@@ -187,7 +279,7 @@ void value_use_title(struct stream *out, const struct value_use *use, const stru
     for (size_t i = 0; i < value_use_count; i++) {
         const struct value_use *other = &value_uses[i];
         if (other->list != use->list || !other->option || other->only_help ||
-            !serves(other, command))
+            (command ? !serves(other, command) : other != use))
             continue;
         stream_format(out, "%s%s", gap, other->option);
         gap = ", --";

@@ -28,8 +28,12 @@ extern const size_t command_group_count;
 /* The row of a command that there is, by its FOR_…. */
 const struct command *command_of(int bit);
 
+/* All options of a command; those that its page describes; those that 'help options' describes. */
+enum option_part { OPTIONS_ALL, OPTIONS_OWN, OPTIONS_SHARED };
+
 struct option_walk {
-    const struct command *command;
+    const struct command *command; /* NULL: any that reads texts, of OPTIONS_SHARED */
+    enum option_part part;
     size_t group, place; /* of the next name to look at */
     const char *title;   /* of the group that was walked through last */
 };
@@ -80,10 +84,19 @@ bool value_at(struct value *value, const struct value_list *list, size_t index);
 /* What an option of a command (NULL: its operand) takes its values from; NULL: they are free. */
 const struct value_use *value_use_find(const char *option, const struct command *command);
 
-/* The next of the rows after `use` (NULL: the first) whose lists the command's help tells of, each
- * list once; NULL after the last. Its heading names the options that take it: "Scores (--sort,
- * --map)". */
-const struct value_use *value_use_next(const struct value_use *use, const struct command *command);
+/* Pages about more than one command: 'help options'. */
+struct help_topic {
+    const char *name, *about;
+};
+
+extern const struct help_topic help_topics[];
+extern const size_t help_topic_count;
+
+/* The next of the rows after `use` (NULL: the first) whose lists the page of a command, or with no
+ * command of a topic, explains, each list once; NULL after the last. Its heading names the options
+ * that take it: "Scores (--sort, --map)". */
+const struct value_use *value_use_next(const struct value_use *use, const struct command *command,
+                                       const char *topic);
 void value_use_title(struct stream *out, const struct value_use *use,
                      const struct command *command);
 

@@ -21,7 +21,7 @@ static int check_options(struct job *job, struct err *err)
                                          "source",    "repeat", "seed"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (options_are_given(job->options, others[i]))
-            return err_usage(err, "--%s: expected one model beside it, found two", others[i]);
+            return err_usage(err, "--%s: expected one model, found two", others[i]);
     return output_choose_table(&job->output, &job->options->output, err);
 }
 

@@ -11,11 +11,11 @@ static int check_texts(const struct edit_list *list, const struct edit_options *
     bool asks_from = list->origins >> EDIT_FROM & 1;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
     if (asks_from && !options->from)
-        return err_usage(err, "--edit: '= from' takes values of another text: give it by --from, "
-                              "or to patch by --over");
+        return err_usage(err, "--edit: '= from' takes values of another text: name it with --from "
+                              "(patch: use --over)");
     if (asks_reference && !options->reference)
-        return err_usage(err, "--edit: '= mean' and '= resample' take values of other texts: give "
-                              "a file of them by --reference");
+        return err_usage(err, "--edit: '= mean' and '= resample' take values of other texts: name "
+                              "a file of them with --reference");
     if (options->from && !asks_from)
         return err_usage(err, "--from: expected '= from' in an --edit or --ablate, found none");
     if (options->reference && !asks_reference)

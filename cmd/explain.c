@@ -26,9 +26,9 @@ static int choose_part(struct job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
     enum site_part first = attention_part_first(&model->config);
-    enum site_part part = job->options->explain.attention_of ? job->part : first;
+    enum site_part part = job->options->explain.part ? job->part : first;
     if (!attention_part_is_there(part, &model->config))
-        return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
+        return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
     job->request.part = attention_part_sites(part, &model->config);
     job->text = part == PART_SOURCE ? &job->pair.source : &job->pair.sentence;
@@ -118,7 +118,7 @@ static int choose_query(struct job *job, struct err *err)
         print_note("--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
                    name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
-        print_note("'%s' stands %zu times in the %s: this is the first, --token %s is the next",
+        print_note("'%s' occurs %zu times in the %s: this is the first, --token %s is the next",
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }
@@ -145,12 +145,12 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE_OF_TEXT(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
-    const char *name = options->explain.attention_of;
+    const char *name = options->explain.part;
     size_t part = 0;
     if (removed_explain_format(&options->output, err))
         return -1;
     job->format = format_choose(&table, &options->output, err);
-    if (!job->format || (name && names_choose(&part, parts, "--attention-of", name, err)))
+    if (!job->format || (name && names_choose(&part, parts, "--part", name, err)))
         return -1;
     job->part = (enum site_part)part;
     return 0;

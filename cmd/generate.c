@@ -42,7 +42,7 @@ static int check_options(const struct job *job, struct err *err)
                          : options->select.hide_first ? "hide-first"
                                                       : NULL;
     if (!options->select.show && narrow)
-        return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
+        return err_usage(err, "--%s: expected --show TENSORS as well: it selects from them",
                          narrow);
     if (!options->select.show && !job->output.format->has_tables)
         return err_usage(err,
@@ -54,16 +54,15 @@ static int check_options(const struct job *job, struct err *err)
                          "--output '%s': expected a file, or --show: the text alone is one file",
                          options->output.path);
     if (options->select.show && options->generate.logprobs && job->output.to_stdout)
-        return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
-                              "what --show shows");
+        return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
+                              "tensors with --output");
     const char *drawn = options->generate.top_k > 0   ? "top-k"
                         : options->generate.top_p < 1 ? "top-p"
                                                       : NULL;
     if (drawn && options->generate.temperature <= 0)
-        return err_usage(err,
-                         "--%s: expected --temp above 0 beside it: without, no token is drawn but "
-                         "always the most likely one taken",
-                         drawn);
+        return err_usage(
+            err, "--%s: expected --temperature above 0: at 0 the most likely token is always taken",
+            drawn);
     return 0;
 }
 
@@ -118,7 +117,7 @@ static int begin_text(struct job *job, struct err *err)
         .tokens = (size_t)options->generate.tokens,
         .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
                      options->generate.top_p, (uint64_t)options->mechanism.seed},
-        .past_end = options->generate.no_stop,
+        .past_end = options->generate.ignore_eos,
         .logits = options->generate.logprobs,
         .selection = options->select.show ? &job->selection : NULL,
     };

@@ -20,20 +20,23 @@ enum {
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
     FORM_BYTES = 80,
-    TITLE_COLUMNS = 7, /* of groups of commands */
-    COMMAND_COLUMNS = 9,
+    TITLE_COLUMNS = 8, /* of groups of commands */
+    COMMAND_COLUMNS = 10,
     COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 1,
 };
 
 static void write_row(struct stream *out, const char *name, const char *about)
 {
-    stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
+    if (strlen(name) > NAME_COLUMNS)
+        stream_format(out, "  %s\n%*s", name, ABOUT_COLUMN, "");
+    else
+        stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
     text_wrap(out, about, ABOUT_COLUMN, ABOUT_COLUMN, PAGE_COLUMNS);
 }
 
-static void write_options(struct stream *out, const struct command *command)
+static void write_options(struct stream *out, const struct command *command, enum option_part part)
 {
-    struct option_walk walk = {.command = command};
+    struct option_walk walk = {.command = command, .part = part};
     const struct option_row *row = NULL;
     const char *title = NULL;
     char form[FORM_BYTES];
@@ -115,6 +118,29 @@ static void write_list(struct stream *out, const struct value_use *use,
         stream_format(out, "  %s\n", use->list->note);
 }
 
+/* The names alone: 'help options' describes them. */
+static void write_shared_names(struct stream *out, const struct command *command)
+{
+    struct option_walk walk = {.command = command, .part = OPTIONS_SHARED};
+    const struct option_row *row = NULL;
+    const char *title = NULL;
+    struct name_line names = {0};
+    char form[FORM_BYTES];
+    while ((row = option_walk_next(&walk, &title))) {
+        if (!names.column)
+            stream_text(out, "\nShared options ('attn-cli help options' describes them):\n");
+        snprintf(form, sizeof form, "--%s", row->name);
+        write_name(out, &names, "", form);
+    }
+    end_names(out, &names);
+}
+
+static void write_lists(struct stream *out, const struct command *command, const char *topic)
+{
+    for (const struct value_use *use = NULL; (use = value_use_next(use, command, topic));)
+        write_list(out, use, command);
+}
+
 /* --- pages ------------------------------------------------------------------------------------ */
 
 static void write_commands(struct stream *out, const struct command_group *group)
@@ -133,10 +159,11 @@ static void write_commands(struct stream *out, const struct command_group *group
 /* It fits on a terminal of 24 lines. */
 static void overview(struct stream *out)
 {
-    stream_text(out,
-                "attn-cli shows what attention heads look at: attn-cli run \"Life is short\"\n");
+    stream_text(out, "attn-cli: inspect attention in transformer language models\n\n");
     for (size_t i = 0; i < command_group_count; i++)
         write_commands(out, &command_groups[i]);
+    stream_text(out, "\n'attn-cli help COMMAND' lists its options; 'attn-cli help options' lists "
+                     "shared options.\n");
 }
 
 static void help_command_write(struct stream *out, const struct command *command)
@@ -148,9 +175,17 @@ static void help_command_write(struct stream *out, const struct command *command
     }
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
-    write_options(out, command);
-    for (const struct value_use *use = NULL; (use = value_use_next(use, command));)
-        write_list(out, use, command);
+    write_options(out, command, OPTIONS_OWN);
+    write_shared_names(out, command);
+    write_lists(out, command, NULL);
+}
+
+static void topic_write(struct stream *out, const struct help_topic *topic)
+{
+    stream_format(out, "attn-cli help %s: %s\n", topic->name, topic->about);
+    if (strcmp(topic->name, "options") == 0)
+        write_options(out, NULL, OPTIONS_SHARED);
+    write_lists(out, NULL, topic->name);
 }
 
 static void version(struct stream *out)
@@ -190,6 +225,15 @@ int help_of(const struct command *command, struct err *err)
     return write_page(PAGE_HELP, command, err);
 }
 
+static int help_of_topic(const struct help_topic *topic, struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    topic_write(&out, topic);
+    return stream_commit(&out, err);
+}
+
 int help_version(struct err *err)
 {
     return write_page(PAGE_VERSION, NULL, err);
@@ -211,8 +255,12 @@ int help_command(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
     const struct command *command = NULL;
+    size_t topic = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
+    if (operands->count && names_find(&topic, NAMES(help_topics, help_topic_count),
+                                      operands->items[0], strlen(operands->items[0])))
+        return help_of_topic(&help_topics[topic], err);
     if (operands->count)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)

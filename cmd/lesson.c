@@ -196,7 +196,7 @@ static int write_page(struct tour *tour, struct err *err)
         return err_usage(err, "--sentence: expected one text to walk with, found %zu",
                          texts->count);
     if (!all && (texts->count || tour->options->model.name))
-        return err_usage(err, "--%s: expected all steps, after which the walk comes, found one",
+        return err_usage(err, "--%s: expected all steps, which end with that walk, found one",
                          texts->count ? "sentence" : "model");
     if (looks_read(&tour->style, tour->options, err) || output_choose(&tour->output, &output, err))
         return -1;
@@ -237,9 +237,7 @@ static int choose_form(enum form *form, const struct options *options, struct er
         return err_usage(err, "--output: expected a page, as lesson.html, found '%s'",
                          options->output.path);
     if (options->model.name || options->input.sentences.count)
-        return err_usage(err,
-                         "--%s: expected a page beside it, -o lesson.html, which ends with a walk "
-                         "through a model; found text",
+        return err_usage(err, "--%s: expected a page as output (-o lesson.html), found text",
                          options->model.name ? "model" : "sentence");
     return 0;
 }

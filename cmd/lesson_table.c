@@ -97,7 +97,7 @@ const struct page_lesson lesson_rows[] = {
     {"The mask after the softmax",
      "The other order gives the same: softmax over all words first, then the future is made 0, and "
      "what remains of a row is divided by its sum.",
-     "attn-cli run -m life-causal " LIFE " --mask-method renormalise --show softmax,masked,weights",
+     "attn-cli run -m life-causal " LIFE " --mask-after --show softmax,masked,weights",
      "In softmax 'is' gives 0.0386 to 'Life' and 0.6870 to itself, and the rest to the future. The "
      "mask leaves these two; divided by what they add up to they are 0.0532 and 0.9468, as in the "
      "step before. Words to come took part in the softmax, but only in what its row is divided by, "

@@ -114,7 +114,7 @@ static void note_idle(const struct looks_options *options, const struct format *
     static const struct {
         const char *name;
         unsigned looks;
-    } rows[] = {{"view", LOOKS_VIEW},           {"style", LOOKS_CELLS},
+    } rows[] = {{"view", LOOKS_VIEW},           {"cells", LOOKS_CELLS},
                 {"color-scale", LOOKS_COLOURS}, {"range", LOOKS_COLOURS},
                 {"palette", LOOKS_COLOURS},     {"title", LOOKS_TITLE},
                 {"figure-width", LOOKS_FIGURE}, {"font", LOOKS_FONT},
@@ -127,7 +127,7 @@ static void note_idle(const struct looks_options *options, const struct format *
     const struct options given = {.looks = *options};
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct option_row *row = option_find(FOR_ALL, rows[i].name, strlen(rows[i].name));
+        const struct option_row *row = option_find(FOR_RUN, rows[i].name, strlen(rows[i].name));
         assert(row);
         bool is_moot = looks & rows[i].looks || settings_same(row, &given, &none);
         if (is_moot || (strcmp(row->name, "color") == 0 && strcmp(options->color, "always") != 0))

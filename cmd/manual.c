@@ -126,7 +126,7 @@ void manual_write(struct stream *out, const struct command *command)
     else
         write_commands(out);
     const struct command *lists = command ? command : command_of(FOR_HELP); /* help's go for all */
-    for (const struct value_use *use = NULL; (use = value_use_next(use, lists));)
+    for (const struct value_use *use = NULL; (use = value_use_next(use, lists, NULL));)
         write_list(out, use, lists);
     stream_text(out, ".SH SEE ALSO\n");
     for (size_t i = 0; i < command_count && !command; i++)

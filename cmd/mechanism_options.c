@@ -10,15 +10,14 @@ int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_o
         .temperature = options->temperature == 1 ? 0 : (float)options->temperature,
         .dropout = (float)options->dropout,
         .seed = (uint64_t)options->seed,
+        .renormalise = options->mask_after,
     };
     if ((float)options->temperature == 0) /* ranges that end before their end */
-        return err_usage(err, "--temperature: expected a number above 0, found %g",
+        return err_usage(err, "--attention-temperature: expected a number above 0, found %g",
                          options->temperature);
     if ((float)options->dropout == 1)
         return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
     if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
-        return -1;
-    if (options->mask_method && mechanism_set_mask_method(mechanism, options->mask_method, err))
         return -1;
     if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
         return -1;

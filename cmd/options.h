@@ -73,9 +73,10 @@ struct model_options {
 
 /* The way a model attends; `seed` is that of generate's tokens, too. */
 struct mechanism_options {
-    const char *attention, *mask_method, *scale, *without;
+    const char *attention, *scale, *without;
     double temperature, dropout;
     long long seed;
+    bool mask_after;
 };
 
 /* What is changed on its way, and the texts whose values it takes. */
@@ -113,7 +114,7 @@ struct looks_options {
 struct generate_options {
     long long tokens, top_k;
     double temperature, top_p;
-    bool no_stop, logprobs;
+    bool ignore_eos, logprobs;
 };
 
 struct score_options {
@@ -170,7 +171,7 @@ struct options {
         long long repeat; /* of compare, too */
     } bench;
     struct {
-        const char *token, *attention_of;
+        const char *token, *part;
         long long digits;
     } explain;
     struct {
@@ -184,12 +185,12 @@ struct options {
     struct {     /* what a page holds besides tensors */
         const char *explain, *scores;
         bool live;
-        long long top_k;
+        long long top;
         bool lens, unedited;
     } page;
     struct {
-        const char *clean, *corrupt, *over, *from, *to;
-        bool noise, denoise;
+        const char *clean, *corrupt, *over, *path;
+        bool noise;
     } patch;
     struct { /* of help and lesson */
         const char *completion;

@@ -63,8 +63,7 @@ static int prepare(struct job *job, struct err *err)
         return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
     size_t texts = job->session.inputs.count;
     if (options->page.unedited && !edit_options_are_given(&options->edit))
-        return err_usage(err, "--unedited: expected --edit, --ablate or --knockout beside it, "
-                              "found none");
+        return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     job->place = page_place(&options->looks, &job->style);
     job->place.count = texts * (options->page.unedited ? 2 : 1) * model_list_count(&job->models);
     job->place.sentences = texts;
@@ -111,9 +110,11 @@ static int read_texts(void *context, struct err *err)
 
 /* Those of the model, of texts and of what is shown are the page's to add. */
 static const char *const told[] = {
-    "attention",      "mask-method", "scale",     "temperature", "dropout",     "without",
-    "seed",           "source",      "precision", "bos",         "add-special", "no-special",
-    "beyond-context", "edit",        "ablate",    "knockout",    "from",        "reference"};
+    "attention", "mask-after", "scale",       "attention-temperature",
+    "dropout",   "without",    "seed",        "source",
+    "precision", "bos",        "add-special", "no-special",
+    "long",      "edit",       "ablate",      "knockout",
+    "from",      "reference"};
 
 enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
 
@@ -172,8 +173,8 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
     struct err none = {0};
     struct logit_lens lens;
     struct lens_plan plan = {.viewer = source->viewer, .best_count = PAGE_NEXT_BEST};
-    if (options_are_given(source->options, "top-k"))
-        plan.best_count = (size_t)source->options->page.top_k;
+    if (options_are_given(source->options, "top"))
+        plan.best_count = (size_t)source->options->page.top;
     if (!plan.best_count || text_origin_check(source->viewer, &none))
         return 0; /* it is no decoder: nothing comes next */
     return next_tokens_plan(&plan, source->options->page.lens, arena, err) ||
@@ -195,7 +196,7 @@ static int find_live(const struct job *job, struct page_facts *facts, struct err
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
     if (facts->scores)
-        return err_usage(err, "--live: expected no --scores: what is typed has none");
+        return err_usage(err, "--live and --scores cannot be combined: typed texts have no scores");
     facts->live = &job->session.viewer.model.folder;
     return 0;
 }

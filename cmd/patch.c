@@ -16,15 +16,13 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
         return -1;
     plan->over = (enum patch_over)index;
     plan->noise = options->patch.noise;
-    if (options->patch.noise && options->patch.denoise)
-        return err_usage(err, "--noise: expected no --denoise beside it: it is the other way");
-    bool has_path = options->patch.from || options->patch.to;
-    if (has_path && plan->over != PATCH_PATHS)
-        return err_usage(err, "--%s: expected --over paths, found '%s'",
-                         options->patch.from ? "from" : "to", patch_overs[index].name);
+    if (options->patch.path && name && index != PATCH_PATHS)
+        return err_usage(err, "--path: expected --over paths, found '%s'", name);
+    if (options->patch.path)
+        plan->over = PATCH_PATHS;
     if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
-        return err_usage(err, "--over paths: expected no --edit, --ablate or --knockout beside it: "
-                              "on a path heads give what they gave; --over heads takes them");
+        return err_usage(err, "--over paths cannot be combined with --edit, --ablate or "
+                              "--knockout: other heads keep their values; use --over heads");
     return 0;
 }
 
@@ -44,24 +42,24 @@ static int read_numbers(unsigned *numbers, const struct options *options,
 }
 
 /* `9.6` */
-static int read_head(size_t *layer, size_t *head, const char *option, const char *text, size_t size,
-                     size_t heads, const struct config *config, struct err *err)
+static int read_head(size_t *layer, size_t *head, const char *text, size_t size, size_t heads,
+                     const struct config *config, struct err *err)
 {
     const char *dot = memchr(text, '.', size);
     size_t first = dot ? (size_t)(dot - text) : size;
     if (!dot)
-        return err_usage(err, "%s: expected LAYER.HEAD as 9.6, found '%s'", option, text);
+        return err_usage(err, "--path: expected LAYER.HEAD as 9.6, found '%.*s'", (int)size, text);
     if (!selection_index(layer, text, first, config->n_layer))
-        return err_usage(err, "%s: expected a layer from 0 to %zu, found '%.*s'", option,
+        return err_usage(err, "--path: expected a layer from 0 to %zu, found '%.*s'",
                          config->n_layer - 1, (int)first, text);
     if (!selection_index(head, dot + 1, size - first - 1, heads) && heads < config->n_head)
         return err_usage(err,
-                         "%s: expected a key/value head from 0 to %zu, found '%.*s': the model has "
-                         "%zu key/value heads, each shared by %zu query heads",
-                         option, heads - 1, (int)(size - first - 1), dot + 1, heads,
+                         "--path: expected a key/value head from 0 to %zu, found '%.*s': the model "
+                         "has %zu key/value heads, each shared by %zu query heads",
+                         heads - 1, (int)(size - first - 1), dot + 1, heads,
                          config->n_head / heads);
     if (!selection_index(head, dot + 1, size - first - 1, heads))
-        return err_usage(err, "%s: expected a head from 0 to %zu, found '%.*s'", option, heads - 1,
+        return err_usage(err, "--path: expected a head from 0 to %zu, found '%.*s'", heads - 1,
                          (int)(size - first - 1), dot + 1);
     return 0;
 }
@@ -78,10 +76,10 @@ static int read_receiver(struct patch_path *path, const char *text, const struct
         return 0;
     if (!dot || !names_find(&index, NAMES_LIST(names), dot + 1, strlen(dot + 1)))
         return err_usage(
-            err, "--to: expected logits, or LAYER.HEAD and .q, .k or .v, as 10.0.q, found '%s'",
+            err, "--path: expected logits, or LAYER.HEAD and .q, .k or .v, as 10.0.q, found '%s'",
             text);
     path->to = (enum site)(SITE_Q + index);
-    return read_head(&path->to_layer, &path->to_head, "--to", text, (size_t)(dot - text),
+    return read_head(&path->to_layer, &path->to_head, text, (size_t)(dot - text),
                      path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err);
 }
 
@@ -89,17 +87,21 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
 {
     const struct config *config = &plan->viewer->model.config;
     struct patch_path *path = &plan->path;
-    const char *from = options->patch.from;
-    const char *to = options->patch.to;
-    path->has_sender = from;
-    if (read_receiver(path, to ? to : "logits", config, err) ||
-        (from && read_head(&path->from_layer, &path->from_head, "--from", from, strlen(from),
-                           config->n_head, config, err)))
+    const char *from = options->patch.path ? options->patch.path : ":";
+    size_t size = strcspn(from, ":");
+    if (!from[size])
+        return err_usage(err, "--path: expected FROM:TO as 9.6:10.0.q or 9.6:logits, found '%s'",
+                         from);
+    const char *to = from[size + 1] ? from + size + 1 : "logits";
+    path->has_sender = size > 0;
+    if (read_receiver(path, to, config, err) ||
+        (size &&
+         read_head(&path->from_layer, &path->from_head, from, size, config->n_head, config, err)))
         return -1;
     if (path->to != SITE_LOGITS && path->from_layer >= path->to_layer)
-        return err_usage(err,
-                         "--to: expected a receiver in a layer after the sender's, %zu, found %zu",
-                         path->from_layer, path->to_layer);
+        return err_usage(
+            err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
+            path->from_layer, path->to_layer);
     return 0;
 }
 
@@ -228,7 +230,7 @@ int patch_command(const struct options *options, struct err *err)
     struct options own = *options;
     const char *clean = options->patch.clean;
     if (options->input.operands.count)
-        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found '%s' by itself",
+        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found the operand '%s'",
                          options->input.operands.items[0]);
     if (!clean)
         return err_usage(err, "expected --clean TEXT, found none");

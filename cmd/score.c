@@ -47,7 +47,7 @@ static int ask(struct question *question, const struct format *format, struct ar
     if (has_best && !score->total && !continues && !options->select.words)
         scoring->best_count = (size_t)score->best;
     if (score->stride > 0 && options->input.any_length)
-        return err_usage(err, "--stride and --beyond-context cannot be combined");
+        return err_usage(err, "--stride and --long cannot be combined");
     viewer->reads_any_length = score->stride > 0;
     scoring->context = score->stride > 0 ? viewer->model.config.n_positions : 0;
     if (question->view.words && !viewer->tokenizer)

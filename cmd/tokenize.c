@@ -1,7 +1,7 @@
 /* tokenize.c: `attn-cli tokenize`: a text as the model reads it, and back.
  *
  * A text is taken whole, to the byte, its last newline included. A table holds all tokens in
- * memory; --ids and --decode hold ids, or nothing.
+ * memory; --only-ids and --decode hold ids, or nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +24,9 @@ struct job {
     struct tokenizer *tokenizer;
     struct file file;
     struct input *inputs;
-    struct tokenized *texts; /* of the inputs; with --ids they have a count, and no tokens */
+    struct tokenized *texts; /* of the inputs; with --only-ids they have a count, and no tokens */
     size_t count;
-    struct buf ids; /* uint32_t, of all texts, with --ids */
+    struct buf ids; /* uint32_t, of all texts, with --only-ids */
     struct arena arena;
 };
 
@@ -240,7 +240,7 @@ static int decode(const struct options *options, const struct tokenizer *tokeniz
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *other = options->tokens.only_ids         ? "--ids"
+    const char *other = options->tokens.only_ids         ? "--only-ids"
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
                         : options->input.bos             ? "--bos"
@@ -250,7 +250,7 @@ static int check_options(struct job *job, struct err *err)
     if (options->tokens.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
     if (options->tokens.only_ids && options->output.format)
-        return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
+        return err_usage(err, "--only-ids prints no table: --format %s cannot be combined with it",
                          options->output.format);
     if (options->tokens.decode || options->tokens.only_ids)
         return 0;

@@ -61,7 +61,8 @@ static int check_sources(const struct options *options, struct err *err)
                                : "--vocab: is for new models, found %s",
                          found);
     if (options->train.resume && options->make.sets.count)
-        return err_usage(err, "--resume: goes on with the settings it has, found --set");
+        return err_usage(err,
+                         "--resume keeps the saved settings: --set cannot be combined with it");
     return new_words_check_merges(&options->make, err);
 }
 
@@ -96,7 +97,7 @@ static struct trainer_settings settings_of(const struct options *options)
     struct trainer_settings settings = options->train.settings;
     settings.seed = (uint64_t)options->train.seed;
     settings.beta_2 = 0.99;
-    if (!options_are_given(options, "warmup"))
+    if (!options_are_given(options, "warmup-steps"))
         settings.warmup = settings.steps / 20;
     return settings;
 }
@@ -130,7 +131,7 @@ static int take_settings(struct job *job, struct err *err)
                    : 0;
     *settings = settings_of(options);
     if (settings->warmup >= settings->steps)
-        return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld",
+        return err_usage(err, "--warmup-steps: expected fewer steps than %lld, found %lld",
                          settings->steps, settings->warmup);
     return 0;
 }

@@ -65,7 +65,8 @@ ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KI
 ROWS(attributions, "Parts", NULL, attribution_ways, ATTRIBUTION_WAYS, about)
 ROWS(patches, "Patches", NULL, patch_overs, PATCH_OVERS, about)
 ROWS(patch_numbers, NULL, NULL, patch_numbers, PATCH_NUMBERS, about)
-ROWS(scores, "Scores", ", of all queries but a text's first", score_rows, score_row_count, about)
+ROWS(scores, "Scores", ", averaged over all queries but the first", score_rows, score_row_count,
+     about)
 ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
 /* Names that need no explanation, with NULL after the last. */
@@ -93,7 +94,7 @@ static bool models_at(struct value *value, size_t index)
 static const struct value_list list_models = {
     .name = "models",
     .title = "Bundled models",
-    .note = "A folder of that name is reached by a path: ./tiny",
+    .note = "A folder with the same name needs a path: ./tiny",
     .at = models_at,
 };
 
@@ -111,7 +112,7 @@ static bool attention_at(struct value *value, size_t index)
     value->about = row->about;
     return true;
 }
-LIST(attention, "Attention", "; + joins those of which every query sees some keys")
+LIST(attention, "Attention", "; + joins patterns")
 
 static bool keys_at(struct value *value, size_t index)
 {
@@ -122,7 +123,7 @@ static bool keys_at(struct value *value, size_t index)
     value->about = config_keys[index].about;
     return true;
 }
-LIST(keys, "Settings", ", as far as the type of the model has them")
+LIST(keys, "Settings", ", depending on the type of the model")
 
 static bool shapes_at(struct value *value, size_t index)
 {
@@ -161,41 +162,39 @@ struct word {
     static const struct word list##_words[] = {__VA_ARGS__}; \
     ROWS(list, title, NULL, list##_words, sizeof list##_words / sizeof *list##_words, about)
 
-WORDS(lesson_formats, NULL, {"text", "a page to read"},
-      {"json", "what the steps say, for programs"}, {"html", "a page for browsers"})
-WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
-      {"renormalise", "the softmax, then the future at 0 and rows divided by their sums"})
-WORDS(scales, NULL, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})
-WORDS(means, NULL, {"heads", "the mean over heads"}, {"layers", "the mean over layers"})
-WORDS(edits, "Edits", {"SITE = 0", "a tensor of run --show; h.2.SITE: that of layer 2"},
+WORDS(lesson_formats, NULL, {"text", "text for the terminal"}, {"json", "the steps, for programs"},
+      {"html", "a web page"})
+WORDS(scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
+WORDS(means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"})
+WORDS(edits, "Edits", {"SITE = 0", "set a tensor of run --show to 0; h.2.SITE: in layer 2"},
       {"SITE[PLACES] = X",
-       "in some layer, head, token (or query), key or channel: [head=6,token=-1]"},
-      {"SITE * X", "scaled"}, {"SITE = mean", "of --reference, place by place"},
-      {"SITE = resample:SEED", "what one of its texts has there, drawn for each text"},
-      {"SITE = from", "what --from has there"},
-      {"SITE + FILE.npy", "and what numpy's file has; = FILE.npy in place of it"})
+       "only at some layer, head, token (or query), key or channel: [head=6,token=-1]"},
+      {"SITE * X", "multiply by X"},
+      {"SITE = mean", "the mean over the texts of --reference, position by position"},
+      {"SITE = resample:SEED", "the value in a random text of --reference"},
+      {"SITE = from", "the value in the text of --from"},
+      {"SITE + FILE.npy", "add an array saved by numpy; = FILE.npy replaces the tensor"})
 EACH(compositions, NULL, NULL, COMPOSITIONS, composition_names[index], NULL)
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
-WORDS(instruments, NULL, {"run", "attention weights and other tensors (default)"},
-      {"score", "how likely the text is"}, {"lens", "what each layer would say"},
-      {"attribute", "what each part adds to an answer's logit"},
-      {"patch", "what of it comes back where a value is that of another text, --corrupt"})
-WORDS(colors, NULL, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
-WORDS(shards, NULL, {"auto", "as Slurm, Open MPI or PMI say"})
-WORDS(statuses, "Exit status", {"0", "done"},
-      {"1", "a check said no, or some items of a batch failed"}, {"2", "wrong usage"},
-      {"3", "bad input"}, {"4", "a model that is not supported"},
-      {"5", "a result could not be written"}, {"130", "interrupted"})
-WORDS(variables, "Environment", {"ATTN_MODEL", "the model, where --model names none"},
-      {"ATTN_MODEL_PATH", "folders, with : between them, in which models are looked for by name"},
-      {"HF_HUB_CACHE", "the Hugging Face Hub's cache, where they are looked for next; else "
-                       "below HF_HOME, XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
-      {"COLUMNS", "the width of a text page on a terminal"},
-      {"NO_COLOR", "no colours, whatever the terminal has"},
-      {"LIBXSMM_TARGET", "an older instruction set for the kernels: generic, snb, hsw, skx"})
-WORDS(files, "Files",
-      {"share/attn-cli/schemas",
-       "below where it is installed: NAME.json, the schema of JSON of the format attn-cli/NAME/1"})
+WORDS(instruments, NULL, {"run", "matrices of attention and other tensors (default)"},
+      {"score", "log-probability and surprisal"}, {"lens", "logit lens"},
+      {"attribute", "contribution of each component to a logit"},
+      {"patch", "activation patching with the text of --corrupt"})
+WORDS(colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
+WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
+WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some items failed"},
+      {"2", "usage error"}, {"3", "input error"}, {"4", "unsupported model"},
+      {"5", "output could not be written"}, {"130", "interrupted"})
+WORDS(variables, "Environment", {"ATTN_MODEL", "default model"},
+      {"ATTN_MODEL_PATH", "folders to search for models by name, separated by :"},
+      {"HF_HUB_CACHE", "cache of the Hugging Face Hub, searched next; default: below "
+                       "HF_HOME, XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
+      {"COLUMNS", "width of text output on a terminal"}, {"NO_COLOR", "if set, no colours"},
+      {"LIBXSMM_TARGET", "instruction set of the kernels: generic, snb, hsw, skx"})
+WORDS(
+    files, "Files",
+    {"share/attn-cli/schemas",
+     "below the installation prefix: JSON schemas; NAME.json describes the format attn-cli/NAME/1"})
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 
 static bool steps_at(struct value *value, size_t index)
@@ -214,11 +213,11 @@ LIST(steps, "Steps", NULL)
 static const char *heading_of(const struct site_row *row)
 {
     if (site_is_effective((enum site)(row - site_rows)))
-        return "Effective attention, which is not in all:";
+        return "Effective attention (not part of all):";
     if (row->part == PART_CROSS)
-        return "In its decoder, as the sentence looks at the source:";
+        return "Cross-attention of a decoder:";
     if (row->part == PART_SOURCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
-        return "In an encoder, of the source:";
+        return "Encoder:";
     return NULL;
 }
 
@@ -227,7 +226,7 @@ static bool tensors_at(struct value *value, size_t index)
 {
     static const struct value words[] = {
         {.name = "all", .about = "all tensors that the model has"},
-        {.name = "tokens", .about = "the table of tokens, in a text page"},
+        {.name = "tokens", .about = "the table of tokens, in text output"},
     };
     static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
     enum { WORDS = sizeof words / sizeof *words, PARTS = sizeof parts / sizeof *parts };
@@ -309,9 +308,9 @@ static bool layer_defaults_at(struct value *value, size_t index)
 
 LIST(tensors, "Tensors", ", in the order of the forward pass")
 
-LIST(defaults, "What is shown without --show and --layer", NULL)
+LIST(defaults, "Default tensors and layers", NULL)
 
-LIST(layer_defaults, "Without --layer, beside --show", NULL)
+LIST(layer_defaults, "Default layers with --show", NULL)
 
 /* --- which option takes which ----------------------------------------------------------------- */
 
@@ -352,17 +351,16 @@ const struct value_use value_uses[] = {
     {NULL, FOR_HELP, &list_statuses, NULL, true},
     {NULL, FOR_HELP, &list_commands, NULL, false},
     {"precision", FOR_ALL, &list_precisions, NULL, false},
-    {"mask-method", FOR_ALL, &list_mask_methods, NULL, false},
     {"scale", FOR_ALL, &list_scales, NULL, false},
     {"without", FOR_ALL, &list_block_parts, ",", false},
-    {"attention-of", FOR_ALL, &list_attention_parts, NULL, false},
+    {"part", FOR_ALL, &list_attention_parts, NULL, false},
     {"draw", FOR_ALL, &list_draws, NULL, false},
     {"composition", FOR_ALL, &list_compositions, NULL, false},
     {"do", FOR_ALL, &list_instruments, NULL, false},
     {"sweep", FOR_ALL, &value_settings, NULL, false},
     {"mean", FOR_ALL, &list_means, ",", false},
     {"view", FOR_ALL, &list_views, NULL, false},
-    {"style", FOR_ALL, &list_cells, NULL, false},
+    {"cells", FOR_ALL, &list_cells, NULL, false},
     {"color-scale", FOR_ALL, &list_colour_scales, NULL, false},
     {"mask", FOR_ALL, &list_masks, NULL, false},
     {"range", FOR_ALL, &list_ranges, NULL, false},

@@ -21,5 +21,5 @@ python3 "$(dirname "$0")/fables.py" "$grammar" --count 240000 --seed 1 |
 "$attn" init --vocab-from "$to/texts.txt" --vocab-size 1280 --force -o "$to/bpe"
 [ "${3-}" != words ] || exit 0
 "$attn" train --data "$to/texts.txt" --shape tiny --set initializer_range=0.04 \
-    --vocab "$to/bpe/vocab.json" --merges "$to/bpe/merges.txt" --steps 9000 --rate 0.004 \
-    --warmup 150 --decay 0.05 --drills 0.03 --save-every 200 --force -o "$to"
+    --vocab "$to/bpe/vocab.json" --merges "$to/bpe/merges.txt" --steps 9000 --lr 0.004 \
+    --warmup-steps 150 --weight-decay 0.05 --drills 0.03 --save-every 200 --force -o "$to"

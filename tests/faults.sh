@@ -161,7 +161,7 @@ if ! (
         --set vocab_size=16385 -o large
     "$ATTN" run -q -m school -s 'Anna is' --show mlp_out --layer 0 --format npy -o add.npy
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
-    "$ATTN" train -q -d texts -m school --steps 2 --batch 2 --context 4 -o trained
+    "$ATTN" train -q -d texts -m school --steps 2 --batch-size 2 --context 4 -o trained
 ) >"$folder/log" 2>&1; then
     fail 'the files that commands are given' "$folder/log"
     closing
@@ -198,22 +198,22 @@ try run -m "$in/school" --ids 1,2,3 --show logits --title Ids --format html -o h
 try run -m "$in/llama" -s 'Anna sees' --format csv \
     --show value_weighted,norm_weighted,value_zeroing,rollout
 try run -m life-4-heads -s "$life" -s 'is' --show q,k --format csv
-try run -m life -s "$life" --view lines --title '' --style both --format csv
-try run -m life -s "$life" --range -0.1:0.1 --title '' --style both --format svg -o here
+try run -m life -s "$life" --view lines --title '' --cells both --format csv
+try run -m life -s "$life" --range -0.1:0.1 --title '' --cells both --format svg -o here
 try run -m life -s "$life" --format csv -o /dev/null
-try run -m life -f "$in/three.txt" --mean heads --style both --color always
-try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
+try run -m life -f "$in/three.txt" --mean heads --cells both --color always
+try run -m life-causal -s "$life" --attention window:2 --attention-temperature 0.5
 try explain -m life -s "$life" --token is -o here.md
 try explain -m life-4-heads -s "$life" -o here.json
 try explain -m life-causal -s "$life" --attention linear
 try explain -m life-grouped -s "$life" --token all --full -o here.html
-try explain -m translate -s '<s> le petit chat' --source 'the small cat' --attention-of cross
+try explain -m translate -s '<s> le petit chat' --source 'the small cat' --part cross
 try explain -m "$ROOT/tests/golden-families/gemma2" --ids 1,2,3 --layer 1 -o here.json
 try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 1 --full
-try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
+try explain -m life-causal -s "$life" --mask-after --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
-try tokenize -m "$in/stages" --ids "Anna sees 12"
+try tokenize -m "$in/stages" --only-ids "Anna sees 12"
 try tokenize -m "$in/stages" --format csv -o here "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/pieces" --decode 1 2 3 4
@@ -228,7 +228,7 @@ try info life
 try info life --hash
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
-try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
+try generate -m "$in/pieces" -s 'Anna is' -n 3 --temperature 0.8 --top-p 0.9 --logprobs
 try generate -m "$in/pieces" -s 'Anna is' -n 2 --logprobs --format json
 try generate -m translate --source 'the small cat' -n 2
 try run -m "$in/school" -s 'Anna is' --ablate 0.0 --knockout 1:0 --edit 'v[token=0] * 2;logits = 1'
@@ -259,12 +259,12 @@ for format in tidy json npy safetensors svg html text; do
 done
 try batch -f "$in/three.txt" -m life --sweep scale=none,sqrt --dry-run
 try batch "$in/three.txt" -m life -o here.jsonl --shard 1/2
-try batch "$in/two.jsonl" -m life --sweep temperature=1,4 --repeat 2
-try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
-try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch 2 --context 4 -o here
+try batch "$in/two.jsonl" -m life --sweep attention-temperature=1,4 --repeat 2
+try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch-size 2 --context 4 -o here
+try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch-size 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
-    --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \
-    --drills 0.5 --dropout 0.1 -o here
+    --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch-size 2 \
+    --context 4 --drills 0.5 --dropout 0.1 -o here
 try train -q -d "$in/texts" --resume "$in/trained/step-00000001" -o here
 try init -q --like life -o here
 try init -q -s "我爱 don't爱" -o here
@@ -275,7 +275,7 @@ try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
     --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here
 try init --vocab-from "$in/texts" --vocab-size 340 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
-try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
+try heads -m "$in/school" 'Anna is old' 'Anna is' --cells both --color always
 for format in text csv tidy json jsonl npy safetensors svg tex; do
     try heads -m "$in/school" --score self,induction --format $format -o here
     try heads -m "$in/school" --map induction --format $format -o here
@@ -342,7 +342,8 @@ for place in things old dangling; do
     try_refused 5 run -m life -s "$life" --format csv -o $place/
     try_refused 5 batch "$in/three.txt" -m life -q --format csv -o $place/
     try_refused 5 batch "$in/three.txt" -m life -q --format csv -o $place/ --shard 1/2
-    try_refused 5 train -q -d "$in/texts" -m "$in/school" --steps 1 --batch 2 --context 4 -o $place
+    try_refused 5 train -q -d "$in/texts" -m "$in/school" --steps 1 --batch-size 2 --context 4 \
+        -o $place
 done
 try_refused 3 run -m life -f "$in/plain.txt" --format csv -o here/
 try_owning 'files/things/config.json files/things/model.safetensors files/things/vocab.json' \

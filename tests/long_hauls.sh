@@ -80,17 +80,17 @@ zeros $million | tr '\0' a >letters
 head -c $million /dev/urandom | base64 -w 0 | head -c $million >noise
 bpe=$ROOT/tests/bpe
 
-haul "$million bytes of words: tokenize" 0 5 200 tokenize --ids -f words
+haul "$million bytes of words: tokenize" 0 5 200 tokenize --only-ids -f words
 is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <words)" ]'
-haul "$million bytes of one letter: tokenize" 0 5 200 tokenize --ids -m "$bpe" -f letters
-haul "$million bytes of noise: tokenize" 0 5 200 tokenize --ids -m "$bpe" -f noise
+haul "$million bytes of one letter: tokenize" 0 5 200 tokenize --only-ids -m "$bpe" -f letters
+haul "$million bytes of noise: tokenize" 0 5 200 tokenize --only-ids -m "$bpe" -f noise
 cp out ids
 is 'nothing is lost' "'$attn' tokenize -m '$bpe' --decode <ids | head -c $million | cmp - noise"
 for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
     # shellcheck disable=SC2086 # words
     haul "$million bytes: $command" 3 5 200 $command -f words
 done
-haul "$million bytes: heads" 3 5 200 heads -d words
+haul "$million bytes: heads" 3 5 200 heads -f words
 haul "$million bytes: score" 3 5 200 score -f words
 haul "$million bytes: score, by windows" 0 120 300 score -f words --stride 60 --format csv
 haul "$million bytes: lens" 3 5 200 lens -f words
@@ -100,7 +100,8 @@ haul "$million bytes of one letter: its pairs" 0 10 200 \
     init -q --vocab-from letters --vocab-size 270 -o v2
 haul "$million bytes of noise: its pairs" 0 20 300 init -q --vocab-from noise --vocab-size 300 -o v3
 haul "$million bytes: train" 0 10 300 train -q -d words_twice --shape tiny \
-    --set n_embd=16,n_layer=1,n_head=2 --vocab v1/vocab.json --steps 1 --batch 1 --context 8 -o t1
+    --set n_embd=16,n_layer=1,n_head=2 --vocab v1/vocab.json --steps 1 \
+    --batch-size 1 --context 8 -o t1
 
 # --- a line of megabytes --------------------------------------------------------------------------
 
@@ -118,20 +119,20 @@ repeat $line_bytes 'the cat sat on the mat' >line
 } >three.jsonl
 slow=$((5 + mib / 4))
 
-haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --ids -f line
+haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --only-ids -f line
 is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <line)" ]'
 for character in a ' ' .; do
     zeros $line_bytes | tr '\0' "$character" >run
     for name in llama-2-like llama-3-like gpt-neox-like; do
         haul "$mib MiB of '$character': $name" 0 $slow $((64 + 24 * mib)) \
-            tokenize --ids -m "$ROOT/tests/tokenizers/$name" -f run
+            tokenize --only-ids -m "$ROOT/tests/tokenizers/$name" -f run
     done
 done
 for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
     # shellcheck disable=SC2086 # words
     haul "a line of $mib MiB: $command" 3 $slow $((64 + 24 * mib)) $command -f line
 done
-haul "a line of $mib MiB: heads" 3 $slow $((64 + 24 * mib)) heads -d line
+haul "a line of $mib MiB: heads" 3 $slow $((64 + 24 * mib)) heads -f line
 haul "a line of $mib MiB among others: batch" 1 $slow $((64 + 24 * mib)) batch three -q --head 0
 is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
 haul "a line of $mib MiB of JSON: batch" 1 $slow $((64 + 24 * mib)) batch three.jsonl -q --head 0
@@ -140,12 +141,12 @@ haul "a line of $mib MiB: words of a vocabulary" 0 $slow $((64 + 24 * mib)) \
     init -q --vocab-from line -o v4
 twice line >line_twice
 haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q -d line_twice \
-    --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch 1 \
+    --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch-size 1 \
     --context 8 -o t2
 
 # --- a text without an end ------------------------------------------------------------------------
 
-for command in 'run -f' 'tokenize -f' 'heads -d' 'init -o v5 --vocab-from' \
+for command in 'run -f' 'tokenize -f' 'heads -f' 'init -o v5 --vocab-from' \
     'init -o fresh2 --vocab'; do
     # shellcheck disable=SC2086 # words
     haul "a device without an end: $command" 3 20 1200 $command /dev/zero
@@ -162,7 +163,7 @@ for format in text 'csv --show q' tidy json jsonl; do
     read -r few_mib <peak
     haul "$sentences sentences: run, $format" 0 60 $((few_mib + 4)) run -q -f many --format $format
 done
-haul "$sentences sentences: heads" 0 60 100 heads -d many
+haul "$sentences sentences: heads" 0 60 100 heads -f many
 haul "$sentences sentences: score" 0 60 100 score -q -f many --format tidy
 haul "$sentences sentences: score, totals" 0 60 100 score -q -f many --total --format csv
 

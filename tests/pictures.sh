@@ -51,7 +51,7 @@ draw() { # NAME OPTIONS...
 word_model odd '["我", "🍰", "مرحبا", "</text><b>", "&", "\"", "]]>", "Life", "is"]' 9
 life='Life is short, eat dessert first'
 draw model -s "$life"
-draw head -m life-causal -s "$life" --show all --style both
+draw head -m life-causal -s "$life" --show all --cells both
 draw lines -s "$life" --view lines --range row
 draw overlay -s "$life" --view overlay --hide-first
 draw log -m life-4-heads -s "$life" --show all --color-scale log --palette viridis --range head

@@ -21,7 +21,7 @@ cd "$scratch" || exit 1
 
 small='-t 1 -q'
 train='train -q -t 1 -d texts --config config.json --vocab words/vocab.json'
-train="$train --steps 2 --batch 2 --context 4"
+train="$train --steps 2 --batch-size 2 --context 4"
 if ! (
     set -e
     printf 'Life is short\nLife is\neat dessert first\nis\nshort Life\n' >five

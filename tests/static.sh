@@ -75,7 +75,7 @@ tokenize -m ./qwen Life's_café
 batch -q texts -t 2 -o lines.jsonl
 heads -f texts -t 2 -o entropy.csv
 init -q --vocab-from texts -o words
-train -q --shape tiny --vocab words/vocab.json --context 16 --batch 4 --steps 2 -d texts -o trained
+train -q --shape tiny --vocab words/vocab.json --context 16 --batch-size 4 --steps 2 -d texts -o out
 heads -t 2
 lesson 3
 help run

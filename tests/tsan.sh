@@ -16,7 +16,7 @@ head -n 200 data/fables.txt >"$texts"
 
 export ATTN_UNIT_FEW=1
 export attn="$build/attn-cli" texts scratch
-export train="train -q --shape tiny --vocab $scratch/words/vocab.json --context 16 --batch 16 \
+export train="train -q --shape tiny --vocab $scratch/words/vocab.json --context 16 --batch-size 16 \
     --steps 2 --dropout 0.1 -t 4 -d $texts"
 lines=$scratch/lines
 for suite in "$@"; do

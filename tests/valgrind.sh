@@ -32,7 +32,7 @@ cat >>"$lines" <<'END'
 0 $watched "$attn" run --model journey --sentence 'Your journey starts' --format csv
 0 $watched "$attn" explain --sentence "$sentence" --layer 1 --format markdown --full
 0 $watched "$attn" explain --model life --sentence "$sentence" --token is
-0 $watched "$attn" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
+0 $watched "$attn" generate --sentence "$sentence" -n 4 --temperature 1 --top-k 9 --top-p 0.9
 0 $watched "$attn" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy
 0 $watched "$attn" init --shape tiny --sentence "$sentence" --output "$scratch/model"
 0 $watched "$attn" batch data/experiments/sentences.txt --show all --sweep model=tiny

@@ -5,28 +5,26 @@
 
 static const struct option_row batch_rows[] = {
     STRING("output", 'o', "PATH", output.path, FOR_BATCH | PROCESS,
-           "a file, or folder/ for one file per item (default: standard output)"),
+           "file, or folder/ for one file per item (default: standard output)"),
     STRING("do", 0, "COMMAND", batch.instrument, FOR_BATCH | NOT_SWEPT,
-           "what is done with each text, by the options of that command: run (default), score, "
-           "lens, attribute or patch"),
-    STRINGS("sweep", 0, "NAME=LIST", batch.sweeps, FOR_BATCH | NOT_SWEPT,
-            "all items with each value of an option: head=0-3, model=life,journey (repeatable)"),
+           "run this command on each text: run (default), score, lens, attribute or patch"),
+    STRINGS(
+        "sweep", 0, "NAME=LIST", batch.sweeps, FOR_BATCH | NOT_SWEPT,
+        "run each item with each value of an option (repeatable): head=0-3, model=life,journey"),
     INTEGER("repeat", 0, "N", batch.repeat, FOR_BATCH | NOT_SWEPT, 1, 1000000,
-            "all items N times; repetition I has the seed --seed + I"),
+            "run each item N times with different seeds"),
     INTEGER("seed", 0, "N", mechanism.seed, FOR_BATCH, 0, LLONG_MAX / 2,
-            "seed of random numbers (default: 0)"),
+            "first seed (default: 0); repetition I uses N + I"),
     STRING("shard", 0, "I/N|auto", batch.shard, FOR_BATCH | PROCESS,
-           "do the I-th of N parts; auto: as Slurm, Open MPI or PMI say"),
+           "process part I of N; auto: from Slurm, Open MPI or PMI variables"),
     FLAG("join", 0, batch.join, FOR_BATCH | PROCESS,
-         "put the logs of all shards together: --join out.jsonl.*.part -o out.jsonl"),
+         "join the logs of all shards: --join out.jsonl.*.part -o out.jsonl"),
     FLAG("resume", 0, batch.resume, FOR_BATCH | PROCESS,
-         "continue an interrupted batch; a finished one ends as it did"),
-    FLAG("force", 0, output.force, FOR_BATCH | PROCESS,
-         "begin again where a batch or a result is already"),
+         "continue an interrupted batch; a finished batch repeats its exit status"),
+    FLAG("force", 0, output.force, FOR_BATCH | PROCESS, "replace existing results"),
     FLAG("fail-fast", 0, batch.fail_fast, FOR_BATCH | PROCESS, "stop at the first item that fails"),
     FLAG("dry-run", 0, batch.dry_run, FOR_BATCH | PROCESS,
-         "print counts, sizes and items (on a terminal a screenful, or --full), and compute "
-         "nothing"),
+         "show counts, sizes and items, and compute nothing"),
 };
 
 const struct option_rows batch_options = {batch_rows, sizeof batch_rows / sizeof *batch_rows};

@@ -5,45 +5,43 @@
 
 static const struct option_row score_rows[] = {
     INTEGER("tokens", 'n', "N", generate.tokens, FOR_GENERATE, 1, 1000000,
-            "at most N more tokens (default: 32)"),
-    REAL("temp", 0, "T", generate.temperature, FOR_GENERATE, 0, 1000,
-         "draw tokens at this temperature (default: 0, always the most likely)"),
+            "generate at most N tokens (default: 32)"),
+    REAL("temperature", 0, "T", generate.temperature, FOR_GENERATE, 0, 1000,
+         "sample at temperature T (default: 0, the most likely token)"),
     INTEGER("top-k", 0, "K", generate.top_k, FOR_GENERATE, 0, 100000000,
-            "draw from the K most likely tokens (default: 0, all)"),
+            "sample from the K most likely tokens (default: 0, all)"),
     REAL("top-p", 0, "P", generate.top_p, FOR_GENERATE, 0, 1,
-         "draw from the most likely tokens that hold P of the probability (default: 1)"),
+         "sample from the most likely tokens with total probability P (default: 1)"),
     INTEGER("seed", 0, "N", mechanism.seed, FOR_GENERATE, 0, LLONG_MAX,
-            "what the drawing begins with (default: 0); a seed gives one text, on every machine"),
-    FLAG("no-stop", 0, generate.no_stop, FOR_GENERATE, "go on after the model's end-of-text token"),
+            "seed of sampling (default: 0); the same on every machine"),
+    FLAG("ignore-eos", 0, generate.ignore_eos, FOR_GENERATE,
+         "continue after the model's end-of-text token"),
     FLAG("logprobs", 0, generate.logprobs, FOR_GENERATE,
-         "for every new token its log-probability, and the five most likely ones"),
+         "print log-probabilities, and the five most likely tokens at each step"),
     STRINGS("continue", 0, "TEXT", score.continuations, FOR_SCORE,
-            "score what a text goes on with, such as ' are', and not the text; given several "
-            "times, the others are compared with the first"),
+            "score a continuation such as ' are' instead of the text (repeatable; compared with "
+            "the first)"),
     INTEGER("stride", 0, "N", score.stride, FOR_SCORE, 1, 100000000,
-            "texts longer than the model's context are read by windows of it, each N tokens "
-            "further: a token has N fewer before it than fit, or more"),
+            "read texts beyond the context in windows that advance by N tokens"),
     FLAG("total", 0, score.total, FOR_SCORE,
-         "of every text the sum alone, and of all: tokens, log-probability, perplexity"),
+         "print totals only: tokens, log-probability, perplexity"),
     FLAG("bits", 0, score.bits, FOR_SCORE, "surprisal and entropy in bits (default: nats)"),
-    INTEGER("top-k", 0, "K", score.best, FOR_SCORE, 0, 1000,
-            "the K most likely tokens at each place, in text and json (default: 3)"),
+    INTEGER("top", 0, "N", score.best, FOR_SCORE, 0, 1000,
+            "N most likely tokens at each position, in text and json (default: 3)"),
     FLAG("words", 0, select.words, FOR_SCORE,
-         "merge tokens into words, summing surprisals; the first has none but with --bos"),
+         "merge subword tokens into words and sum their surprisal"),
     STRING("site", 0, "SITE", lens.site, FOR_LENS,
-           "what is read at each layer: resid_post (default), resid_mid, resid_pre, attn_out, "
-           "mlp_out"),
+           "tensor to read: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out"),
     STRING("layer", 0, "LIST", select.layer, FOR_LENS | FOR_COMPARE,
-           "layers: 0,3-5, -1 for the last, or all (default)"),
+           "layers: 0,3-5, -1 for the last, all (default)"),
     STRING("target", 0, "TOKEN", lens.target, FOR_LENS,
-           "the token whose rank and probability are told, such as ' are' (default: the one that "
-           "comes next in the text)"),
+           "token whose rank and probability to show, such as ' are' (default: the next token of "
+           "the text)"),
     STRING("show", 0, "LIST", select.show, FOR_LENS,
-           "best, the most likely token, and its probability; its id; entropy; kl, how far it is "
-           "from what is said at last; rank and target, those of --target (default: best; in data "
-           "all)"),
-    INTEGER("top-k", 0, "K", lens.best, FOR_LENS, 1, 1000,
-            "the K most likely tokens of each cell, in json (default: 3)"),
+           "best (the most likely token, default), id, entropy, kl (divergence from the last "
+           "layer), rank, target; data formats have all"),
+    INTEGER("top", 0, "N", lens.best, FOR_LENS, 1, 1000,
+            "N most likely tokens of each cell, in json (default: 3)"),
 };
 
 const struct option_rows score_options = {score_rows, sizeof score_rows / sizeof *score_rows};

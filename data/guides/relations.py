@@ -50,7 +50,8 @@ def main(path, model="tiny"):
     sentences = list(read_conllu(path))
     show = ["-q", "-m", model, "--show", "weights", "--layer", "all", "--format", "jsonl"]
     runs = attn("run", "-f", "-", *show, text="".join(f"{text}\n" for _, text, _ in sentences))
-    size, draw = json.loads(attn("info", model, "--format", "json"))["vocab_size"], random.Random(0)
+    facts = json.loads(attn("info", model, "--format", "json"))["facts"]
+    size, draw = facts["vocab_size"], random.Random(0)
     hits, null, offsets = (collections.defaultdict(collections.Counter) for _ in range(3))
     for (rows, text, ends), line in zip(sentences, runs.splitlines()):
         run, arcs = json.loads(line), []

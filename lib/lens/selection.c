@@ -27,8 +27,7 @@ static int missing_site(enum site site, const char *option, const struct config 
     struct config whole = *config;
     whole.mechanism.without = 0;
     if (site == SITE_SOFTMAX)
-        return err_usage(err, "%s: '%s' is there with --mask-method renormalise alone", option,
-                         name);
+        return err_usage(err, "%s: '%s' exists only with --mask-after", option, name);
     if (site_exists(&whole, site))
         return err_usage(err, "%s: '%s' is left out by --without mlp", option, name);
     return err_usage(err, "%s: a model of type \"%s\" has no '%s'", option,

@@ -86,7 +86,7 @@ void selection_watch(const struct selection *selection, struct watch *watch);
  */
 
 struct attention_part {
-    const char *name;  /* as in --attention-of */
+    const char *name;  /* as in --part */
     const char *words; /* for titles */
 };
 

@@ -98,7 +98,7 @@ static int find_words(struct page_facts *facts, const struct live_request *reque
     }
     if (request->temperature > 0) {
         num_float(temperature, request->temperature);
-        words[facts->command_count++] = "--temperature";
+        words[facts->command_count++] = "--attention-temperature";
         words[facts->command_count++] = temperature;
     }
     facts->command = words;

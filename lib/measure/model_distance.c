@@ -173,10 +173,9 @@ static int check(const struct model_distance_plan *plan, struct err *err)
     const struct config *b = &plan->models[1]->model.config;
     const char *other = plan->models[1]->model.name;
     if (a->cross || b->cross)
-        return err_unsupported(err,
-                               "'%s': expected a model of one text, found one that looks at a "
-                               "second text, too",
-                               plan->models[a->cross ? 0 : 1]->model.name);
+        return err_unsupported(
+            err, "'%s': expected a model of one text, found one that attends to a second text",
+            plan->models[a->cross ? 0 : 1]->model.name);
     if (a->n_layer == b->n_layer && a->n_head == b->n_head)
         return 0;
     return err_usage(err, "'%s': expected %zu layers of %zu heads, as '%s' has, found %zu of %zu",

@@ -15,16 +15,18 @@ enum {
 };
 
 const struct patch_over_row patch_overs[PATCH_OVERS] = {
-    [PATCH_HEADS] = {"heads", SITE_CONTEXT, "what each head gives (default)"},
-    [PATCH_RESID_PRE] = {"resid_pre", SITE_RESID_PRE, "the stream into a layer, at each token"},
-    [PATCH_RESID_MID] = {"resid_mid", SITE_RESID_MID, "the stream after attention"},
-    [PATCH_ATTN_OUT] = {"attn_out", SITE_ATTN_OUT, "what attention adds, at each token"},
-    [PATCH_MLP_OUT] = {"mlp_out", SITE_MLP_OUT, "what the MLP adds"},
-    [PATCH_Q] = {"q", SITE_Q, "the queries of each head"},
-    [PATCH_K] = {"k", SITE_K, "its keys"},
-    [PATCH_V] = {"v", SITE_V, "its values"},
-    [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "its attention"},
-    [PATCH_PATHS] = {"paths", SITE_CONTEXT, "from heads straight to --to"},
+    [PATCH_HEADS] = {"heads", SITE_CONTEXT, "output of each head (default)"},
+    [PATCH_RESID_PRE] = {"resid_pre", SITE_RESID_PRE,
+                         "residual stream into a layer, at each token"},
+    [PATCH_RESID_MID] = {"resid_mid", SITE_RESID_MID, "residual stream after attention"},
+    [PATCH_ATTN_OUT] = {"attn_out", SITE_ATTN_OUT, "output of the attention layer, at each token"},
+    [PATCH_MLP_OUT] = {"mlp_out", SITE_MLP_OUT, "output of the MLP, at each token"},
+    [PATCH_Q] = {"q", SITE_Q, "queries of each head"},
+    [PATCH_K] = {"k", SITE_K, "keys of each head"},
+    [PATCH_V] = {"v", SITE_V, "values of each head"},
+    [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "attention weights of each head"},
+    [PATCH_PATHS] = {"paths", SITE_CONTEXT,
+                     "direct paths from each head to the logits (or as --path says)"},
 };
 
 /* What a text's own run had. */
@@ -399,7 +401,7 @@ static int run_received(struct sweep *s, const struct sent *sent, struct copies 
                                  .layers = {&layer, 1},
                                  .heads = {&head, 1},
                                  .source = &received.sources[i],
-                                 .words = "--to"};
+                                 .words = "--path"};
     return run_on(s, copies, &start, edits);
 }
 
@@ -591,7 +593,7 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->site == SITE_LOGITS)
-            return err_usage(err, "%s: expected an edit of what logits are made of, found 'logits'",
+            return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
                              edit->words);
         if (edit->source && edit->source->count > 1)
             return err_usage(err,
@@ -600,8 +602,8 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
                              edit->words);
         if (early && (edit->tokens.count || edit->columns.count || edit->source))
             return err_usage(err,
-                             "%s: expected an edit of all tokens beside --position, found places: "
-                             "leave out what comes after the position",
+                             "%s: expected an edit of all tokens with --position, found single "
+                             "tokens: leave out the text after the position",
                              edit->words);
     }
     return 0;
@@ -700,8 +702,9 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
 /* --- as a report ------------------------------------------------------------------------------ */
 
 const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
-    [PATCH_FRACTION] = {"fraction", "of the answer: 0 as in the corrupt text, 1 as in the clean"},
-    [PATCH_LOGIT] = {"logit", "of the answer, or the difference of two"},
+    [PATCH_FRACTION] =
+        {"fraction", "part of the answer restored: 0 as in the corrupt run, 1 as in the clean run"},
+    [PATCH_LOGIT] = {"logit", "logit of the answer, or the difference of two"},
 };
 
 /* Mary|John: where the texts differ. */

@@ -21,15 +21,13 @@ int text_origin_check(const struct viewer *viewer, struct err *err)
         return err_unsupported(err, "'%s': a model of type \"%s\" has no logits to attribute",
                                viewer->model.name, config_kind_name(c));
     if (c->cross)
-        return err_unsupported(err,
-                               "'%s': expected a model of one text, found one that looks at "
-                               "a second text, too",
-                               viewer->model.name);
+        return err_unsupported(
+            err, "'%s': expected a model of one text, found one that attends to a second text",
+            viewer->model.name);
     if (!c->causal)
-        return err_unsupported(err,
-                               "'%s': expected a model whose tokens look back, found one that "
-                               "looks ahead",
-                               viewer->model.name);
+        return err_unsupported(
+            err, "'%s': expected a causal model, found one that attends to later tokens",
+            viewer->model.name);
     return 0;
 }
 

@@ -141,12 +141,12 @@ static int check_edits(const struct scoring *scoring, struct err *err)
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->site == SITE_LOGITS)
-            return err_usage(err, "%s: expected an edit of what logits are made of, found 'logits'",
+            return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
                              edit->words);
         if (scoring->stride && (edit->tokens.count || edit->columns.count || edit->source))
-            return err_usage(err,
-                             "%s: expected an edit of all tokens beside --stride, found places",
-                             edit->words);
+            return err_usage(
+                err, "%s: expected an edit of all tokens with --stride, found single tokens",
+                edit->words);
     }
     return 0;
 }
@@ -156,15 +156,12 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     const struct model *model = &scoring->viewer->model;
     const struct config *config = &model->config;
     if (!site_exists(config, SITE_LOGITS))
-        return err_unsupported(err,
-                               "'%s': expected a model that tells its next token, found one of "
-                               "type \"%s\", which has no logits",
+        return err_unsupported(err, "'%s': expected a model with logits, found one of type \"%s\"",
                                model->name, config_kind_name(config));
     if (!config->causal)
-        return err_unsupported(err,
-                               "'%s': expected a model whose tokens look back, found one that "
-                               "looks ahead",
-                               model->name);
+        return err_unsupported(
+            err, "'%s': expected a causal model, found one that attends to later tokens",
+            model->name);
     if (scoring->context && scoring->stride >= scoring->context)
         return err_usage(err, "--stride: expected fewer tokens than a window has, %zu, found %zu",
                          scoring->context, scoring->stride);

@@ -13,8 +13,8 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
         return err_unsupported(err, "a text cannot grow token by token where it attends to another "
                                     "text: expected causal self-attention, found cross-attention");
     if (config->mechanism.renormalise)
-        return err_usage(err, "--mask-method renormalise: its softmax sees keys to come, which are "
-                              "not known while a text grows: 'attn-cli run' shows it");
+        return err_usage(err, "--mask-after: the softmax over later keys is not available while "
+                              "generating: use 'attn-cli run'");
     if (!config->causal)
         return err_unsupported(err,
                                "a text cannot grow token by token where every token sees those "

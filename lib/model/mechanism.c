@@ -17,18 +17,19 @@ enum {
 #define NUMBER(field) offsetof(struct mechanism, field)
 
 const struct attention_kind_row attention_kind_rows[] = {
-    {"dense", NULL, ATTENTION_DENSE, 0, "every key that the mask allows (default)"},
+    {"dense", NULL, ATTENTION_DENSE, 0, "all keys that the mask allows (default)"},
     {"window", "W", ATTENTION_SPARSE, NUMBER(pattern.window),
-     "the last W keys, the query's own included; without a mask as many after it"},
-    {"strided", "S", ATTENTION_SPARSE, NUMBER(pattern.stride), "every key a multiple of S away"},
+     "the last W keys, including the query's own; without a mask also the next W-1"},
+    {"strided", "S", ATTENTION_SPARSE, NUMBER(pattern.stride),
+     "keys at a distance that is a multiple of S"},
     {"global", "G", ATTENTION_SPARSE, NUMBER(pattern.global),
-     "the first G keys; and the first G queries see all"},
+     "the first G keys; the first G queries attend to all"},
     {"random", "K[:SEED]", ATTENTION_SPARSE, NUMBER(pattern.random),
-     "the query's own key, and K others drawn by the seed"},
+     "the query's own key and K others drawn at random"},
     {"linear", NULL, ATTENTION_LINEAR, 0,
-     "no softmax: weights φ(q)·φ(k) / their sum, φ(x) = elu(x) + 1, as a running sum"},
+     "no softmax: weights φ(q)·φ(k) / their sum, with φ(x) = elu(x) + 1"},
     {"blocked", "B", ATTENTION_BLOCKED, NUMBER(block),
-     "dense, B keys at a time, with a softmax that is put right on the way"},
+     "dense, computed B keys at a time with an online softmax"},
 };
 
 const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;
@@ -115,7 +116,8 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
                          "'%.*s'",
                          SIZE_MAX_GIVEN, row->name, row->numbers, (int)digits.size, digits.text);
     if (*field)
-        return err_usage(err, "--attention: '%s' stands twice", row->name);
+        return err_usage(err, "--attention: expected each pattern once, found '%s' twice",
+                         row->name);
     *field = (size_t)number;
     const char *after = digits.text + digits.size;
     struct word seed = {after, (size_t)(rest.text + rest.size - after)};
@@ -135,10 +137,9 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
         if (!row)
             return -1;
         if (joined && row->kind != ATTENTION_SPARSE)
-            return err_usage(err,
-                             "--attention: '+' joins window, strided, global and random, found "
-                             "'%s' beside it",
-                             row->name);
+            return err_usage(
+                err, "--attention: '+' joins window, strided, global and random, found '%s'",
+                row->name);
         mechanism->kind = row->kind;
         if (set_numbers(mechanism, row, rest, err))
             return -1;
@@ -149,16 +150,6 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
 }
 
 /* --- the others ------------------------------------------------------------------------------- */
-
-int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err)
-{
-    static const char *const methods[] = {"before", "renormalise"};
-    size_t index = 0;
-    if (names_choose(&index, NAMES_LIST(methods), "--mask-method", text, err))
-        return -1;
-    mechanism->renormalise = index == 1;
-    return 0;
-}
 
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err)
 {
@@ -247,10 +238,8 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
         begin_item(out, before, "attention");
         mechanism_write_attention(out, m);
     }
-    if (m->renormalise) {
-        begin_item(out, before, "mask-method");
-        buf_text(out, "renormalise");
-    }
+    if (m->renormalise)
+        buf_format(out, "%smask-after", out->size > before ? ", " : "");
     if (m->scale_method != SCALE_OF_MODEL) {
         begin_item(out, before, "scale");
         if (m->scale_method == SCALE_SQRT)
@@ -259,7 +248,7 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
             write_number(out, m->scale);
     }
     if (m->temperature > 0) {
-        begin_item(out, before, "temperature");
+        begin_item(out, before, "attention-temperature");
         write_number(out, m->temperature);
     }
     if (m->dropout > 0) {
@@ -279,16 +268,16 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
 static int check_sight(const struct mechanism *m, const struct config *config, struct err *err)
 {
     if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
-        return err_usage(err, "--attention: a pattern is about a text that looks at itself: "
-                              "expected dense, linear or blocked:B where attention is \"cross\"");
+        return err_usage(err, "--attention: expected dense, linear or blocked:B for "
+                              "cross-attention, found a pattern");
     if (!m->renormalise)
         return 0;
     if (!config->causal)
-        return err_usage(err, "--mask-method renormalise: expected a causal model: this one has "
+        return err_usage(err, "--mask-after: expected a causal model: this one has "
                               "no future to mask");
     if (m->kind != ATTENTION_DENSE)
-        return err_usage(err, "--mask-method renormalise: expected --attention dense beside it: "
-                              "its softmax is over all keys");
+        return err_usage(err,
+                         "--mask-after: expected --attention dense: its softmax is over all keys");
     return 0;
 }
 
@@ -296,15 +285,14 @@ static int check_sight(const struct mechanism *m, const struct config *config, s
 static int check_linear(const struct mechanism *m, struct err *err)
 {
     const char *option = m->scale_method != SCALE_OF_MODEL ? "scale"
-                         : m->temperature > 0              ? "temperature"
+                         : m->temperature > 0              ? "attention-temperature"
                          : m->dropout > 0                  ? "dropout"
                                                            : NULL;
     if (m->kind != ATTENTION_LINEAR || !option)
         return 0;
-    return err_usage(err,
-                     "--%s: expected another --attention than linear beside it: that one takes q "
-                     "and k unscaled, and makes no weights",
-                     option);
+    return err_usage(
+        err, "--%s: expected another --attention than linear, which has no scale and no softmax",
+        option);
 }
 
 /* What families have, and a mechanism does not know. */

@@ -86,10 +86,8 @@ extern const struct attention_kind_row attention_kind_rows[];
 extern const size_t attention_kind_row_count;
 
 /* Read an option's text; errors are usage. "dense", "window:W+random:K" (random keys without a seed
- * take the mechanism's, which must be known); "before" or "renormalise"; "none", "sqrt" or a
- * number; "mlp,norm". */
+ * take the mechanism's, which must be known); "none", "sqrt" or a number; "mlp,norm". */
 int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);
-int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
 

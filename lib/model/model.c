@@ -219,7 +219,7 @@ int model_lift_context(struct model *model, struct err *err)
     struct config *c = &model->config;
     if (parameter_is_used(PARAMETER_WPE, 0, c))
         return err_usage(err,
-                         "--beyond-context: expected a model whose positions are computed, found "
+                         "--long: expected a model whose positions are computed, found "
                          "one with a learned embedding for each of %zu ('%s')",
                          c->n_positions, model->name);
     model->context = c->n_positions;

@@ -86,7 +86,7 @@ enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
 /* The options of looks that a format has an effect for. */
 enum format_looks {
     LOOKS_VIEW = 1,      /* --view */
-    LOOKS_CELLS = 2,     /* --style */
+    LOOKS_CELLS = 2,     /* --cells */
     LOOKS_COLOURS = 4,   /* --color-scale, --range, --palette */
     LOOKS_TITLE = 8,     /* --title */
     LOOKS_TERMINAL = 16, /* --color, --width */

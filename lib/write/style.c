@@ -60,7 +60,7 @@ int style_read(struct style *style, const struct style_words *words, struct err 
         find(&range, "--range", ranges, bounds ? NULL : words->range, err) ||
         (bounds && read_bounds(&style->bounds, words->range, err)) ||
         find(&view, "--view", style_view_names, words->view, err) ||
-        find(&cells, "--style", style_cells_names, words->cells, err) ||
+        find(&cells, "--cells", style_cells_names, words->cells, err) ||
         (words->palette && names_choose(&palette, NAMES(palette_rows, palette_count), "--palette",
                                         words->palette, err)))
         return -1;

@@ -99,7 +99,7 @@ END
 }
 
 train() { # OPTION...: on the small school's texts, its losses alone
-    "$ATTN" train -d texts --batch 4 --context 8 "$@" >printed || return
+    "$ATTN" train -d texts --batch-size 4 --context 8 "$@" >printed || return
     awk '/^ +[0-9]/ { print $1, $2, $3 }' printed
 }
 

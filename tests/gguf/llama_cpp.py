@@ -260,7 +260,7 @@ def check_blocks(tally, source, type_name):
 
 
 def ids_of(folder, texts, *options):
-    lines = attn("tokenize", "-m", folder, "--ids", *options, *("-s" + text for text in texts))
+    lines = attn("tokenize", "-m", folder, "--only-ids", *options, *("-s" + text for text in texts))
     return [[int(id) for id in line.split()] for line in lines.splitlines()]
 
 

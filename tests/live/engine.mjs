@@ -98,9 +98,9 @@ await test('a head that is switched off is one of --ablate', () => {
     if (off === found(tiny, LIFE, { show: look.show })) throw new Error('nothing changed');
 });
 
-await test('a temperature is that of --temperature, and goes again', () => {
+await test('a temperature is that of --attention-temperature, and goes again', () => {
     const before = tiny.run(LIFE);
-    const expected = written('tiny', LIFE, 'weights', '--temperature', '2');
+    const expected = written('tiny', LIFE, 'weights', '--attention-temperature', '2');
     same(expected, found(tiny, LIFE, { temperature: 2 }));
     same(before, tiny.run(LIFE));
 });

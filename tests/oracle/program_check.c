@@ -168,7 +168,7 @@ static int compare_greedy(const struct question *question, const struct golden *
         return -1;
     const char *arguments[] = {question->program, "generate",     "--model",  golden->model,
                                "--ids",           ids.bytes,      "-n",       count,
-                               "--quiet",         "--no-stop",    "--format", "json",
+                               "--quiet",         "--ignore-eos", "--format", "json",
                                "--output",        question->path, NULL};
     int failed = run(arguments, err) || parse(&found, question->path, err) ||
                  compare_ids(all, total, found, err);

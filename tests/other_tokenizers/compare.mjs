@@ -70,7 +70,7 @@ const otherOf = (folder) =>
 
 // The ids of each text; a text alone that is refused has none.
 function encodeAll(folder, texts, options) {
-    const line = ['tokenize', '-q', '--model', folder, '--ids', ...options];
+    const line = ['tokenize', '-q', '--model', folder, '--only-ids', ...options];
     for (const text of texts)
         line.push('-s', text);
     const run = spawnSync(program, line, { maxBuffer: 2 ** 30 });

@@ -27,7 +27,7 @@ const lines = text.split('\n');
 
 // What a command takes, by the shell's `times`, which counts hundredths: minutes and seconds.
 function secondsOf(folder, path, rounds) {
-    const args = [program, 'tokenize', '-q', '-m', folder, '--ids', '-f', path];
+    const args = [program, 'tokenize', '-q', '-m', folder, '--only-ids', '-f', path];
     const loop = `for i in ${'. '.repeat(rounds)}; do "$@" > /dev/null; done; times`;
     const out = spawnSync('sh', ['-c', loop, 'sh', ...args], { encoding: 'utf8' });
     const [user, system] = out.stdout.trim().split('\n').pop().split(' ');

@@ -197,7 +197,7 @@ export const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * shar
 
 // The scores of a text's tokens, each with the `count` likeliest tokens in its place as `best`.
 export function scoresOf(text, count) {
-    const { scores, best } = attnJson('score', '-q', text, '--top-k', String(count)).tables;
+    const { scores, best } = attnJson('score', '-q', text, '--top', String(count)).tables;
     return scores.map((score) => ({
         ...score,
         best: best.filter((one) => one.position === score.position),

@@ -5,7 +5,7 @@ const visible = (text) => text.replaceAll(' ', '␣').replace('\n', '↵');
 
 // The cells of every layer, from the two tables of lens.
 const lens = (...words) => {
-    const { tables, tokens } = attnJson('lens', '-q', ...words, '--top-k', '3');
+    const { tables, tokens } = attnJson('lens', '-q', ...words, '--top', '3');
     const layers = [];
     for (const row of tables.lens) {
         const best = tables.best.filter(

@@ -150,11 +150,11 @@ if (write()) {
             same(before, await weights(page, 1, 2));
         }));
 
-    await test('a temperature is that of --temperature', () =>
+    await test('a temperature is that of --attention-temperature', () =>
         withPage(path, async (page) => {
             await started(page);
             await anew(page, () => page.fill('#live-temperature', '2'));
-            const [one] = [json('-s', LIFE, '--temperature', '2')].flat();
+            const [one] = [json('-s', LIFE, '--attention-temperature', '2')].flat();
             same(rowsOf(one.tensors['h.0.weights'][3]), await weights(page, 0, 3));
         }));
 

@@ -24,7 +24,7 @@ await test('the ten likeliest tokens, and the rank of the one that came', () =>
 
 await test('temperature, top-k and top-p draw as the sampler does', async () => {
     // with the whole vocabulary in the page every number is exact
-    await withPage(writePage('-s', LIFE, '--top-k', '1000'), async (page) => {
+    await withPage(writePage('-s', LIFE, '--top', '1000'), async (page) => {
         await page.click('#view-next');
         const best = scoresOf(LIFE, 1000)[3].best;
         const check = async (temperature, topK, topP, what) => {
@@ -57,7 +57,7 @@ await test('temperature, top-k and top-p draw as the sampler does', async () => 
 
 await test('what is not in the page is bounded, and the bounds hold', async () => {
     const all = scoresOf(LIFE, 1000)[1].best;
-    await withPage(writePage('-s', LIFE, '--top-k', '12'), async (page) => {
+    await withPage(writePage('-s', LIFE, '--top', '12'), async (page) => {
         await page.click('#view-next');
         for (const temperature of [0.5, 2]) {
             await slide(page, 'temperature', temperature);
@@ -79,7 +79,7 @@ await test('where nothing comes next there is no such view', async () => {
     await withPage(writePage('-m', model, '-s', 'Life is'), async (page) => {
         yes(await page.isDisabled('#view-next'), 'life says nothing of next tokens');
     });
-    await withPage(writePage('-s', 'Life is', '--top-k', '0'), async (page) => {
+    await withPage(writePage('-s', 'Life is', '--top', '0'), async (page) => {
         yes(await page.isDisabled('#view-next'), 'none were asked for');
     });
 });

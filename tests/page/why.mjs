@@ -141,10 +141,10 @@ await test('linear and cross-attention and examples without weights are explaine
     const both = ['-m', 'translate', '-s', '<s> le', '--source', 'the small cat'];
     await withPage(writePage(...both, '--show', 'cross_weights'), async (page) => {
         await keep(page, 1, 2);
-        const found = attnJson('explain', '-q', ...both, '--token', '1', '--attention-of', 'cross');
+        const found = attnJson('explain', '-q', ...both, '--token', '1', '--part', 'cross');
         same(String(columnsOf(found, 'scores').score[2]), await number(page, 'score'));
         const line = await page.locator('#why code').innerText();
-        yes(line.includes('--attention-of cross'), line);
+        yes(line.includes('--part cross'), line);
     });
     const bare = ['-m', 'journey', '-s', 'Your journey starts'];
     await withPage(writePage(...bare), async (page) => {

@@ -85,7 +85,7 @@ def of_attn(folder, shape):
             file.write(text)
     subprocess.run([sys.argv[1], "train", "-q", "--force", "--data", folder + "/texts", "--config",
                     folder + "/config.json", "--vocab", folder + "/vocab.json", "--steps",
-                    str(STEPS), "--batch", str(texts), "--context", str(tokens), "--threads",
+                    str(STEPS), "--batch-size", str(texts), "--context", str(tokens), "--threads",
                     str(THREADS), "--save-every", "1000000", "-o", path], check=True)
     with open(os.path.join(path, "log.csv"), encoding="utf-8") as file:
         return float(file.readlines()[-1].split(",")[-1])

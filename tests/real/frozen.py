@@ -33,7 +33,7 @@ def attention(model, text):
 
 
 def greedy(model, text):
-    tokens = json_of("generate", "-m", model, text, "-n", 50, "--no-stop", "--show", "tokens")
+    tokens = json_of("generate", "-m", model, text, "-n", 50, "--ignore-eos", "--show", "tokens")
     return [token["id"] for token in tokens["tokens"]][-50:]
 
 

@@ -21,7 +21,7 @@ def ids_of(texts, model):
     """A line of ids for every text."""
     given = [part for text in texts for part in ("-s", text)]
     return [list(map(int, line.split()))
-            for line in attn("tokenize", "-m", model, "--ids", *given).split("\n")[:len(texts)]]
+            for line in attn("tokenize", "-m", model, "--only-ids", *given).split("\n")[:len(texts)]]
 
 
 def listed(ids):

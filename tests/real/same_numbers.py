@@ -70,7 +70,7 @@ def compare_greedy(tally, models, oracle, tokenizer, count=50):
         ids = tokenizer(text)["input_ids"]
         expected = oracle.greedy(ids, count)
         for kind, model in models.items():
-            found = json_of("generate", "-m", model, "--ids", listed(ids), "-n", count, "--no-stop",
+            found = json_of("generate", "-m", model, "--ids", listed(ids), "-n", count, "--ignore-eos",
                             "--show", "tokens")["tokens"]
             found = [token["id"] for token in found][len(ids):]
             tally.check(found == expected, f"{kind}: {count} greedy tokens after {text!r}")

@@ -277,7 +277,7 @@ TEST(what_cannot_be_scored_is_named)
     } cases[] = {
         {"tiny", 0, 0, 3, "the text is empty: expected at least one token"},
         {"tiny", 2, 99999, 3, "expected an id below"},
-        {"life", 2, 1, 4, "which has no logits"},
+        {"life", 2, 1, 4, "expected a model with logits"},
         {NULL, 2, 1, 2, "expected a model, found NULL"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

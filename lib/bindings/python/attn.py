@@ -308,7 +308,7 @@ class Model(_Closing):
     def run(self, text, show="weights", layers=None, heads=None, source=None, edits=None,
             attention=None, temperature=0):
         """Run a text, or ids; the words are those of attn-cli run --show, --layer, --head, --edit,
-        --attention and --temperature."""
+        --attention and --attention-temperature."""
         return self._look(_library.attn_run, self, text, source, show=show, layers=layers,
                           heads=heads, edits=edits, attention=attention, temperature=temperature)
 

@@ -115,7 +115,7 @@ class Why {
         return commandOf(this.tensor.sentence, 'explain', [
             ...['--layer', String(this.layer), '--head', String(this.head)],
             ...['--token', token, '--full'],
-            ...(part ? ['--attention-of', part] : []),
+            ...(part ? ['--part', part] : []),
         ]);
     }
 

@@ -92,7 +92,7 @@ function commandOfView() {
         words.push('--head', heads.map((head) => tensor.heads[head]).join(','));
     if (tensor.layer === null && tensor.mean_of.includes('layers')) words.push('--mean', 'layers');
     const drawn = { lines: heads.length > 1 ? 'overlay' : 'lines', model: 'matrix' };
-    if (state.view === 'next') return commandOf(current(), 'score', ['--top-k', '10']);
+    if (state.view === 'next') return commandOf(current(), 'score', ['--top', '10']);
     if (state.view === 'lens') return commandOf(current(), 'lens', ['--show', 'best']);
     if (state.view === 'walk')
         return commandOf(current(), 'page', [

@@ -27,21 +27,23 @@ static const char *const configs[] = {
 
 /* What is asked for, and the steps between the query and the values. */
 static const struct {
-    const char *attention, *mask_method, *scale;
+    const char *attention;
+    bool renormalise;
+    const char *scale;
     float temperature, dropout;
     const char *steps;
 } mechanisms[] = {
-    {"dense", "before", NULL, 0, 0, "scores scaled masked weights"},
-    {"dense", "before", "sqrt", 0.25f, 0, "scores scaled masked weights"},
-    {"window:3", "before", NULL, 0, 0, "scores scaled masked weights"},
-    {"window:2+global:2+strided:3", "before", "0.5", 2, 0, "scores scaled masked weights"},
-    {"random:2:7", "before", NULL, 0, 0, "scores scaled masked weights"},
-    {"blocked:4", "before", NULL, 0, 0, "scores scaled masked weights"},
-    {"linear", "before", NULL, 0, 0, "features keys scores masked weights"},
-    {"dense", "renormalise", NULL, 0, 0, "scores scaled softmax masked weights"},
-    {"dense", "before", NULL, 0, 0.4f, "scores scaled masked shares weights"},
-    {"strided:2+random:1:3", "before", NULL, 0, 0.4f, "scores scaled masked shares weights"},
-    {"dense", "renormalise", "none", 0, 0.4f, "scores scaled softmax masked shares weights"},
+    {"dense", false, NULL, 0, 0, "scores scaled masked weights"},
+    {"dense", false, "sqrt", 0.25f, 0, "scores scaled masked weights"},
+    {"window:3", false, NULL, 0, 0, "scores scaled masked weights"},
+    {"window:2+global:2+strided:3", false, "0.5", 2, 0, "scores scaled masked weights"},
+    {"random:2:7", false, NULL, 0, 0, "scores scaled masked weights"},
+    {"blocked:4", false, NULL, 0, 0, "scores scaled masked weights"},
+    {"linear", false, NULL, 0, 0, "features keys scores masked weights"},
+    {"dense", true, NULL, 0, 0, "scores scaled softmax masked weights"},
+    {"dense", false, NULL, 0, 0.4f, "scores scaled masked shares weights"},
+    {"strided:2+random:1:3", false, NULL, 0, 0.4f, "scores scaled masked shares weights"},
+    {"dense", true, "none", 0, 0.4f, "scores scaled softmax masked shares weights"},
 };
 
 static struct tiny_model model;
@@ -73,13 +75,15 @@ static bool open_model(const char *config, size_t way)
 {
     struct mechanism *mechanism = &model.config.mechanism;
     tiny_model_make(&model, config);
-    bool renormalises = strcmp(mechanisms[way].mask_method, "renormalise") == 0;
-    if (renormalises && !model.config.causal)
+    if (mechanisms[way].renormalise && !model.config.causal)
         return false;
     *mechanism = (struct mechanism){
-        .temperature = mechanisms[way].temperature, .dropout = mechanisms[way].dropout, .seed = 2};
+        .temperature = mechanisms[way].temperature,
+        .dropout = mechanisms[way].dropout,
+        .renormalise = mechanisms[way].renormalise,
+        .seed = 2,
+    };
     ck_assert(!mechanism_set_attention(mechanism, mechanisms[way].attention, &err));
-    ck_assert(!mechanism_set_mask_method(mechanism, mechanisms[way].mask_method, &err));
     if (mechanisms[way].scale)
         ck_assert(!mechanism_set_scale(mechanism, mechanisms[way].scale, &err));
     ck_assert_msg(!model_open_folder(&viewer.model, &model.folder, &err), "%s", err.text);

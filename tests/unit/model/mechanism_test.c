@@ -178,6 +178,7 @@ TEST(all_that_differs_is_told)
     ck_assert_int_eq(mechanism_set_attention(&mechanism, "window:2", NULL), 0);
     ck_assert_int_eq(mechanism_set_scale(&mechanism, "sqrt", NULL), 0);
     ck_assert_int_eq(mechanism_set_without(&mechanism, "norm", NULL), 0);
-    expect_words(&mechanism, "attention window:2, scale sqrt, temperature 0.5, dropout 0.1 seed 7, "
-                             "without norm");
+    expect_words(&mechanism,
+                 "attention window:2, scale sqrt, attention-temperature 0.5, dropout 0.1 seed 7, "
+                 "without norm");
 }
