@@ -72,11 +72,9 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         driver->setting = SIZE_MAX;
         return blame_setting(driver, setting, err);
     }
-    if (driver->sweep.of_models) {
-        size_t model = sweep_model(&driver->sweep, setting);
-        model_list_hash(&driver->models, model, &session->viewer.model.weights);
-        driver->hash = driver->models.hashes[model];
-    }
+    if (driver->sweep.of_models)
+        model_list_hash(&driver->models, sweep_model(&driver->sweep, setting),
+                        &session->viewer.model.weights);
     expect_tokens(driver);
     return 0;
 }

@@ -109,7 +109,6 @@ struct driver {
     size_t setting;
     struct options current; /* its options */
     struct session session; /* its model */
-    const char *hash;       /* of its weights, where there are several models; else NULL */
     void *state;            /* the task's */
 
     /* Found when all jobs are checked. */

@@ -132,8 +132,6 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     work->own = asked;
     if (own->instrument->ask(&asked->question, own->format, arena, err))
         return -1;
-    asked->question.origin.hash = driver->hash;
-    asked->question.view.origin.hash = driver->hash;
     return own->instrument->check
                ? own->instrument->check(&asked->question, &work->pair, arena, err)
                : 0;
