@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-
 enum {
     RANK_MAX = 32, /* numpy's own */
     ALIGN_BYTES = 64,
