@@ -316,7 +316,7 @@ for over in heads resid_mid paths; do
 done
 try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=heads,v
 try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
-    --over paths --to 1.0.k
+    --path :1.0.k
 try lesson 2
 try lesson 3 -o here.html
 try lesson -m "$in/school" -s 'Anna is old' -o here.html
