@@ -268,27 +268,31 @@ static size_t judge_header(const struct items *items, const struct csv_record *h
     return header->count > 1 ? header->count : 0;
 }
 
-/* The separator, of comma, semicolon and tab, with which the header reads best; its worth. */
-static size_t choose_separator(const struct items *items, struct csv_reader *reader)
+/* Choose the separator, of comma, semicolon and tab, with which the header reads best, and say how
+ * well. A header that cannot be read is worth nothing; only a lack of memory is an error. */
+static int choose_separator(size_t *best, const struct items *items, struct csv_reader *reader,
+                            struct err *err)
 {
-    size_t best = 0;
     char chosen = ',';
+    *best = 0;
     for (const char *separator = ",;\t"; *separator; separator++) {
         struct csv_reader trial = *reader;
         struct csv_record header;
         struct arena arena = {0};
         struct err unread = {0};
         trial.separator = *separator;
-        size_t worth =
-            csv_read(&trial, &header, &arena, &unread) ? 0 : judge_header(items, &header);
-        if (worth > best) {
-            best = worth;
+        int failed = csv_read(&trial, &header, &arena, &unread);
+        size_t worth = failed ? 0 : judge_header(items, &header);
+        arena_release(&arena);
+        if (failed && unread.out_of_memory)
+            return err_adopt(err, &unread);
+        if (worth > *best) {
+            *best = worth;
             chosen = *separator;
         }
-        arena_release(&arena);
     }
     reader->separator = chosen;
-    return best;
+    return 0;
 }
 
 /* What a column is: a field that no column before it is, or the place of its name. */
@@ -323,8 +327,10 @@ static bool has_column(const struct items *items, enum item_field field)
 /* Each column once; one has the texts. */
 static int read_header(struct items *items, struct csv_reader *reader, struct err *err)
 {
-    struct csv_record header;
-    choose_separator(items, reader);
+    struct csv_record header = {.line = 0};
+    size_t worth;
+    if (choose_separator(&worth, items, reader, err))
+        return -1;
     items->separator = reader->separator;
     int failed = csv_read(reader, &header, &items->arena, err);
     items->place_count = failed ? 0 : header.count;
@@ -350,17 +356,22 @@ static const char *skip_blanks(const char *at, const char *end)
 }
 
 /* What a file without an ending begins with: an object, or a header of several columns. */
-static enum items_kind kind_of_content(const struct items *items, struct csv_reader reader)
+static int find_kind_of_content(struct items *items, struct csv_reader reader, struct err *err)
 {
     const char *at = skip_blanks(reader.at, reader.end);
+    size_t worth;
     if (at < reader.end && *at == '{') {
         at = skip_blanks(at + 1, reader.end);
-        return at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
+        items->kind = at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
+        return 0;
     }
-    return choose_separator(items, &reader) == SIZE_MAX ? ITEMS_CSV : ITEMS_LINES;
+    if (choose_separator(&worth, items, &reader, err))
+        return -1;
+    items->kind = worth == SIZE_MAX ? ITEMS_CSV : ITEMS_LINES;
+    return 0;
 }
 
-static enum items_kind kind_of_file(const struct items *items, struct csv_reader reader)
+static int find_kind(struct items *items, struct csv_reader reader, struct err *err)
 {
     static const struct {
         const char *ending;
@@ -368,9 +379,11 @@ static enum items_kind kind_of_file(const struct items *items, struct csv_reader
     } endings[] = {
         {".txt", ITEMS_LINES}, {".jsonl", ITEMS_JSONL}, {".csv", ITEMS_CSV}, {".tsv", ITEMS_CSV}};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (name_has_ending(items->path, endings[i].ending))
-            return endings[i].kind;
-    return kind_of_content(items, reader);
+        if (name_has_ending(items->path, endings[i].ending)) {
+            items->kind = endings[i].kind;
+            return 0;
+        }
+    return find_kind_of_content(items, reader, err);
 }
 
 /* A JSON array of objects would be read as lines of text. */
@@ -409,7 +422,9 @@ static int find_in_file(struct items *items, bool is_document, struct err *err)
     const char *begin = inputs_after_mark(&items->file);
     struct csv_reader reader = {begin, items->file.bytes + items->file.size, 1, ','};
     items->of_file = items->count;
-    items->kind = items->options->input.document ? ITEMS_LINES : kind_of_file(items, reader);
+    items->kind = ITEMS_LINES;
+    if (!items->options->input.document && find_kind(items, reader, err))
+        return -1;
     if (items->kind == ITEMS_CSV)
         return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
     if (items->kind == ITEMS_JSONL || !is_document)
