@@ -158,7 +158,7 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
  * that hold the same numbers have the same. */
 void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1]);
 
-/* The same of a sample, a few hundred numbers of each tensor: milliseconds for any model. It tells
+/* The same of a sample, a thousand numbers of each tensor: milliseconds for any model. It tells
  * models apart; that two are equal it does not prove. */
 enum { WEIGHTS_SAMPLE_DIGITS = 16 };
 void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1]);
