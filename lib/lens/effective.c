@@ -10,7 +10,7 @@
 /* What they are made of. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
-/* One text on its way through the layers. */
+/* One text during its pass. */
 struct held_text {
     float *held[INGREDIENTS]; /* of the layer that it is in, dense; NULL: not seen yet */
     size_t queries, keys;
