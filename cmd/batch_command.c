@@ -340,12 +340,12 @@ static const struct task *find_task(const struct options *options)
     return task ? task : &run_task;
 }
 
-/* One operand that is no text is the file, as --file. */
+/* One operand is the file, as --file, unless it has a blank and no file has that name. */
 static int read_operand(struct options *options, struct err *err)
 {
     struct texts *operands = &options->input.operands;
     const char *first = operands->count ? operands->items[0] : "";
-    if (!operands->count || (strcmp(first, "-") != 0 && strchr(first, ' ')))
+    if (!operands->count || (strchr(first, ' ') && !file_exists(first)))
         return 0;
     if (operands->count > 1 || options->input.file)
         return err_usage(err, "expected one file, found '%s' as well",

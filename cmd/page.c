@@ -196,7 +196,7 @@ static int find_live(const struct job *job, struct page_facts *facts, struct err
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
     if (facts->scores)
-        return err_usage(err, "--live and --scores cannot be combined: typed texts have no scores");
+        return err_usage(err, "--live: expected no --scores: typed texts have no scores");
     facts->live = &job->session.viewer.model.folder;
     return 0;
 }

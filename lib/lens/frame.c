@@ -63,7 +63,8 @@ int frame_columns(struct frame *frame, const struct column *columns, size_t coun
     struct column *copy = arena_alloc(arena, count, sizeof *copy, err);
     if (!copy)
         return -1;
-    memcpy(copy, columns, count * sizeof *copy);
+    if (count)
+        memcpy(copy, columns, count * sizeof *copy);
     frame->columns = copy;
     frame->count = count;
     for (size_t i = 0; i < count; i++) {
