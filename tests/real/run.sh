@@ -22,7 +22,8 @@ stage() { # WHAT COMMAND...: what ends with `N passed, N failed`
     echo "== $1"
     shift
     "$@" >"$scratch/stage" 2>"$scratch/errors" </dev/null
-    counts=$(tail -n 1 "$scratch/stage" | sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p')
+    counts=$(tail -n 1 "$scratch/stage" |
+        sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, [0-9]+ skipped)?$/\1 \2/p')
     grep -vE '^(passed: |[0-9]+ passed, )' "$scratch/stage"
     [ -n "${VERBOSE-}" ] && grep '^passed: ' "$scratch/stage"
     if [ -n "$counts" ]; then
@@ -49,6 +50,8 @@ models=smollm2
     exit
 }
 stage 'frozen numbers of SmolLM2' "$python" tests/real/frozen.py "$real"
+stage 'SmolLM2 in the guides' sh tests/readme.sh "$build" README.md data/guides/notebook.md \
+    data/guides/psycholinguist.md data/guides/porting.md
 for model in $models; do
     stage "the numbers of $model" "$python" tests/real/same_numbers.py "$real" "$model"
 done
