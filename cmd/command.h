@@ -7,7 +7,7 @@
 
 struct model;
 
-#define ATTN_VERSION "0.1.0"
+#define ATTN_VERSION "0.2.0"
 
 /* 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);

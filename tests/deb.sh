@@ -93,12 +93,12 @@ runs_program() { # WHAT-IT-IS-LINKED-WITH
 }
 
 depends_on_its_library() {
-    inside ldd /program | grep '/libattn.so.0.1 ' &&
-        inside dpkg -S libattn.so.0.1 | grep '^libattn0.1:'
+    inside ldd /program | grep '/libattn.so.0.2 ' &&
+        inside dpkg -S libattn.so.0.2 | grep '^libattn0.2:'
 }
 
 is_removed() {
-    inside apt-get -q -y purge attn-cli libattn-dev libattn0.1 &&
+    inside apt-get -q -y purge attn-cli libattn-dev libattn0.2 &&
         inside apt-get -q -y autoremove --purge && rm "$root/program" "$root/program.c" &&
         listing | diff "$scratch/before" -
 }
@@ -117,7 +117,7 @@ check 'a bare Debian' make_machine
 check 'attn-cli is installed' installs_program
 check 'it gives the numbers of the usual build' same_numbers
 check 'manual, completions and licences are with it' is_documented
-check 'libattn-dev is installed' installs libattn0.1 libattn-dev
+check 'libattn-dev is installed' installs libattn0.2 libattn-dev
 writes_program
 check 'the example of attn.h runs with -lattn' runs_program -lattn
 check 'on the library of its package' depends_on_its_library

@@ -19,7 +19,7 @@ names_version() {
 symbols_are_those_of_the_library() {
     node=$(sed -n 's/^\(ATTN_.*\) {$/\1/p' lib/attn.map)
     sed -n 's/^ *\(attn_[a-z_]*\);$/\1/p' lib/attn.map | sed "s/\$/@$node/" >"$scratch/exported"
-    sed -n 's/^ \(attn_[a-z_]*@[^ ]*\) .*/\1/p' $here/debian/libattn0.1.symbols |
+    sed -n 's/^ \(attn_[a-z_]*@[^ ]*\) .*/\1/p' $here/debian/libattn0.2.symbols |
         diff "$scratch/exported" - && [ -s "$scratch/exported" ] &&
         grep -q "^libattn.so.${node#ATTN_} libattn${node#ATTN_} " $here/debian/*.symbols
 }

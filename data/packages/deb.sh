@@ -1,5 +1,5 @@
 #!/bin/sh
-# Debian's packages of what `make dist` has packed: attn-cli, libattn0.1 and libattn-dev.
+# Debian's packages of what `make dist` has packed: attn-cli, libattn0.2 and libattn-dev.
 #
 #     sh data/packages/deb.sh BUILD VERSION        BUILD/deb gets them
 set -eu

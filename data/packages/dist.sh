@@ -2,7 +2,7 @@
 # Pack the sources into attn-cli-VERSION.tar.gz, the same bytes wherever and whenever the same files
 # are packed.
 #
-#     sh data/packages/dist.sh build/attn-cli-0.1.0.tar.gz
+#     sh data/packages/dist.sh build/attn-cli-0.2.0.tar.gz
 #
 # In a clone the files are those that git has, as they are now, with the time of the last commit; in
 # what was unpacked, all but what .gitignore names and the target's folder, with the time that they

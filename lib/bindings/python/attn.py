@@ -22,7 +22,7 @@ from ctypes import c_void_p
 
 import numpy
 
-VERSION = "0.1"  # of the library: while it begins with 0, each 0.N is another
+VERSION = "0.2"  # of the library: while it begins with 0, each 0.N is another
 
 
 class Error(Exception):

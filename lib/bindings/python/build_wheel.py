@@ -4,7 +4,7 @@ import hashlib
 import os
 import zipfile
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 NAME = "attn-" + VERSION
 METADATA = """Metadata-Version: 2.1
 Name: attn
