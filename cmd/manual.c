@@ -1,27 +1,31 @@
 /* manual.c: the pages of the manual, one a command and one of all, from the same tables as the
  * help. */
 #include <ctype.h>
+#include <string.h>
 
 #include "catalog.h"
 
-/* Text in roff: what it would read, or print in another form, is escaped. */
+/* Text in roff. Escaped: what roff would read or print in another form, and letters that a manual
+ * page in the C locale would lose. */
 static void write_roff(struct stream *out, const char *text)
 {
     static const struct {
-        char plain;
-        const char *roff;
-    } escapes[] = {{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"},
-                   {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
+        const char *plain, *roff;
+    } escapes[] = {{"\\", "\\e"},  {"-", "\\-"},   {"'", "\\(aq"}, {"`", "\\(ga"}, {"^", "\\(ha"},
+                   {"~", "\\(ti"}, {"…", "..."},   {"·", "\\(md"}, {"√", "\\(sr"}, {"β", "\\(*b"},
+                   {"ε", "\\(*e"}, {"φ", "\\(*f"}, {"₁", "_1"},    {"₂", "_2"}};
+    enum { COUNT = sizeof escapes / sizeof *escapes };
     if (*text == '.')
         stream_text(out, "\\&");
-    for (; *text; text++) {
+    while (*text) {
         size_t i = 0;
-        while (i < sizeof escapes / sizeof *escapes && escapes[i].plain != *text)
+        while (i < COUNT && strncmp(text, escapes[i].plain, strlen(escapes[i].plain)) != 0)
             i++;
-        if (i < sizeof escapes / sizeof *escapes)
+        if (i < COUNT)
             stream_text(out, escapes[i].roff);
         else
             stream_char(out, *text);
+        text += i < COUNT ? strlen(escapes[i].plain) : 1;
     }
 }
 

@@ -124,6 +124,10 @@ names_are_of_the_version() {
 }
 
 # Those that the page of all refers to, which are those that the program completes.
+pages_are_ascii() {
+    ! LC_ALL=C grep -n "[^ -~]" "$prefix"/share/man/man*/*
+}
+
 every_command_has_a_page() {
     pages=$prefix/share/man/man1
     sed -n 's/^\.BR attn..cli..\([a-z]*\) .*/\1/p' "$pages/attn-cli.1" | sort >"$prefix/named"
@@ -192,6 +196,7 @@ says_what_is_not_found() {
 check 'make install' make --no-print-directory install BUILD="$build" PREFIX="$prefix"
 check 'the installed program runs' "$prefix/bin/attn-cli" run -q -m life -s 'Life is short'
 check 'the manual has a page for every command' every_command_has_a_page
+check 'manual pages are ASCII, as the C locale shows them' pages_are_ascii
 check 'the schemas of JSON are there' diff -r data/schemas "$prefix/share/attn-cli/schemas"
 check 'the completion for bash is a script' \
     bash -n "$prefix/share/bash-completion/completions/attn-cli"
