@@ -81,7 +81,7 @@ static void expect(struct viewer *viewer, const struct question *question, size_
 static void note(const struct finding *finding)
 {
     const struct attribution *attribution = &finding->attribution;
-    print_note("%s; the parts sum to it but for %.1e", finding->report.about,
+    print_note("%s; the parts sum to it within %.1e", finding->report.about,
                fabs(attribution->logit - attribution->sum));
 }
 

@@ -122,9 +122,10 @@ static const char *describe_sites(const struct model_distance *distance, struct 
 {
     size_t layers = distance->layers.count;
     struct buf text = {0};
-    buf_text(&text, "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
-                    "match: the other model's head, one to one, and the distance to it\n"
-                    "sites: Euclidean norm of the difference by that of the first, all tokens");
+    buf_text(&text,
+             "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
+             "match: the other model's head, one to one, and the distance to it\n"
+             "sites: norm of the difference, divided by the norm of the first model's values");
     for (size_t i = 0; next_site(&i, distance); i = (i / layers + 1) * layers) {
         size_t count = 0;
         for (size_t k = i; k < (i / layers + 1) * layers; k++)
