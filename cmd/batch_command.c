@@ -54,6 +54,9 @@ static const char *make_input(const struct driver *driver, struct arena *arena, 
 {
     const struct items *items = &driver->items;
     const struct edit_options *edits = &driver->options->edit;
+    const char *const files[] = {
+        edits->reference && strcmp(edits->reference, "-") == 0 ? NULL : edits->reference,
+        driver->options->heads.pairs, driver->options->heads.needles};
     struct buf text = {0};
     struct sha256 hash;
     int failed = 0;
@@ -63,8 +66,8 @@ static const char *make_input(const struct driver *driver, struct arena *arena, 
         sha256_add(&hash, items->file.bytes, items->file.size);
         add_digest(&text, inputs_shown_path(items->path), &hash);
     }
-    if (edits->reference && strcmp(edits->reference, "-") != 0)
-        failed = add_file(&text, edits->reference, err);
+    for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
+        failed = files[i] && add_file(&text, files[i], err);
     for (size_t i = 0; i < edits->edits.count && !failed; i++)
         if (file_of_edit(edits->edits.items[i]))
             failed = add_file(&text, file_of_edit(edits->edits.items[i]), err);
@@ -336,8 +339,9 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 static const struct task *find_task(const struct options *options)
 {
-    const struct task *task = instrument_task(options_instrument(options));
-    return task ? task : &run_task;
+    int command = options_instrument(options);
+    const struct task *task = instrument_task(command);
+    return task ? task : command == FOR_HEADS ? &heads_task : &run_task;
 }
 
 /* One operand is the file, as --file, unless it has a blank and no file has that name. */

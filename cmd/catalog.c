@@ -8,7 +8,7 @@
 
 const struct command_group command_groups[] = {
     {"Inspect", FOR_RUN | FOR_HEADS | FOR_EXPLAIN | FOR_PAGE | FOR_TOKENIZE | FOR_INFO},
-    {"Analyse", INSTRUMENTS | FOR_COMPARE | FOR_GENERATE},
+    {"Analyse", (INSTRUMENTS & ~FOR_HEADS) | FOR_COMPARE | FOR_GENERATE},
     {"Scale", FOR_BATCH | FOR_BENCH},
     {"Build", FOR_INIT | FOR_TRAIN},
     {"Learn", FOR_LESSON},
@@ -56,7 +56,7 @@ static const struct group {
     {"Scores",
      FOR_HEADS,
      false,
-     {"score", "sort", "map", "baseline", "composition", "pairs", "needle", "seed"}},
+     {"score", "sort", "top", "map", "baseline", "composition", "pairs", "needle", "seed"}},
     {"Page", FOR_PAGE, false, {"explain", "top", "lens", "scores", "unedited", "live"}},
     {"Comparison", FOR_COMPARE, false, {"attention", "seed", "repeat"}},
     {"Batch",

@@ -3,7 +3,7 @@
  * have several in common, the range of a number, and the line of its help.
  *
  *     FLAG("words", 0, select.words, FOR_SCORE, "merge tokens into words"),
- *     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX, "of the random tokens"),
+ *     INTEGER("top", 0, "N", heads.top, FOR_HEADS, 1, LLONG_MAX, "the first rows"),
  */
 #ifndef ATTN_CMD_OPTION_ROW_H
 #define ATTN_CMD_OPTION_ROW_H
@@ -41,7 +41,7 @@ extern const struct option_rows input_options, score_options, attend_options, ou
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
 /* Whose pages and pictures have cells in colours. */
-enum { COLOURED = OF_REPORTS | FOR_HEADS | INSTRUMENTS };
+enum { COLOURED = OF_REPORTS | INSTRUMENTS };
 
 /* Who looks at texts; and attends as options say. */
 enum {

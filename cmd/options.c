@@ -8,11 +8,9 @@
 static const struct {
     const char *name;
     int command;
-} instrument_names[] = {{"run", 0},
-                        {"score", FOR_SCORE},
-                        {"lens", FOR_LENS},
-                        {"attribute", FOR_ATTRIBUTE},
-                        {"patch", FOR_PATCH}};
+} instrument_names[] = {{"run", 0},           {"score", FOR_SCORE},
+                        {"lens", FOR_LENS},   {"attribute", FOR_ATTRIBUTE},
+                        {"patch", FOR_PATCH}, {"heads", FOR_HEADS}};
 
 enum { INSTRUMENT_NAMES = sizeof instrument_names / sizeof *instrument_names };
 

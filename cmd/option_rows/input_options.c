@@ -54,7 +54,7 @@ static const struct option_row input_rows[] = {
            "the file as one text; - is standard input"),
     STRING("file", 'f', "FILE", input.file, FOR_GENERATE | FOR_EXPLAIN,
            "the file as one text, without its final newline; - is standard input"),
-    STRING("ids", 0, "LIST", input.ids, (LOOKING & ~FOR_PATCH) | FOR_COMPARE | TEXT,
+    STRING("ids", 0, "LIST", input.ids, (LOOKING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE | TEXT,
            "token ids instead of text: 0,4,5"),
     FLAG("only-ids", 0, tokens.only_ids, FOR_TOKENIZE, "print only the ids, separated by spaces"),
     FLAG("decode", 0, tokens.decode, FOR_TOKENIZE, "read ids and print their text"),

@@ -49,8 +49,8 @@ static const struct option_row process_rows[] = {
            "print a completion script for bash, zsh or fish"),
     FLAG("quiet", 'q', quiet, LOOKING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | NOT_BATCH | PROCESS,
          "print no notes"),
-    FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "print no notes and no progress"),
-    FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS | PROCESS, "print no progress"),
+    FLAG("quiet", 'q', quiet, FOR_BATCH | FOR_HEADS | PROCESS, "print no notes and no progress"),
+    FLAG("quiet", 'q', quiet, FOR_BENCH | PROCESS, "print no progress"),
     FLAG("verbose", 'v', verbose, FOR_RUN | FOR_GENERATE | FOR_PATCH | FOR_BATCH | PROCESS,
          "print the model, the settings and the time taken"),
 };

@@ -48,9 +48,10 @@ struct circuit {
     struct machine *machine;
     const struct config *config;
     struct weights *weights;
-    float *embeddings;        /* [count, C] */
-    struct weight to_logits;  /* [C or n_word, V] */
-    const size_t *targets[2]; /* [count] places in `among`: of `to`, and of another pair */
+    float *embeddings;           /* [count, C] */
+    struct weight to_logits;     /* [C or n_word, V] */
+    const size_t *targets[2];    /* [count] places in `among`: of `to`, and of another pair */
+    struct mean *found, *random; /* [heads] */
     struct arena arena, of_layer;
     struct err *err;
 };
@@ -149,15 +150,9 @@ static size_t place_of_largest(const float *row, size_t count)
     return twice ? count : best;
 }
 
-static void add_share(struct mean *mean, size_t hits, size_t count)
-{
-    exact_sum_add_double(&mean->sum, (double)hits);
-    mean->count += count;
-}
-
 /* read [count, dv] what the head reads of words; out [dv, C or n_word]. */
-static int count_head(struct circuit *circuit, struct score *score, size_t layer, size_t head,
-                      struct matrix read, struct matrix out)
+static int count_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
+                      struct matrix out)
 {
     const struct circuit_words *words = circuit->words;
     struct arena arena = {0};
@@ -187,12 +182,12 @@ static int count_head(struct circuit *circuit, struct score *score, size_t layer
     if (failed)
         return -1;
     size_t index = layer * circuit->config->n_head + head;
-    add_share(&score->found[index], hits[0], words->count);
-    add_share(&score->random[index], hits[1], words->count);
+    circuit->found[index] = (struct mean){(double)hits[0], words->count};
+    circuit->random[index] = (struct mean){(double)hits[1], words->count};
     return 0;
 }
 
-static int count_layer(struct circuit *circuit, struct score *score, size_t layer)
+static int count_layer(struct circuit *circuit, size_t layer)
 {
     const struct config *c = circuit->config;
     struct matrix words = matrix_of(circuit->embeddings, circuit->words->count, c->n_embd);
@@ -214,7 +209,7 @@ static int count_layer(struct circuit *circuit, struct score *score, size_t laye
     linear(circuit->machine, read, normed, &block.self.v, ACTIVATION_NONE);
     for (size_t head = 0; head < c->n_head; head++) {
         size_t group = head / (c->n_head / c->n_kv_head);
-        if (count_head(circuit, score, layer, head, matrix_columns(read, group * c->d_v, c->d_v),
+        if (count_head(circuit, layer, head, matrix_columns(read, group * c->d_v, c->d_v),
                        matrix_rows(out, head * c->d_v, c->d_v)))
             return -1;
     }
@@ -246,20 +241,22 @@ static int set_targets(struct circuit *circuit, uint64_t seed)
     return 0;
 }
 
-int circuits_count(struct score *score, const struct circuit_words *words, struct viewer *viewer,
-                   uint64_t seed, struct err *err)
+int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
+                   struct viewer *viewer, uint64_t seed, struct err *err)
 {
     struct circuit circuit = {
         .words = words,
         .machine = &viewer->machine,
         .config = &viewer->model.config,
         .weights = &viewer->model.weights,
+        .found = found,
+        .random = random,
         .err = err,
     };
     int failed = circuits_check(&viewer->model, true, err) || set_targets(&circuit, seed) ||
                  embed(&circuit) || weights_unembedding(circuit.weights, &circuit.to_logits, err);
     for (size_t layer = 0; layer < circuit.config->n_layer && !failed; layer++)
-        failed = count_layer(&circuit, score, layer);
+        failed = count_layer(&circuit, layer);
     arena_release(&circuit.of_layer);
     arena_release(&circuit.arena);
     return failed ? -1 : 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "measure/head_scores.h"
 #include "text/label.h"
 
@@ -65,6 +66,12 @@ static int compare(const void *a, const void *b)
     return (one->head > other->head) - (one->head < other->head);
 }
 
+/* Rows of a table of so many heads. */
+static size_t shown(const struct head_results *results, size_t heads)
+{
+    return results->top ? num_min(results->top, heads) : heads;
+}
+
 /* All heads of so many layers, in the order of one model's scores; heads without a score last. */
 static struct row *sort_heads(const struct head_results *results, const struct head_result *by,
                               size_t layers, size_t heads, struct arena *arena, struct err *err)
@@ -91,12 +98,12 @@ static struct column score_column(const struct head_results *results, size_t col
     bool is_null = is_baseline(results, column);
     return (struct column){
         .name = name,
-        .title = is_null                    ? "baseline"
-                 : score->row->takes_offset ? score->name
-                                            : score->row->heading,
-        .brief = is_null                    ? "base"
-                 : score->row->takes_offset ? score->name + strlen(score->row->name)
-                                            : score->row->brief,
+        .title = is_null                     ? "baseline"
+                 : score_has_argument(score) ? score->name
+                                             : score->row->heading,
+        .brief = is_null                     ? "base"
+                 : score_has_argument(score) ? score->name + strlen(score->row->name)
+                                             : score->row->brief,
         .unit = score->row->unit,
         .flags = COLUMN_COLOURED | COLUMN_PLAIN,
         .digits = 3,
@@ -120,7 +127,7 @@ static int fill_lines(struct lines *lines, const struct head_results *results, s
     size_t at = 0;
     for (size_t m = 0; m < results->count; m++) {
         const struct head_result *result = &results->items[m];
-        size_t heads = result->layers * result->heads;
+        size_t heads = shown(results, result->layers * result->heads);
         const struct row *rows =
             sort_heads(results, result, result->layers, result->heads, arena, err);
         for (size_t i = 0; i < heads; i++, at++) {
@@ -145,7 +152,7 @@ static int add_table(struct frame *frame, const struct head_results *results, st
     size_t at = 0;
     size_t scores = column_count(results);
     for (size_t m = 0; m < results->count; m++)
-        count += results->items[m].layers * results->items[m].heads;
+        count += shown(results, results->items[m].layers * results->items[m].heads);
     struct lines lines = {
         .labels = arena_alloc(arena, count, sizeof *lines.labels, err),
         .models = arena_alloc(arena, count, sizeof *lines.models, err),
@@ -201,7 +208,7 @@ static int add_comparison(struct frame *frame, const struct head_results *result
         layers = results->items[m].layers > layers ? results->items[m].layers : layers;
         heads = results->items[m].heads > heads ? results->items[m].heads : heads;
     }
-    size_t count = layers * heads;
+    size_t count = shown(results, layers * heads);
     const struct row *rows =
         sort_heads(results, &results->items[results->count - 1], layers, heads, arena, err);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
