@@ -46,9 +46,6 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err);
 int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
                    struct viewer *viewer, uint64_t seed, struct err *err);
 
-/* A norm of rows, but for its divisor and its shift. */
-void circuits_apply_scales(struct matrix rows, const struct norm *norm);
-
 enum composition { COMPOSE_Q, COMPOSE_K, COMPOSE_V, COMPOSITIONS };
 
 extern const char *const composition_names[COMPOSITIONS];
