@@ -560,6 +560,7 @@ const struct task heads_task = {
     .name = "heads",
     .command = FOR_HEADS,
     .many = ITEMS_ANY,
+    .takes_source = true,
     .state_bytes = sizeof(struct state),
     .prepare = prepare,
     .open = open,

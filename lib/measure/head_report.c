@@ -279,6 +279,12 @@ static int begin_report(struct report *report, const struct head_results *result
         facts_text(facts, "measured_on", results->items->origin);
     if (results->items->texts)
         facts_integer(facts, "texts", (long long)results->items->texts);
+    for (size_t i = 0; results->count == 1 && i < results->scores->count; i++) {
+        const char *name = arena_format(arena, err, "%s_count", results->scores->items[i].name);
+        if (!name)
+            return -1;
+        facts_integer(facts, name, (long long)results->items->counts[i]);
+    }
     *report = (struct report){.model = model, .facts = &facts->frame, .has_encoder = true};
     return 0;
 }

@@ -254,6 +254,7 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
     size_t ways = survey->with_baseline ? 2 : 1;
     size_t columns = survey->scores->count * ways;
     double *values = arena_alloc(arena, columns, heads * sizeof *values, err);
+    uint64_t *counts = arena_alloc(arena, survey->scores->count, sizeof *counts, err);
     const char **verdicts = arena_alloc(arena, heads, sizeof *verdicts, err);
     *result = (struct head_result){
         .model = model->name,
@@ -262,10 +263,13 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
         .layers = model->config.n_layer,
         .heads = model->config.n_head,
         .values = values,
+        .counts = counts,
         .verdicts = verdicts,
     };
-    if (!values || !verdicts || !result->origin)
+    if (!values || !counts || !verdicts || !result->origin)
         return -1;
+    for (size_t i = 0; i < survey->scores->count; i++)
+        counts[i] = sums->found[i * heads].count; /* the same for all heads */
     for (size_t k = 0; k < columns; k++)
         for (size_t i = 0; i < heads; i++)
             values[k * heads + i] =

@@ -146,7 +146,8 @@ struct head_result {
     const char *origin; /* what was it measured on: "1 text given" */
     size_t texts;
     size_t layers, heads;
-    const double *values;        /* [columns, layers * heads] NaN: nothing was counted */
+    const double *values;   /* [columns, layers * heads] NaN: nothing was counted */
+    const uint64_t *counts; /* [scores] queries, words or pairs, of which a score is the mean */
     const char *const *verdicts; /* [layers * heads] "previous token, induction"; "": none */
 };
 

@@ -8,9 +8,10 @@ static const char *const verdicts[] = {"", "", "self", ""};
 /* self, its baseline; of two layers of two heads, and of one layer of three. */
 static const double values[] = {0.1, NAN, 0.9, 0.1, 0, 0, 0, 0.5};
 static const double others[] = {0.2, 0.3, 0.4, 0, 0, 0};
+static const uint64_t counts[] = {7};
 static const struct head_result results[] = {
-    {"one", "hash", "1 text", 1, 2, 2, values, verdicts},
-    {"other", "hush", "1 text", 1, 1, 3, others, none},
+    {"one", "hash", "1 text", 1, 2, 2, values, counts, verdicts},
+    {"other", "hush", "1 text", 1, 1, 3, others, counts, none},
 };
 
 static struct score_list scores;
@@ -60,6 +61,7 @@ TEST(rows_are_sorted_by_a_score_and_missing_ones_come_last)
     ck_assert_double_eq(column_float(column_of(frame, "self_baseline"), 2), 0.5);
     ck_assert_str_eq(column_text(column_of(frame, "verdict"), 0, true), "self");
     ck_assert_ptr_null(column_of(frame, "model"));
+    ck_assert_int_eq(column_integer(column_of(report.facts, "self_count"), 0), 7);
 }
 
 TEST(models_of_any_shape_share_a_table)
