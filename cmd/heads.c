@@ -1,8 +1,8 @@
-/* heads.c: `attn-cli heads`: what every head of a model does, measured on texts and on repeated
+/* heads.c: `attn-cli heads`: scores of every head of a model, measured on texts and on repeated
  * random tokens; or, with --composition, how heads compose.
  *
- * The command adds up what it finds in all texts and writes one result; `batch --do heads` writes
- * a result for each text. What needs no text of the user (random tokens, weights, needles) is
+ * The command adds up the sums of all texts and writes one result; `batch --do heads` writes a
+ * result for each text. Scores that need no text of the user (random tokens, weights, needles) are
  * measured once for each model.
  */
 #include <stdlib.h>
@@ -64,29 +64,24 @@ static int choose_listed(struct state *own, const char *list, struct arena *aren
 /* A score needs its file or texts, and a file its score. */
 static int check_materials(const struct state *own, const struct driver *driver, struct err *err)
 {
-    const struct options *options = driver->options;
-    const struct {
-        enum score_material material;
-        const char *option, *path, *score;
-    } files[] = {{OF_PAIRS, "pairs", options->heads.pairs, "successor"},
-                 {OF_NEEDLES, "needle", options->heads.needles, "needle"}};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *found = NULL;
-        for (size_t k = 0; k < own->scores.count; k++)
-            if (own->scores.items[k].material == files[i].material)
-                found = own->scores.items[k].name;
-        if (found && !files[i].path)
-            return err_usage(err, "score %s: expected --%s FILE, found none", found,
-                             files[i].option);
-        if (!found && files[i].path)
-            return err_usage(err, "--%s: expected the score %s, found others", files[i].option,
-                             files[i].score);
+    const char *pairs = driver->options->heads.pairs;
+    const char *needles = driver->options->heads.needles;
+    bool found[SCORE_MATERIALS] = {false};
+    for (size_t i = 0; i < own->scores.count; i++) {
+        const struct score *score = &own->scores.items[i];
+        bool only_texts = score->material == OF_TEXTS && score->row->material != OF_TEXTS;
+        const char *lacks = score->material == OF_PAIRS && !pairs       ? "--pairs FILE"
+                            : score->material == OF_NEEDLES && !needles ? "--needle FILE"
+                            : only_texts && !driver->items.count        ? "a text"
+                                                                        : NULL;
+        if (lacks)
+            return err_usage(err, "score %s: expected %s, found none", score->name, lacks);
+        found[score->material] = true;
     }
-    for (size_t k = 0; k < own->scores.count && !driver->items.count; k++) {
-        const struct score *score = &own->scores.items[k];
-        if (score->row->material != OF_TEXTS && score->material == OF_TEXTS)
-            return err_usage(err, "score %s: expected a text, found none", score->name);
-    }
+    if (pairs && !found[OF_PAIRS])
+        return err_usage(err, "--pairs: expected the score successor, found others");
+    if (needles && !found[OF_NEEDLES])
+        return err_usage(err, "--needle: expected the score needle, found others");
     return 0;
 }
 
@@ -113,8 +108,7 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* What table and maps have in common. One report of a table holds all models; of matrices there is
- * a report for each. */
+/* Common to tables and maps. One table holds all models; maps are a report for each model. */
 static int prepare_output(struct state *own, struct driver *driver, struct err *err)
 {
     const struct format *format = driver->output.format;
@@ -449,7 +443,7 @@ static int make_report(struct report *report, const struct state *own,
                         : head_table_report(report, &one, arena, err);
 }
 
-/* The result of one text: what was measured on it, and what needs no text. */
+/* The result of one text: its own sums and those that need no text. */
 static int fill_report(const struct state *own, struct work *work, struct arena *arena,
                        struct err *err)
 {
@@ -500,8 +494,8 @@ static int add(void *state, struct work *work, struct err *err)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Text and JSON say what was measured on what; for other formats a note does, unless all was
- * measured on the texts. An empty pipe is named, too. */
+/* Text and JSON name the material of each score. For other formats a note does, unless all scores
+ * are measured on the texts. Another note names an empty pipe. */
 static void note_material(const struct state *own, const struct driver *driver, const char *origin)
 {
     const struct items *items = &driver->items;
