@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
-#include "session.h"
 
 static int ask(struct question *question, const struct format *format, struct arena *arena,
                struct err *err)
@@ -96,5 +96,5 @@ const struct instrument attribute_instrument = {
 
 int attribute_command(const struct options *options, struct err *err)
 {
-    return instrument_command(&attribute_instrument, options, err);
+    return driver_do(&attribute_task, options, err);
 }

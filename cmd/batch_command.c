@@ -13,7 +13,6 @@
 #include "base/sha256.h"
 #include "command.h"
 #include "driver.h"
-#include "instrument.h"
 #include "model/model.h"
 #include "write/table.h"
 
@@ -339,9 +338,13 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 static const struct task *find_task(const struct options *options)
 {
+    static const struct task *const tasks[] = {&score_task, &heads_task, &lens_task,
+                                               &attribute_task, &patch_task};
     int command = options_instrument(options);
-    const struct task *task = instrument_task(command);
-    return task ? task : command == FOR_HEADS ? &heads_task : &run_task;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (tasks[i]->command == command)
+            return tasks[i];
+    return &run_task;
 }
 
 /* One operand is the file, as --file, unless it has a blank and no file has that name. */

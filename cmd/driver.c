@@ -134,7 +134,6 @@ static int read_texts(struct driver *driver, struct work *work, struct arena *ar
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    viewer->reads_any_length = item->options.score.stride > 0;
     if (viewer_read(viewer, &work->pair, &item->input, text ? &source : NULL, arena, err) ||
         edits_check_text(viewer->edits, &viewer->model.config, work->pair.sentence.count,
                          work->pair.source.count, err))

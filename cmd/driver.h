@@ -130,7 +130,7 @@ struct driver {
     struct arena kept; /* lives as long as the driver */
 };
 
-extern const struct task run_task, heads_task;
+extern const struct task run_task, score_task, heads_task, lens_task, attribute_task, patch_task;
 
 /* Run a command: everything from the options to the result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);

@@ -1,5 +1,5 @@
-/* instrument.c: score, lens, attribute and patch as tasks of the driver; the token that the last
- * two ask about. */
+/* instrument.c: lens, attribute and patch as tasks of the driver; the token that the last two ask
+ * about. */
 #include "instrument.h"
 
 #include <string.h>
@@ -83,8 +83,8 @@ struct asked {
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    static const struct instrument *const rows[] = {&score_instrument, &lens_instrument,
-                                                    &attribute_instrument, &patch_instrument};
+    static const struct instrument *const rows[] = {&lens_instrument, &attribute_instrument,
+                                                    &patch_instrument};
     struct state *own = state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->command == driver->task->command)
@@ -175,25 +175,11 @@ static void note(void *state, const struct work *work)
         .note = note,                                                                     \
     }
 
-static const struct task tasks[] = {
-    TASK("score", FOR_SCORE, 1 << ITEM_CONTINUE, true, NULL),
-    TASK("lens", FOR_LENS, 1 << ITEM_TARGET, true, NULL),
-    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL),
-    TASK("patch", FOR_PATCH,
-         1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false,
-         "patches"),
-};
+const struct task lens_task = TASK("lens", FOR_LENS, 1 << ITEM_TARGET, true, NULL);
 
-const struct task *instrument_task(int command)
-{
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (tasks[i].command == command)
-            return &tasks[i];
-    return NULL;
-}
+const struct task attribute_task =
+    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL);
 
-int instrument_command(const struct instrument *instrument, const struct options *options,
-                       struct err *err)
-{
-    return driver_do(instrument_task(instrument->command), options, err);
-}
+const struct task patch_task = TASK(
+    "patch", FOR_PATCH, 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION,
+    false, "patches");

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
-#include "session.h"
 
 /* Text and pictures show the best tokens, data every number. */
 static int read_numbers(struct question *question, const struct format *format, struct arena *arena,
@@ -83,5 +83,5 @@ const struct instrument lens_instrument = {
 
 int lens_command(const struct options *options, struct err *err)
 {
-    return instrument_command(&lens_instrument, options, err);
+    return driver_do(&lens_task, options, err);
 }

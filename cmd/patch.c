@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
-#include "session.h"
 
 /* --- what is asked of any text ---------------------------------------------------------------- */
 
@@ -238,5 +238,5 @@ int patch_command(const struct options *options, struct err *err)
         own.input.ids = clean;
     else
         own.input.sentences = (struct texts){&clean, 1};
-    return instrument_command(&patch_instrument, &own, err);
+    return driver_do(&patch_task, &own, err);
 }

@@ -272,12 +272,11 @@ int score_models_init(struct score_models *models, const char *const *names, siz
         .names = names,
         .count = count,
         .labels = arena_alloc(arena, count, sizeof *models->labels, err),
-        .totals = arena_alloc(arena, count, sizeof *models->totals, err),
         .title = arena_format(arena, err, "%zu models", count),
         .texts = arena_alloc(arena, texts, sizeof *models->texts, err),
         .arena = arena,
     };
-    if (!models->labels || !models->totals || !models->title || !models->texts)
+    if (!models->labels || !models->title || !models->texts)
         return -1;
     for (size_t i = 0; i < count; i++) {
         struct buf visible = {0};
@@ -289,66 +288,91 @@ int score_models_init(struct score_models *models, const char *const *names, siz
     return 0;
 }
 
-/* The first model's rows and keys, and room for a column of each model. */
-static int begin_table(struct frame *table, const struct score_models *models,
-                       const struct frame *scores, struct err *err)
+static int begin_table(struct score_table *table, const struct score_models *models,
+                       const struct axis *rows, struct err *err)
 {
-    size_t most = scores->count + models->count;
-    struct column *columns = arena_alloc(models->arena, most, sizeof *columns, err);
-    *table = (struct frame){"surprisal", scores->rows, columns, .count = 0};
-    for (size_t i = 0; columns && i < scores->count; i++)
-        if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
-            columns[table->count++] = scores->columns[i];
-    return columns ? 0 : -1;
+    struct arena *arena = models->arena;
+    table->rows = arena_alloc(arena, rows->size, sizeof *table->rows, err);
+    table->columns = arena_alloc(arena, models->count, sizeof *table->columns, err);
+    table->row_count = rows->size;
+    for (size_t i = 0; table->rows && i < rows->size; i++) {
+        const struct label *label = &rows->labels[i];
+        table->rows[i].text = arena_text(arena, label->text, strlen(label->text), err);
+        table->rows[i].plain = arena_text(arena, label->plain, strlen(label->plain), err);
+        if (!table->rows[i].text || !table->rows[i].plain)
+            return -1;
+    }
+    return table->rows && table->columns ? 0 : -1;
 }
 
-static int check_rows(const struct score_models *models, const struct axis *first,
+static int check_rows(const struct score_models *models, const struct score_table *table,
                       const struct axis *rows, struct err *err)
 {
     static const char fix[] = "--total compares models of different vocabularies";
-    if (first->size != rows->size)
-        return err_usage(err, "expected the %zu %ss of '%s', found %zu: %s", first->size,
-                         first->name, models->names[0], rows->size, fix);
+    if (table->row_count != rows->size)
+        return err_usage(err, "expected the %zu %ss of '%s', found %zu: %s", table->row_count,
+                         rows->name, models->names[0], rows->size, fix);
     for (size_t i = 0; i < rows->size; i++)
-        if (strcmp(first->labels[i].plain, rows->labels[i].plain) != 0)
+        if (strcmp(table->rows[i].plain, rows->labels[i].plain) != 0)
             return err_usage(
-                err, "expected the %ss of '%s', found '%s' in place of '%s' at %zu: %s",
-                first->name, models->names[0], rows->labels[i].text, first->labels[i].text, i, fix);
+                err, "expected the %ss of '%s', found '%s' in place of '%s' at %zu: %s", rows->name,
+                models->names[0], rows->labels[i].text, table->rows[i].text, i, fix);
     return 0;
 }
 
-int score_models_add(struct score_models *models, size_t model, size_t text,
-                     const struct report *scores, struct err *err)
+/* Keep the surprisals of a model's table of scores as a column that is called by the model. */
+static int add_model(struct column *added, const struct score_models *models, size_t model,
+                     const struct frame *scores, struct err *err)
 {
-    const struct frame *added = scores->frames;
-    const struct column *column = added->columns;
-    struct frame *table = &models->texts[text];
     const struct axis names = {"model", models->count, models->labels, 0};
+    const struct column *column = scores->columns;
+    size_t count = scores->rows.size;
     struct buf title = {0};
-    if ((model == 0 && begin_table(table, models, added, err)) ||
-        check_rows(models, &table->rows, &added->rows, err))
-        return -1;
     while (!(column->flags & COLUMN_COLOURED))
         column++;
-    double *values = arena_alloc(models->arena, added->rows.size, sizeof *values, err);
+    double *values = arena_alloc(models->arena, count, sizeof *values, err);
     text_label(&title, &names, model, MODEL_COLUMNS);
-    struct column own = *column;
-    own.name = models->labels[model].plain;
-    own.title = buf_keep(&title, models->arena, err);
-    own.values = values;
-    if (!values || !own.title)
+    *added = *column;
+    added->name = models->labels[model].plain;
+    added->title = buf_keep(&title, models->arena, err);
+    added->values = values;
+    if (values && count)
+        memcpy(values, column->values, count * sizeof *values);
+    return values && added->title ? 0 : -1;
+}
+
+/* The keys of the last model's table, and a column of each model. */
+static int finish_table(struct report *report, const struct score_models *models,
+                        const struct score_table *table, struct arena *arena, struct err *err)
+{
+    const struct frame *scores = report->frames;
+    size_t keys = 0;
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct column *columns =
+        arena_alloc(arena, scores->count + models->count, sizeof *columns, err);
+    const char *note = arena_format(arena, err, "surprisal in %s", table->columns->unit);
+    if (!frame || !columns || !note)
         return -1;
-    memcpy(values, column->values, added->rows.size * sizeof *values);
-    ((struct column *)table->columns)[table->count++] = own; /* begin_table's */
+    for (size_t i = 0; i < scores->count; i++)
+        if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
+            columns[keys++] = scores->columns[i];
+    memcpy(columns + keys, table->columns, models->count * sizeof *columns);
+    *frame = (struct frame){"surprisal", scores->rows, columns, keys + models->count, .note = note};
+    report->model = models->title;
+    report->frames = frame;
+    report->frame_count = 1;
+    report->facts = NULL;
     return 0;
 }
 
-void score_models_report(struct report *report, const struct score_models *models, size_t text,
-                         const struct score_view *view, const struct tokenized *sentence)
+int score_models_add(struct score_models *models, size_t model, size_t text, struct report *report,
+                     struct arena *arena, struct err *err)
 {
-    models->texts[text].note = view->bits ? "surprisal in bits" : "surprisal in nats";
-    *report = text_origin_report(&view->origin, sentence);
-    report->model = models->title;
-    report->frames = &models->texts[text];
-    report->frame_count = 1;
+    struct score_table *table = &models->texts[text];
+    const struct frame *scores = report->frames;
+    if ((model == 0 && begin_table(table, models, &scores->rows, err)) ||
+        check_rows(models, table, &scores->rows, err) ||
+        add_model(&table->columns[model], models, model, scores, err))
+        return -1;
+    return model + 1 == models->count ? finish_table(report, models, table, arena, err) : 0;
 }
