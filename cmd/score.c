@@ -15,11 +15,11 @@ struct state {
     struct driver *driver;
     struct scoring scoring; /* of the open setting, as the view */
     struct score_view view;
+    bool continues; /* texts are continued, and have no total of their own */
 
     /* Of the command, which knows all texts; a batch has the results of each alone. */
     bool by_model;            /* models are columns; otherwise they follow one another */
     bool is_last;             /* the last model is open */
-    bool continues;           /* a text was continued, and has no total of its own */
     struct score_total all;   /* of the open model */
     struct score_total *rows; /* [row_count] of a table of totals: a row a model, or a text */
     size_t row_count;
@@ -75,6 +75,19 @@ static int check_continued(const struct options *options, const struct viewer *v
     return 0;
 }
 
+/* Tables have the columns of their first text: all texts are continued, or none is. */
+static bool first_continues(const struct driver *driver)
+{
+    struct arena arena = {0};
+    struct item item;
+    struct err unread = {0};
+    bool continues = !items_read(&driver->items, &item, 0, &arena, &unread) &&
+                     item.options.score.continuations.count;
+    arena_release(&arena);
+    err_clear(&unread);
+    return continues;
+}
+
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -88,12 +101,13 @@ static int open(void *state, struct driver *driver, struct err *err)
     own->view = (struct score_view){
         .origin.viewer = viewer, .bits = score->bits, .words = words, .for_people = for_people};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
+    own->continues = first_continues(driver);
     if (words && score->total)
         return err_usage(err, "--total reports totals; --words does not apply");
     if (check_continued(options, viewer, err) ||
         text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
-    if (has_best && !score->total && !score->continuations.count && !words && !own->by_model)
+    if (has_best && !score->total && !own->continues && !words && !own->by_model)
         own->scoring.best_count = (size_t)score->best;
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
@@ -147,6 +161,7 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
+    const struct state *task = state;
     const struct viewer *viewer = &driver->session.viewer;
     const struct texts *continuations = &work->item.options.score.continuations;
     size_t count = num_max(continuations->count, 1);
@@ -155,8 +170,10 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         return -1;
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
-    if (((struct state *)state)->view.words &&
-        word_spans_find(&work->pair.sentence, viewer->tokenizer, arena, err))
+    if (task->continues != (continuations->count > 0))
+        return err_set(err, "expected %s continuation as in the first item, found %s",
+                       task->continues ? "a" : "no", task->continues ? "none" : "one");
+    if (task->view.words && word_spans_find(&work->pair.sentence, viewer->tokenizer, arena, err))
         return -1;
     *own = (struct scored_item){.pairs = arena_alloc(arena, count, sizeof *own->pairs, err),
                                 .scored = arena_alloc(arena, count, sizeof *own->scored, err),
@@ -278,7 +295,6 @@ static int add(void *state, struct work *work, struct err *err)
     struct score_total total = ((const struct scored_item *)work->own)->total;
     if (driver->is_batch)
         return 0;
-    own->continues |= work->item.options.score.continuations.count > 0;
     own->all.tokens += total.tokens;
     own->all.logprob += total.logprob;
     if (own->by_model && !driver->current.score.total)
