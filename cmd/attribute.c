@@ -49,26 +49,19 @@ static int describe(struct finding *finding, const struct answer *answer, struct
     return report->about ? 0 : -1;
 }
 
-static int find(struct finding *findings, const struct question *question, const struct look *look,
-                struct arena *arena, struct err *err)
+static int find(struct finding *finding, struct arena *arena, struct err *err)
 {
+    const struct question *question = finding->question;
+    struct attribution_question own = question->attribution;
     bool capped = question->viewer->model.config.logit_cap > 0;
-    for (size_t i = 0; i < look->count; i++) {
-        struct finding *finding = &findings[i];
-        struct attribution_question own = question->attribution;
-        *finding = (struct finding){question, &look->pairs[i], .position = 0};
-        if (answer_position(&own.position, question->options, &look->pairs[i].sentence, err) ||
-            attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena,
-                             err))
-            return -1;
-        const struct answer answer = {finding->attribution.answer, own.against,
-                                      capped ? "before" : NULL};
-        finding->position = own.position;
-        finding->report = finding->attribution.report;
-        if (describe(finding, &answer, arena, err))
-            return -1;
-    }
-    return 0;
+    if (answer_position(&own.position, question->options, &finding->pair->sentence, err) ||
+        attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena, err))
+        return -1;
+    const struct answer answer = {finding->attribution.answer, own.against,
+                                  capped ? "before" : NULL};
+    finding->position = own.position;
+    finding->report = finding->attribution.report;
+    return describe(finding, &answer, arena, err);
 }
 
 static void expect(struct viewer *viewer, const struct question *question, size_t tokens)

@@ -77,7 +77,6 @@ struct state {
 /* One item's question and finding: its answer, target or second text may be its own. */
 struct asked {
     struct question question;
-    struct text_pair pair;
     struct finding finding;
 };
 
@@ -148,11 +147,9 @@ static int run(void *state, const struct group *group, struct err *err)
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct work *work = group->works[i];
         struct asked *asked = work->own;
-        const struct look look = {.pairs = &asked->pair, .count = 1, .first = work->job};
-        asked->pair = work->pair;
-        asked->question.options = &work->item.options;
         asked->question.patching.progress = sink;
-        failed = own->instrument->find(&asked->finding, &asked->question, &look, group->arena, err);
+        asked->finding = (struct finding){.question = &asked->question, .pair = &work->pair};
+        failed = own->instrument->find(&asked->finding, group->arena, err);
         work->report = asked->finding.report;
     }
     *progress = sink;

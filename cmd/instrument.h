@@ -2,12 +2,11 @@
  * for their own commands, and for items of a batch that does one of them (--do).
  *
  *     struct question question = {.options = options, .viewer = &viewer};
+ *     struct finding finding = {&question, &pair};
  *     const struct instrument *instrument = &lens_instrument;
  *     if (instrument->ask(&question, format, &arena, err) ||
- *         instrument->find(&finding, &question, &look, &arena, err) ||
+ *         instrument->find(&finding, &arena, err) ||
  *         format_write(format, &out, &finding.report, &place, err)) ...
- *
- * instrument_command is the whole command of an instrument that asks the same of every text.
  */
 #ifndef ATTN_CMD_INSTRUMENT_H
 #define ATTN_CMD_INSTRUMENT_H
@@ -57,9 +56,8 @@ struct instrument {
     int (*check)(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err);
 
-    /* Findings [look->count], with their reports, of texts that were checked. */
-    int (*find)(struct finding *findings, const struct question *question, const struct look *look,
-                struct arena *arena, struct err *err);
+    /* The finding of a text that was checked, with its report; question and pair are filled in. */
+    int (*find)(struct finding *finding, struct arena *arena, struct err *err);
 
     /* Of its own command: */
     const char *pages; /* the command that writes its pages; NULL: this one */
