@@ -51,7 +51,7 @@ static const struct group {
      FOR_GENERATE,
      false,
      {"tokens", "temperature", "top-k", "top-p", "seed", "ignore-eos", "logprobs"}},
-    {"Scoring", FOR_SCORE, false, {"continue", "total", "bits", "stride", "top"}},
+    {"Scoring", FOR_SCORE, false, {"continue", "total", "per", "bits", "stride", "top"}},
     {"Lens", FOR_LENS, false, {"site", "layer", "target", "top", "show"}},
     {"Scores",
      FOR_HEADS,

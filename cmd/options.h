@@ -120,6 +120,7 @@ struct generate_options {
 struct score_options {
     struct texts continuations;
     long long best, stride;
+    const char *per;
     bool bits, total;
 };
 

@@ -1,10 +1,12 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token, or their continuations. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
 #include "measure/score_report.h"
+#include "text/label.h"
 #include "text/post_processor.h"
 
 enum {
@@ -23,6 +25,8 @@ struct state {
     struct score_total all;   /* of the open model */
     struct score_total *rows; /* [row_count] of a table of totals: a row a model, or a text */
     size_t row_count;
+    size_t per;                 /* the column of the input whose values have a row each, */
+    struct hash_index found;    /* by that value */
     struct score_models models; /* by_model */
 };
 
@@ -36,20 +40,46 @@ struct scored_item {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
+/* The option by which totals alone are shown; NULL: none. */
+static const char *totals_option(const struct options *options)
+{
+    return options->score.per ? "per" : options->score.total ? "total" : NULL;
+}
+
+static int find_column(struct state *own, const char *name, struct err *err)
+{
+    const struct items *items = &own->driver->items;
+    if (own->driver->is_batch)
+        return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
+                              "of single texts");
+    if (items->count > HASH_NUMBER_MAX)
+        return err_usage(err, "--per: expected at most %d texts, found %zu", HASH_NUMBER_MAX,
+                         items->count);
+    while (own->per < items->name_count && strcmp(items->names[own->per], name) != 0)
+        own->per++;
+    if (own->per < items->name_count)
+        return 0;
+    return err_usage(err, "--per: expected a column of the input, such as a condition, found '%s'",
+                     name);
+}
+
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct format *format = driver->output.format;
     bool is_json = format_is(format, "json") || format_is(format, "jsonl");
     size_t models = model_list_count(&driver->models);
+    const char *per = driver->options->score.per;
     own->driver = driver;
     if (format_is(format, "html"))
         return err_usage(err, "--format html: expected text, data or a picture: 'attn-cli page' "
                               "writes pages");
+    if (per && find_column(own, per, err))
+        return -1;
     if (driver->is_batch)
         return 0;
-    own->by_model = models > 1 && !is_json && !format_is(format, "tidy");
-    driver->place.sentences = driver->options->score.total ? 1 : driver->items.count;
+    own->by_model = models > 1 && !is_json && !format_is(format, "tidy") && !per;
+    driver->place.sentences = totals_option(driver->options) ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (own->by_model ? 1 : models);
     return own->by_model ? score_models_init(&own->models, driver->models.names.names, models,
                                              driver->items.count, &driver->kept, err)
@@ -61,7 +91,8 @@ static int check_continued(const struct options *options, const struct viewer *v
                            struct err *err)
 {
     struct special_ids special = {0};
-    const char *moot = options->score.total ? "total" : options->select.words ? "words" : NULL;
+    const char *moot = totals_option(options);
+    moot = moot || !options->select.words ? moot : "words";
     if (!options->score.continuations.count)
         return 0;
     if (moot)
@@ -98,16 +129,17 @@ static int open(void *state, struct driver *driver, struct err *err)
     bool for_people = format_is(format, "text");
     bool has_best = for_people || format_is(format, "json") || format_is(format, "jsonl");
     bool words = options->select.words;
+    const char *totals = totals_option(options);
     own->view = (struct score_view){
         .origin.viewer = viewer, .bits = score->bits, .words = words, .for_people = for_people};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
     own->continues = first_continues(driver);
-    if (words && score->total)
-        return err_usage(err, "--total reports totals; --words does not apply");
+    if (words && totals)
+        return err_usage(err, "--%s reports totals; --words does not apply", totals);
     if (check_continued(options, viewer, err) ||
         text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
-    if (has_best && !score->total && !own->continues && !words && !own->by_model)
+    if (has_best && !totals && !own->continues && !words && !own->by_model)
         own->scoring.best_count = (size_t)score->best;
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
@@ -199,7 +231,8 @@ static int report_continued(struct work *work, const struct score_view *view, st
     const struct scored *scored = ((const struct scored_item *)work->own)->scored;
     size_t count = continuations->count;
     struct score_total *items = arena_alloc(arena, count, sizeof *items, err);
-    struct score_totals totals = {"continuation", items, count, .sentence = sentence};
+    struct score_totals totals = {"continuation", items, count, .compares = true,
+                                  .sentence = sentence};
     for (size_t i = 0; items && i < count; i++) {
         const char *text = continuations->items[i];
         struct token_bytes bytes = {text, strlen(text)};
@@ -216,7 +249,8 @@ static int report_total(struct work *work, const struct score_view *view, struct
                         struct err *err)
 {
     struct score_total *total = &((struct scored_item *)work->own)->total;
-    struct score_totals totals = {"text", total, 1, .sentence = &work->pair.sentence};
+    struct score_totals totals = {"text", total, 1, .is_numbered = true,
+                                  .sentence = &work->pair.sentence};
     struct buf words = {0};
     tokenized_visible(&words, &work->pair.sentence);
     const char *text = buf_keep(&words, arena, err);
@@ -233,7 +267,7 @@ static int report_item(struct work *work, struct score_view view, struct arena *
     if (options->score.continuations.count)
         return report_continued(work, &view, arena, err);
     own->total = score_total_of(own->scored, 0, own->scored->count);
-    return options->score.total
+    return totals_option(options)
                ? report_total(work, &view, arena, err)
                : score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
 }
@@ -268,47 +302,89 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- over all texts --------------------------------------------------------------------------- */
 
-/* Results are collected with --total, and where models are columns until the last of them. */
+/* Results are collected for totals, and where models are columns until the last of them. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
-    bool total = driver->current.score.total;
+    struct arena *arena = own->by_model ? &driver->kept : &driver->session.arena;
+    bool totals = totals_option(driver->options);
     if (driver->is_batch)
         return 0;
     own->is_last = driver->setting + 1 == driver->sweep.settings;
     own->all = (struct score_total){.sentence = COLUMN_MISSING};
-    driver->accumulates = total || (own->by_model && !own->is_last);
+    driver->accumulates = totals || (own->by_model && !own->is_last);
     if (own->by_model && driver->setting)
         return 0;
-    size_t count = own->by_model ? own->models.count : total ? driver->items.count + 1 : 0;
+    size_t count = own->by_model ? own->models.count : totals ? driver->items.count + 1 : 0;
     own->row_count = 0;
-    own->rows = arena_alloc(own->by_model ? &driver->kept : &driver->session.arena, count,
-                            sizeof *own->rows, err);
-    return own->rows ? 0 : -1;
+    own->rows = arena_alloc(arena, count, sizeof *own->rows, err);
+    bool has_index = driver->options->score.per;
+    return !own->rows || (has_index && hash_index_init(&own->found, count, arena, err)) ? -1 : 0;
+}
+
+/* --total: a row of its own, with its number and what is copied from the input. */
+static int add_text(struct state *own, const struct work *work, struct err *err)
+{
+    struct arena *arena = &own->driver->session.arena;
+    const struct item *item = &work->item;
+    struct score_total *row = &own->rows[own->row_count++];
+    *row = ((const struct scored_item *)work->own)->total;
+    const char *text = arena_text(arena, row->label.text, strlen(row->label.text), err);
+    const char **columns = arena_alloc(arena, item->column_count, sizeof *columns, err);
+    row->label = (struct label){text, text, text};
+    row->sentence = (long long)item->number;
+    row->columns = columns;
+    for (size_t i = 0; columns && i < item->column_count; i++) {
+        const char *value = item->columns[i].value;
+        if (value && !(columns[i] = arena_text(arena, value, strlen(value), err)))
+            return -1;
+    }
+    return text && columns ? 0 : -1;
+}
+
+/* --per: the row of its value, which is "" where it has none. */
+static int add_to_value(struct state *own, const struct work *work, struct err *err)
+{
+    struct arena *arena = &own->driver->session.arena;
+    const struct score_total *total = &((const struct scored_item *)work->own)->total;
+    const char *value = work->item.column_count ? work->item.columns[own->per].value : NULL;
+    size_t size = strlen(value = value ? value : "");
+    struct hash_probe probe = hash_probe(&own->found, hash_bytes(value, size));
+    struct score_total *row = NULL;
+    for (uint32_t number; !row && hash_next(&probe, &number);)
+        if (strcmp(own->rows[number].label.plain, value) == 0)
+            row = &own->rows[number];
+    if (!row) {
+        struct buf visible = {0};
+        label_line(&visible, value, size);
+        const char *text = buf_keep(&visible, arena, err);
+        const char *plain = arena_text(arena, value, size, err);
+        if (!text || !plain)
+            return -1;
+        hash_put(&probe, (uint32_t)own->row_count);
+        row = &own->rows[own->row_count++];
+        *row = (struct score_total){{text, plain, plain}, .sentence = COLUMN_MISSING};
+    }
+    score_total_add(row, total);
+    return 0;
 }
 
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     struct driver *driver = own->driver;
-    struct arena *arena = &driver->session.arena;
-    struct score_total total = ((const struct scored_item *)work->own)->total;
+    bool totals = totals_option(driver->options);
     if (driver->is_batch)
         return 0;
-    own->all.tokens += total.tokens;
-    own->all.logprob += total.logprob;
-    if (own->by_model && !driver->current.score.total)
-        return score_models_add(&own->models, driver->setting, work->index, &work->report, arena,
-                                err)
+    score_total_add(&own->all, &((const struct scored_item *)work->own)->total);
+    if (own->by_model && !totals)
+        return score_models_add(&own->models, driver->setting, work->index, &work->report,
+                                &driver->session.arena, err)
                    ? model_blame(driver->current.model.name, err)
                    : 0;
-    if (own->by_model || !driver->current.score.total)
+    if (own->by_model || !totals)
         return 0;
-    const char *text = arena_text(arena, total.label.text, strlen(total.label.text), err);
-    total.label = (struct label){text, text, text};
-    total.sentence = (long long)work->item.number;
-    own->rows[own->row_count++] = total;
-    return text ? 0 : -1;
+    return (driver->options->score.per ? add_to_value : add_text)(own, work, err);
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -324,8 +400,19 @@ static int write_totals(const struct state *own, struct err *err)
 {
     struct driver *driver = own->driver;
     struct report report;
-    const struct score_totals totals = {own->by_model ? "model" : "text", own->rows, own->row_count,
-                                        .texts = driver->items.count};
+    const char *per = driver->options->score.per;
+    bool of_texts = !own->by_model && !per;
+    const struct score_totals totals = {
+        .rows = per             ? per
+                : own->by_model ? "model"
+                                : "text",
+        .items = own->rows,
+        .count = own->row_count,
+        .is_numbered = of_texts,
+        .texts = driver->items.count,
+        .names = driver->items.names,
+        .name_count = of_texts ? driver->items.name_count : 0,
+    };
     if (score_totals_report(&report, &own->view, &totals, &driver->session.arena, err))
         return -1;
     if (own->by_model)
@@ -338,7 +425,7 @@ static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     size_t count = driver->items.count;
-    bool total = driver->current.score.total;
+    bool totals = totals_option(driver->options);
     bool on_page =
         format_is(driver->output.format, "text") && !driver->output.to_folder && !own->continues;
     if (driver->is_batch)
@@ -347,9 +434,9 @@ static int end(void *state, struct driver *driver, struct err *err)
     own->all.label = (struct label){"all", "all", "all"};
     if (own->by_model)
         own->all.label = own->models.labels[driver->setting];
-    if (own->by_model || (total && count > 1))
+    if (own->by_model || (totals && count > 1))
         own->rows[own->row_count++] = own->all;
-    if (own->by_model ? own->is_last && (total || on_page) : total)
+    if (own->by_model ? own->is_last && (totals || on_page) : totals)
         return write_totals(own, err);
     if (own->by_model || !on_page || count == 1)
         return 0;

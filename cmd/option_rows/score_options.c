@@ -25,6 +25,8 @@ static const struct option_row score_rows[] = {
             "read texts beyond the context in windows that advance by N tokens"),
     FLAG("total", 0, score.total, FOR_SCORE,
          "print totals only: tokens, log-probability, perplexity"),
+    STRING("per", 0, "COLUMN", score.per, FOR_SCORE,
+           "print a total for each value of a column of the input, such as a condition"),
     FLAG("bits", 0, score.bits, FOR_SCORE, "surprisal and entropy in bits (default: nats)"),
     INTEGER("top", 0, "N", score.best, FOR_SCORE, 0, 1000,
             "N most likely tokens at each position, in text and json (default: 3)"),

@@ -29,6 +29,12 @@ struct score_total score_total_of(const struct scored *scored, size_t first, siz
     return total;
 }
 
+void score_total_add(struct score_total *sum, const struct score_total *total)
+{
+    sum->tokens += total->tokens;
+    sum->logprob += total->logprob;
+}
+
 double score_perplexity(const struct score_total *total)
 {
     return total->tokens ? exp_double(-total->logprob / (double)total->tokens) : (double)NAN;
@@ -204,16 +210,30 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
+/* A column of the texts as one of the table; the row of all texts lacks it. */
+static int copy_column(struct column *column, const struct score_totals *totals, size_t index,
+                       struct arena *arena, struct err *err)
+{
+    const char **values = arena_alloc(arena, totals->count, sizeof *values, err);
+    for (size_t i = 0; values && i < totals->count; i++)
+        values[i] = totals->items[i].columns ? totals->items[i].columns[index] : NULL;
+    *column = (struct column){.name = totals->names[index],
+                              .kind = COLUMN_TEXT,
+                              .flags = COLUMN_KEY | COLUMN_DATA_ONLY,
+                              .values = values};
+    return values ? 0 : -1;
+}
+
 static int add_totals(struct frame *frame, const struct score_view *view,
                       const struct score_totals *totals, struct arena *arena, struct err *err)
 {
     size_t count = totals->count;
-    bool is_numbered = strcmp(totals->rows, "text") == 0;
-    bool compares = strcmp(totals->rows, "continuation") == 0;
+    bool compares = totals->compares;
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     long long *integers = arena_alloc(arena, count, 2 * sizeof *integers, err);
     double *floats = arena_alloc(arena, count, 4 * sizeof *floats, err);
-    if (!labels || !integers || !floats)
+    struct column *columns = arena_alloc(arena, totals->name_count + 7, sizeof *columns, err);
+    if (!labels || !integers || !floats || !columns)
         return -1;
     long long *sentences = integers, *tokens = sentences + count;
     double *logprobs = floats, *surprisals = logprobs + count;
@@ -228,8 +248,11 @@ static int add_totals(struct frame *frame, const struct score_view *view,
         perplexities[i] = score_perplexity(total);
         differences[i] = surprisal_of(view, totals->items->logprob - total->logprob);
     }
-    struct column columns[] = {
-        key_column("sentence", is_numbered ? sentences : NULL),
+    for (size_t i = 0; i < totals->name_count; i++)
+        if (copy_column(&columns[i], totals, i, arena, err))
+            return -1;
+    const struct column own[] = {
+        key_column("sentence", totals->is_numbered ? sentences : NULL),
         label_column(totals->rows, labels),
         logprob_column(logprobs),
         surprisal_column(view, surprisals),
@@ -240,10 +263,11 @@ static int add_totals(struct frame *frame, const struct score_view *view,
          .values = perplexities},
         amount_column(view, "difference", "difference_bits", compares ? differences : NULL),
     };
-    columns[0].flags |= COLUMN_DATA_ONLY;
+    memcpy(columns + totals->name_count, own, sizeof own);
+    columns[totals->name_count].flags |= COLUMN_DATA_ONLY;
     *frame =
         (struct frame){compares ? "continuations" : "totals", {totals->rows, count, labels, 0}};
-    return add_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+    return add_columns(frame, columns, totals->name_count + sizeof own / sizeof *own, arena, err);
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,

@@ -26,16 +26,18 @@ struct score_view {
     bool for_people; /* the most likely tokens are a column to read, not a table of their own */
 };
 
-/* The total of a text, of a continuation, or of all texts of a model. */
+/* The total of a text, of a continuation, or of several texts. */
 struct score_total {
     struct label label;
     long long sentence; /* the text's number; COLUMN_MISSING */
     size_t tokens;      /* that have a score */
     double logprob;
+    const char *const *columns; /* [name_count] values of the text's other columns; NULL: none */
 };
 
 /* The total of tokens first … first + count - 1; its label is left to the caller. */
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count);
+void score_total_add(struct score_total *sum, const struct score_total *total);
 double score_perplexity(const struct score_total *total);
 
 /* "5 tokens scored · logprob -20.1 · 4.02 nats a token · perplexity 55.7" */
@@ -50,9 +52,13 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* Totals, a row each. */
 struct score_totals {
-    const char *rows; /* what a row is: "text", "continuation", "model" */
+    const char *rows; /* what a row is: "text", "continuation", "model", a column of the input */
     const struct score_total *items;
     size_t count;
+    bool is_numbered;         /* rows are texts, which have numbers */
+    bool compares;            /* each with the first */
+    const char *const *names; /* [name_count] of columns of the texts that are copied */
+    size_t name_count;
     const struct tokenized *sentence; /* that was continued; NULL: they are of several texts … */
     size_t texts;                     /* … of so many */
 };
