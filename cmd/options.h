@@ -121,7 +121,7 @@ struct score_options {
     struct texts continuations;
     long long best, stride;
     const char *per;
-    bool bits, total;
+    bool bits, total, begin_word;
 };
 
 struct batch_options {

@@ -147,6 +147,13 @@ static int open(void *state, struct driver *driver, struct err *err)
     own->scoring.context = score->stride > 0 ? viewer->model.config.n_positions : 0;
     if (words && !viewer->tokenizer)
         return err_usage(err, "--words: expected a tokenizer, found a model that takes only ids");
+    if (score->begin_word && !viewer->tokenizer)
+        return err_usage(err, "--begin-word: expected a tokenizer, found a model that takes only "
+                              "ids");
+    if (score->begin_word &&
+        !(own->scoring.begins = word_starts(viewer->tokenizer, viewer->model.config.vocab_size,
+                                            &driver->session.arena, err)))
+        return err_prefix(err, "--begin-word");
     return scoring_check(&own->scoring, err);
 }
 

@@ -32,6 +32,8 @@ static const struct option_row score_rows[] = {
             "N most likely tokens at each position, in text and json (default: 3)"),
     FLAG("words", 0, select.words, FOR_SCORE,
          "merge subword tokens into words and sum their surprisal"),
+    FLAG("begin-word", 0, score.begin_word, FOR_SCORE,
+         "assign the probability that a word ends to that word, not to the next one"),
     STRING("site", 0, "SITE", lens.site, FOR_LENS,
            "tensor to read: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out"),
     STRING("layer", 0, "LIST", select.layer, FOR_LENS | FOR_COMPARE,
