@@ -64,13 +64,6 @@ static int find(struct finding *finding, struct arena *arena, struct err *err)
     return describe(finding, &answer, arena, err);
 }
 
-static void expect(struct viewer *viewer, const struct question *question, size_t tokens)
-{
-    (void)question;
-    viewer_expect(viewer, tokens);
-    viewer_expect_steps(viewer, tokens);
-}
-
 static void note(const struct finding *finding)
 {
     const struct attribution *attribution = &finding->attribution;
@@ -83,7 +76,6 @@ const struct instrument attribute_instrument = {
     .ask = ask,
     .check = check,
     .find = find,
-    .expect = expect,
     .note = note,
 };
 

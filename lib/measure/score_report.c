@@ -317,16 +317,18 @@ static int begin_table(struct score_table *table, const struct score_models *mod
 {
     struct arena *arena = models->arena;
     table->rows = arena_alloc(arena, rows->size, sizeof *table->rows, err);
-    table->columns = arena_alloc(arena, models->count, sizeof *table->columns, err);
+    table->surprisals = arena_alloc(arena, rows->size, models->count * sizeof(double), err);
     table->row_count = rows->size;
-    for (size_t i = 0; table->rows && i < rows->size; i++) {
+    if (!table->rows || !table->surprisals)
+        return -1;
+    for (size_t i = 0; i < rows->size; i++) {
         const struct label *label = &rows->labels[i];
         table->rows[i].text = arena_text(arena, label->text, strlen(label->text), err);
         table->rows[i].plain = arena_text(arena, label->plain, strlen(label->plain), err);
         if (!table->rows[i].text || !table->rows[i].plain)
             return -1;
     }
-    return table->rows && table->columns ? 0 : -1;
+    return 0;
 }
 
 static int check_rows(const struct score_models *models, const struct score_table *table,
@@ -344,44 +346,35 @@ static int check_rows(const struct score_models *models, const struct score_tabl
     return 0;
 }
 
-/* Keep the surprisals of a model's table of scores as a column that is called by the model. */
-static int add_model(struct column *added, const struct score_models *models, size_t model,
-                     const struct frame *scores, struct err *err)
-{
-    const struct axis names = {"model", models->count, models->labels, 0};
-    const struct column *column = scores->columns;
-    size_t count = scores->rows.size;
-    struct buf title = {0};
-    while (!(column->flags & COLUMN_COLOURED))
-        column++;
-    double *values = arena_alloc(models->arena, count, sizeof *values, err);
-    text_label(&title, &names, model, MODEL_COLUMNS);
-    *added = *column;
-    added->name = models->labels[model].plain;
-    added->title = buf_keep(&title, models->arena, err);
-    added->values = values;
-    if (values && count)
-        memcpy(values, column->values, count * sizeof *values);
-    return values && added->title ? 0 : -1;
-}
-
 /* The keys of the last model's table, and a column of each model. */
 static int finish_table(struct report *report, const struct score_models *models,
-                        const struct score_table *table, struct arena *arena, struct err *err)
+                        const struct score_table *table, const struct column *surprisal,
+                        struct arena *arena, struct err *err)
 {
     const struct frame *scores = report->frames;
-    size_t keys = 0;
+    const struct axis names = {"model", models->count, models->labels, 0};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct column *columns =
         arena_alloc(arena, scores->count + models->count, sizeof *columns, err);
-    const char *note = arena_format(arena, err, "surprisal in %s", table->columns->unit);
+    const char *note = arena_format(arena, err, "surprisal in %s", surprisal->unit);
+    size_t count = 0;
     if (!frame || !columns || !note)
         return -1;
     for (size_t i = 0; i < scores->count; i++)
         if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
-            columns[keys++] = scores->columns[i];
-    memcpy(columns + keys, table->columns, models->count * sizeof *columns);
-    *frame = (struct frame){"surprisal", scores->rows, columns, keys + models->count, .note = note};
+            columns[count++] = scores->columns[i];
+    for (size_t i = 0; i < models->count; i++) {
+        struct column *column = &columns[count++];
+        struct buf title = {0};
+        text_label(&title, &names, i, MODEL_COLUMNS);
+        *column = *surprisal;
+        column->name = models->labels[i].plain;
+        column->title = buf_keep(&title, arena, err);
+        column->values = table->surprisals + i * table->row_count;
+        if (!column->title)
+            return -1;
+    }
+    *frame = (struct frame){"surprisal", scores->rows, columns, count, .note = note};
     report->model = models->title;
     report->frames = frame;
     report->frame_count = 1;
@@ -393,10 +386,15 @@ int score_models_add(struct score_models *models, size_t model, size_t text, str
                      struct arena *arena, struct err *err)
 {
     struct score_table *table = &models->texts[text];
-    const struct frame *scores = report->frames;
-    if ((model == 0 && begin_table(table, models, &scores->rows, err)) ||
-        check_rows(models, table, &scores->rows, err) ||
-        add_model(&table->columns[model], models, model, scores, err))
+    const struct axis *rows = &report->frames->rows;
+    const struct column *surprisal = report->frames->columns;
+    if ((model == 0 && begin_table(table, models, rows, err)) ||
+        check_rows(models, table, rows, err))
         return -1;
-    return model + 1 == models->count ? finish_table(report, models, table, arena, err) : 0;
+    while (!(surprisal->flags & COLUMN_COLOURED))
+        surprisal++;
+    for (size_t i = 0; i < rows->size; i++)
+        table->surprisals[model * rows->size + i] = column_float(surprisal, i);
+    return model + 1 == models->count ? finish_table(report, models, table, surprisal, arena, err)
+                                      : 0;
 }

@@ -83,8 +83,8 @@ struct score_models {
     struct score_table {
         struct label *rows; /* [row_count] copies of the first model's */
         size_t row_count;
-        struct column *columns; /* [count] the surprisals of each model */
-    } * texts;                  /* [texts] */
+        double *surprisals; /* [count, row_count] of each model */
+    } * texts;              /* [texts] */
     struct arena *arena;
 };
 
