@@ -154,11 +154,14 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     if (task->takes_source &&
         inputs_check_source(&work->item.options.input, &driver->session.viewer.model, why))
         return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
-    if (read_texts(driver, work, arena, why))
-        return items_blame(items, work->index, why);
-    if (!task->read || !task->read(driver->state, driver, work, arena, why))
+    bool is_read = !read_texts(driver, work, arena, why);
+    if (is_read && (!task->read || !task->read(driver->state, driver, work, arena, why)))
         return 0;
-    return items->count > 1 ? items_blame(items, work->index, why) : -1;
+    if (task->way_out && (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
+        err_append(why, ": %s", task->way_out);
+        why->about = ERR_ABOUT_ANYTHING;
+    }
+    return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
 /* Settings, and jobs of one, that this process does, from `first` up to `end`. A setting is opened

@@ -57,6 +57,7 @@ struct task {
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
     enum items_many many; /* how many texts it takes */
     bool takes_source;    /* --source is the text of cross-attention, which has to be there */
+    const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
     const char *parts;    /* what progress counts of an only text: "layers"; NULL: nothing */
     size_t state_bytes;   /* of what hooks share, zero at first */
 

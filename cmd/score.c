@@ -459,6 +459,7 @@ const struct task score_task = {
     .fields = 1 << ITEM_CONTINUE,
     .many = ITEMS_SOME,
     .takes_source = true,
+    .way_out = "--stride N reads it in windows",
     .state_bytes = sizeof(struct state),
     .prepare = prepare,
     .open = open,
@@ -472,10 +473,5 @@ const struct task score_task = {
 
 int score_command(const struct options *options, struct err *err)
 {
-    int failed = driver_do(&score_task, options, err);
-    if (failed && (err->about == ERR_ABOUT_LENGTH || err->about == ERR_ABOUT_CONTEXT)) {
-        err_append(err, ": --stride N reads it in windows");
-        err->about = ERR_ABOUT_ANYTHING;
-    }
-    return failed;
+    return driver_do(&score_task, options, err);
 }
