@@ -49,9 +49,6 @@ static const char *totals_option(const struct options *options)
 static int find_column(struct state *own, const char *name, struct err *err)
 {
     const struct items *items = &own->driver->items;
-    if (own->driver->is_batch)
-        return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
-                              "of single texts");
     if (items->count > HASH_NUMBER_MAX)
         return err_usage(err, "--per: expected at most %d texts, found %zu", HASH_NUMBER_MAX,
                          items->count);
@@ -74,10 +71,10 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (format_is(format, "html"))
         return err_usage(err, "--format html: expected text, data or a picture: 'attn-cli page' "
                               "writes pages");
-    if (per && find_column(own, per, err))
-        return -1;
     if (driver->is_batch)
         return 0;
+    if (per && find_column(own, per, err))
+        return -1;
     own->by_model = models > 1 && !is_json && !format_is(format, "tidy") && !per;
     driver->place.sentences = totals_option(driver->options) ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (own->by_model ? 1 : models);
@@ -134,6 +131,9 @@ static int open(void *state, struct driver *driver, struct err *err)
         .origin.viewer = viewer, .bits = score->bits, .words = words, .for_people = for_people};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
     own->continues = first_continues(driver);
+    if (score->per && driver->is_batch)
+        return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
+                              "of single texts");
     if (words && totals)
         return err_usage(err, "--%s reports totals; --words does not apply", totals);
     if (check_continued(options, viewer, err) ||
