@@ -319,7 +319,7 @@ static int begin_scores(struct scored *scored, const struct scoring *scoring,
     return 0;
 }
 
-/* Give the probability that a word ends to its last token, in place of the first one of the next. */
+/* Move the probability that a word ends to its last token, from the first one of the next word. */
 static void move_ends(struct scored *scored, const uint32_t *ids, const bool *begins)
 {
     struct token_score *tokens = scored->tokens;

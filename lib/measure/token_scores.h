@@ -38,8 +38,8 @@ struct scoring {
     size_t context; /* the most tokens of a window, with a stride; else 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: probabilities stay where they are.
-                         * That one of these comes next is the end of a word, and its probability
-                         * moves from the first token of a word to the last one of the word before */
+                         * A word ends where one of these is next: that probability moves from the
+                         * first token of a word to the last one of the word before */
 };
 
 /* Refuse, as not supported, models without logits or whose tokens see those to come; as usage, a
