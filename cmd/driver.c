@@ -682,6 +682,9 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
+    if (task->pages && format_is(driver->output.format, "html"))
+        return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
+                         task->pages);
     if (task->prepare && task->prepare(driver->state, driver, err))
         return -1;
     size_t texts = driver->place.count;

@@ -58,6 +58,7 @@ struct task {
     enum items_many many; /* how many texts it takes */
     bool takes_source;    /* --source is the text of cross-attention, which has to be there */
     const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
+    const char *pages;    /* the command that writes its pages; NULL: this one */
     const char *parts;    /* what progress counts of an only text: "layers"; NULL: nothing */
     size_t state_bytes;   /* of what hooks share, zero at first */
 

@@ -89,11 +89,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         if (rows[i]->command == driver->task->command)
             own->instrument = rows[i];
     own->format = driver->output.format;
-    bool is_page = format_is(own->format, "html");
-    if (is_page && own->instrument->pages)
-        return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
-                         own->instrument->pages);
-    if (is_page && driver->output.to_folder)
+    if (format_is(own->format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
     driver->style.two_sided = own->instrument == &patch_instrument;
@@ -164,19 +160,18 @@ static void note(void *state, const struct work *work)
         own->instrument->note(&asked->finding);
 }
 
-#define TASK(word, bit, columns, looks_at_source, things)                                 \
-    {                                                                                     \
-        .name = word, .command = bit, .fields = columns, .takes_source = looks_at_source, \
-        .parts = things, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),         \
-        .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run,     \
-        .note = note,                                                                     \
-    }
+#define TASK(word, bit, columns)                                                             \
+    .name = word, .command = bit, .fields = columns, .many = ITEMS_SOME,                     \
+    .state_bytes = sizeof(struct state), .prepare = prepare, .open = open, .expect = expect, \
+    .read = read, .run = run, .note = note
 
-const struct task lens_task = TASK("lens", FOR_LENS, 1 << ITEM_TARGET, true, NULL);
+const struct task lens_task = {TASK("lens", FOR_LENS, 1 << ITEM_TARGET), .takes_source = true,
+                               .pages = "attn-cli page --lens"};
 
-const struct task attribute_task =
-    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL);
+const struct task attribute_task = {
+    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION)};
 
-const struct task patch_task = TASK(
-    "patch", FOR_PATCH, 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION,
-    false, "patches");
+const struct task patch_task = {
+    TASK("patch", FOR_PATCH,
+         1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION),
+    .parts = "patches"};

@@ -60,7 +60,6 @@ struct instrument {
     int (*find)(struct finding *finding, struct arena *arena, struct err *err);
 
     /* Of its own command: */
-    const char *pages; /* the command that writes its pages; NULL: this one */
     void (*expect)(struct viewer *viewer, const struct question *question, size_t tokens);
     void (*note)(const struct finding *finding); /* after each text; NULL: nothing */
 };

@@ -75,7 +75,6 @@ const struct instrument lens_instrument = {
     .ask = ask,
     .find = find,
     .expect = expect,
-    .pages = "attn-cli page --lens",
 };
 
 int lens_command(const struct options *options, struct err *err)

@@ -68,9 +68,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     size_t models = model_list_count(&driver->models);
     const char *per = driver->options->score.per;
     own->driver = driver;
-    if (format_is(format, "html"))
-        return err_usage(err, "--format html: expected text, data or a picture: 'attn-cli page' "
-                              "writes pages");
     if (driver->is_batch)
         return 0;
     if (per && find_column(own, per, err))
@@ -459,6 +456,7 @@ const struct task score_task = {
     .fields = 1 << ITEM_CONTINUE,
     .many = ITEMS_SOME,
     .takes_source = true,
+    .pages = "attn-cli page",
     .way_out = "--stride N reads it in windows",
     .state_bytes = sizeof(struct state),
     .prepare = prepare,
