@@ -74,8 +74,7 @@ const struct command command_rows[] = {
      "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
      "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n",
      patch_command},
-    {"compare", FOR_COMPARE, "compare models, settings, or another program's tensors",
-     "[MODEL MODEL] [TEXT]...",
+    {"compare", FOR_COMPARE, "compare models or settings", "[MODEL MODEL] [TEXT]...",
      "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
      "attn-cli compare -m life -s \"Life is short\" --attention dense,window:2+global:1,blocked:2\n"
      "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n"
