@@ -8,7 +8,7 @@
 
 const struct command_group command_groups[] = {
     {"Inspect", FOR_RUN | FOR_HEADS | FOR_EXPLAIN | FOR_PAGE | FOR_TOKENIZE | FOR_INFO},
-    {"Analyse", (INSTRUMENTS & ~FOR_HEADS) | FOR_COMPARE | FOR_GENERATE},
+    {"Analyse", (INSTRUMENTS & ~FOR_HEADS) | FOR_COMPARE},
     {"Scale", FOR_BATCH | FOR_BENCH},
     {"Build", FOR_INIT | FOR_TRAIN},
     {"Learn", FOR_LESSON},

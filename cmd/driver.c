@@ -134,7 +134,8 @@ static int read_texts(struct driver *driver, struct work *work, struct arena *ar
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    if (viewer_read(viewer, &work->pair, &item->input, text ? &source : NULL, arena, err) ||
+    const struct input *input = item->input.text || item->input.ids ? &item->input : NULL;
+    if (viewer_read(viewer, &work->pair, input, text ? &source : NULL, arena, err) ||
         edits_check_text(viewer->edits, &viewer->model.config, work->pair.sentence.count,
                          work->pair.source.count, err))
         return -1;
@@ -208,8 +209,6 @@ int driver_each(struct driver *driver, work_visit *visit, void *context, struct 
         for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
             failed = visit_job(driver, job, visit, context, &arena, err);
             arena_clear(&arena);
-            if (failed && driver->sweep.of_models)
-                model_blame(driver->current.model.name, err);
         }
     }
     arena_release(&arena);
@@ -294,7 +293,7 @@ struct round {
 static int read_round(struct driver *driver, struct round *round, size_t job, size_t end,
                       struct err *err)
 {
-    size_t most = num_min(end - job, GROUP_TEXTS);
+    size_t most = driver->task->alone ? 1 : num_min(end - job, GROUP_TEXTS);
     size_t tokens = 0;
     struct err why = {0};
     arena_clear(&round->arena);
@@ -673,7 +672,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         sweep_read(&driver->sweep, options, command, &driver->models.names, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
         items_open(&driver->items, options, task->fields,
-                   driver->is_batch && task->many == ITEMS_ANY ? ITEMS_SOME : task->many, err))
+                   driver->is_batch && task->many != ITEMS_NONE ? ITEMS_SOME : task->many, err))
         return -1;
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))

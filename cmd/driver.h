@@ -55,8 +55,9 @@ struct task {
     const char *name;
     int command;     /* FOR_… */
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
-    enum items_many many; /* how many texts it takes */
+    enum items_many many; /* how many texts its command takes; a batch takes any number */
     bool takes_source;    /* --source is the text of cross-attention, which has to be there */
+    bool alone;           /* each job is a group of its own: its pass is long, its result large */
     const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
     const char *pages;    /* the command that writes its pages; NULL: this one */
     const char *parts;    /* what progress counts of an only text: "layers"; NULL: nothing */
@@ -132,7 +133,8 @@ struct driver {
     struct arena kept; /* lives as long as the driver */
 };
 
-extern const struct task run_task, score_task, heads_task, lens_task, attribute_task, patch_task;
+extern const struct task run_task, score_task, heads_task, lens_task, attribute_task, patch_task,
+    generate_task;
 
 /* Run a command: everything from the options to the result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);

@@ -1,64 +1,75 @@
-/* generate.c: `attn-cli generate`: a text goes on, token by token.
+/* generate.c: `attn-cli generate`: continue a text, token by token.
  *
- * The text itself is typed as it comes: to the output, or to standard output while a report goes to
- * a file. A report (--show) and tables are written when the text has ended.
+ * The command types the text as it grows: to the output, or to standard output while a report goes
+ * to a file. Reports (--show), tables and the results of a batch are written when the text has
+ * ended.
  */
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
 #include "command.h"
+#include "driver.h"
+#include "instrument.h"
 #include "lens/continuation.h"
-#include "output.h"
-#include "session.h"
 #include "write/text_page.h"
 
-struct job {
-    const struct options *options;
-    struct session session;
-    struct text_pair prompt;
+/* Of the setting that is open. */
+struct state {
     struct selection selection;
-    struct derivation derivation;
-    struct style style;
-    struct output output;
+    struct generation_config generation; /* its seed is that of item 0 */
+};
+
+/* One text while it grows. */
+struct growth {
+    struct driver *driver;
+    struct arena *arena; /* of the result */
     struct continuation text;
     struct choice *choices; /* [tokens] with --logprobs */
     size_t choice_count;
-    struct stream beside; /* standard output, while the report goes elsewhere */
+    struct stream beside; /* standard output, while the report goes to a file */
     struct stream *typed; /* where the text is typed; NULL: nowhere */
     double start, read;   /* seconds: the prompt's pass lies between */
 };
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
-/* What only makes sense beside something else. */
-static int check_options(const struct job *job, struct err *err)
+static int check_output(const struct driver *driver, const struct options *options, struct err *err)
 {
-    const struct options *options = job->options;
+    const struct output *output = &driver->output;
+    bool shows = options->select.show;
+    if (!shows && !output->format->has_tables)
+        return err_usage(err,
+                         "--format %s: expected --show: without it generate writes text or a table "
+                         "of tokens",
+                         output->format->name);
+    if (!shows && output->to_folder && !driver->is_batch)
+        return err_usage(err,
+                         "--output '%s': expected a file, or --show: the text alone is one file",
+                         options->output.path);
+    if (shows && options->generate.logprobs && driver->is_batch)
+        return err_usage(err, "--show, --logprobs: expected one of them in a batch, found both");
+    if (shows && options->generate.logprobs && output->to_stdout)
+        return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
+                              "tensors with --output");
+    return 0;
+}
+
+/* Refuse options that only change the effect of another, without that one. */
+static int check_options(const struct options *options, struct err *err)
+{
     const char *narrow = options->select.layer        ? "layer"
                          : options->select.head       ? "head"
                          : options->select.mean       ? "mean"
                          : options->select.words      ? "words"
                          : options->select.hide_first ? "hide-first"
                                                       : NULL;
-    if (!options->select.show && narrow)
-        return err_usage(err, "--%s: expected --show TENSORS as well: it selects from them",
-                         narrow);
-    if (!options->select.show && !job->output.format->has_tables)
-        return err_usage(err,
-                         "--format %s: expected --show: without it generate writes text or a table "
-                         "of tokens",
-                         job->output.format->name);
-    if (!options->select.show && job->output.to_folder)
-        return err_usage(err,
-                         "--output '%s': expected a file, or --show: the text alone is one file",
-                         options->output.path);
-    if (options->select.show && options->generate.logprobs && job->output.to_stdout)
-        return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
-                              "tensors with --output");
     const char *drawn = options->generate.top_k > 0   ? "top-k"
                         : options->generate.top_p < 1 ? "top-p"
                                                       : NULL;
+    if (!options->select.show && narrow)
+        return err_usage(err, "--%s: expected --show TENSORS as well: it selects from them",
+                         narrow);
     if (drawn && options->generate.temperature <= 0)
         return err_usage(
             err, "--%s: expected --temperature above 0: at 0 the most likely token is always taken",
@@ -66,79 +77,77 @@ static int check_options(const struct job *job, struct err *err)
     return 0;
 }
 
-/* Beside a source no prompt is needed. Without one the model is opened first: one that attends to
- * another text lacks that. */
-static int read_prompt(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    struct session *session = &job->session;
-    bool is_given = inputs_are_given(&options->input);
-    bool is_read = !is_given && !options->input.source;
-    if (session_read_options(session, err) ||
-        (is_given && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
-        session_open(session, err) ||
-        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
-        session_edit(session, err) ||
-        ((options->input.source || session->viewer.model.config.n_encoder_layer) &&
-         inputs_check_source(&options->input, &session->viewer.model, err)) ||
-        (is_read && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
-        session_read(session, &job->prompt, 0, &session->arena, err))
-        return -1;
-    session_count_dropped(session, &job->prompt, 0);
-    session_note_dropped(session);
-    return 0;
-}
-
 /* As run chooses: a page shows the last layer unless told otherwise. */
-static int choose_selection(struct job *job, struct err *err)
+static int choose_selection(struct selection *selection, struct driver *driver, struct err *err)
 {
-    const struct options *options = job->options;
-    const struct config *config = &job->session.viewer.model.config;
-    const char *layer = request_layer(job->output.format, &options->select, &job->derivation);
-    if (!options->select.show)
-        return 0;
-    if (selection_sites(&job->selection, options->select.show, config, err) ||
-        selection_layers(&job->selection, layer, config, &job->session.arena, err) ||
-        selection_heads(&job->selection, options->select.head, config, &job->session.arena, err))
+    struct session *session = &driver->session;
+    const struct select_options *select = &session->options->select;
+    const struct config *config = &session->viewer.model.config;
+    const struct format *format = driver->output.format;
+    struct derivation *how = &driver->derivation;
+    if (read_derivation(how, select, format->can_show_all, err))
         return -1;
-    if (job->selection.sites >> SITE_SCORES & 1)
+    if (!select->show)
+        return 0;
+    const char *layer = request_layer(format, select, how);
+    if (selection_sites(selection, select->show, config, err) ||
+        selection_layers(selection, layer, config, &session->arena, err) ||
+        selection_heads(selection, select->head, config, &session->arena, err))
+        return -1;
+    if (selection->sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: those of keys to come are not known while a text "
                               "grows: 'attn-cli run' shows them");
-    if (output_check_selection(&job->output, &job->selection, err))
-        return -1;
-    looks_note(&options->looks, job->output.format);
-    return derive_check(&job->derivation, &job->selection, job->session.viewer.tokenizer, err);
+    driver->place.show_tokens = selection->tokens;
+    return output_check_selection(&driver->output, selection, err) ||
+                   derive_check(how, selection, session->viewer.tokenizer, err)
+               ? -1
+               : 0;
 }
 
-static int begin_text(struct job *job, struct err *err)
+static int open(void *state, struct driver *driver, struct err *err)
 {
-    const struct options *options = job->options;
-    struct generation_config generation = {
-        .tokens = (size_t)options->generate.tokens,
-        .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
-                     options->generate.top_p, (uint64_t)options->mechanism.seed},
-        .past_end = options->generate.ignore_eos,
-        .logits = options->generate.logprobs,
-        .selection = options->select.show ? &job->selection : NULL,
-    };
-    if (continuation_open(&job->text, &job->session.viewer, &job->prompt, &generation, err))
-        return -1;
-    if (!options->generate.logprobs)
-        return 0;
-    size_t most = job->text.room - job->text.count + 1; /* the end of the text is a choice, too */
-    job->choices = arena_alloc(&job->session.arena, most, sizeof *job->choices, err);
-    return job->choices ? 0 : -1;
+    struct state *own = state;
+    struct session *session = &driver->session;
+    const struct options *options = session->options;
+    *own = (struct state){
+        .generation = {
+            .tokens = (size_t)options->generate.tokens,
+            .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
+                         options->generate.top_p, (uint64_t)options->mechanism.seed},
+            .past_end = options->generate.ignore_eos,
+            .logits = options->generate.logprobs,
+        }};
+    if (options->select.show)
+        own->generation.selection = &own->selection;
+    return check_output(driver, options, err) || check_options(options, err) ||
+                   choose_selection(&own->selection, driver, err) ||
+                   continuation_prepare(&session->viewer, &own->generation, driver->items.count,
+                                        err)
+               ? -1
+               : 0;
+}
+
+/* Refuse a --source that the model does not read, and none where it has an encoder. */
+static int read_item(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                     struct err *err)
+{
+    const struct model *model = &driver->session.viewer.model;
+    const struct input_options *input = &work->item.options.input;
+    (void)state;
+    (void)arena;
+    return input->source || model->config.n_encoder_layer ? inputs_check_source(input, model, err)
+                                                          : 0;
 }
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* A reader that is gone, or a disk that is full, ends the work. */
-static bool is_broken(const struct job *job)
+/* A reader that has gone, or a full disk, ends the work. */
+static bool is_broken(const struct growth *growth)
 {
-    return job->typed && job->typed->failure;
+    return growth->typed && growth->typed->failure;
 }
 
-/* A piece, which does not wait for the next one. */
+/* Type what was added to the text, without waiting for more. */
 static void type_from(struct stream *typed, const struct continuation *text, size_t start)
 {
     if (!typed)
@@ -147,126 +156,144 @@ static void type_from(struct stream *typed, const struct continuation *text, siz
     stream_flush(typed);
 }
 
-/* One token more; `*more` is false when there is none. */
-static int step(struct job *job, bool *more, struct err *err)
+/* Add one token; `*more` is false when the text has ended instead. */
+static int step(struct growth *growth, bool *more, struct err *err)
 {
-    struct continuation *text = &job->text;
+    struct continuation *text = &growth->text;
     if (continuation_next(text, more, err))
         return -1;
-    if (job->read == 0)
-        job->read = clock_seconds();
-    if (job->choices && (*more || text->end == END_OF_TEXT))
-        choice_make(&job->choices[job->choice_count++], text->logits,
-                    job->session.viewer.model.config.vocab_size, text->chosen);
+    if (growth->read == 0)
+        growth->read = clock_seconds();
+    if (growth->choices && (*more || text->end == END_OF_TEXT))
+        choice_make(&growth->choices[growth->choice_count++], text->logits,
+                    text->viewer->model.config.vocab_size, text->chosen);
     if (*more)
-        type_from(job->typed, text, text->shown);
+        type_from(growth->typed, text, text->shown);
     return 0;
 }
 
-static int type_text(struct job *job, struct err *err)
+/* Choose where the text is typed: a batch types nothing. */
+static int choose_typed(struct growth *growth, struct err *err)
+{
+    struct output *output = &growth->driver->output;
+    bool shows = growth->text.generation.selection;
+    if (growth->driver->is_batch)
+        return 0;
+    if (!shows && format_is(output->format, "text")) {
+        growth->typed = &output->stream;
+        return output_open(output, err);
+    }
+    if (!shows || output->to_stdout)
+        return 0;
+    growth->typed = &growth->beside;
+    return stream_to(&growth->beside, STDOUT_FILENO, err);
+}
+
+static int grow(struct growth *growth, struct err *err)
 {
     bool more = true;
-    bool has_report = job->options->select.show != NULL;
     int failed = 0;
-    if (!has_report && format_is(job->output.format, "text")) {
-        job->typed = &job->output.stream;
-        failed = output_open(&job->output, err);
-    } else if (has_report && !job->output.to_stdout) {
-        job->typed = &job->beside;
-        failed = stream_to(&job->beside, STDOUT_FILENO, err);
-    }
-    if (failed)
+    size_t most = growth->text.room - growth->text.count + 1; /* the end of the text is a choice */
+    if (growth->text.generation.logits &&
+        !(growth->choices = arena_alloc(growth->arena, most, sizeof *growth->choices, err)))
         return -1;
-    type_from(job->typed, &job->text, 0);
-    job->start = clock_seconds();
-    while (more && !failed && !is_broken(job))
-        failed = step(job, &more, err);
-    if (!job->typed)
+    if (choose_typed(growth, err))
+        return -1;
+    type_from(growth->typed, &growth->text, 0);
+    growth->start = clock_seconds();
+    while (more && !failed && !is_broken(growth))
+        failed = step(growth, &more, err);
+    if (!growth->typed)
         return failed;
-    stream_char(job->typed, '\n');
-    stream_flush(job->typed); /* notes and errors come after it */
+    stream_char(growth->typed, '\n');
+    stream_flush(growth->typed); /* notes and errors come after it */
     return failed;
 }
 
-/* --- what is written when it has ended -------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
-/* The table of choices below the text; a report, or tables. */
-static int write_report(struct job *job, struct err *err)
+/* Type the table of choices below the text; fill the report, where the text is not the result. */
+static int fill_report(struct growth *growth, struct work *work, struct err *err)
 {
-    bool shows = job->options->select.show;
-    struct arena *arena = &job->session.arena;
-    struct report report = {0};
-    struct place place = page_place(&job->options->looks, &job->style);
-    if (job->choices && job->typed) {
-        struct place all = {.columns = place.columns};
-        stream_char(job->typed, '\n');
-        if (continuation_tables(&report, &job->text, job->choices, arena, err) ||
-            frame_text_write(job->typed, report.frames, &all, err))
+    struct driver *driver = growth->driver;
+    bool shows = growth->text.generation.selection;
+    if (growth->choices && growth->typed) {
+        const struct place all = {.columns = driver->place.columns};
+        struct report table = {0};
+        stream_char(growth->typed, '\n');
+        if (continuation_tables(&table, &growth->text, growth->choices, growth->arena, err) ||
+            frame_text_write(growth->typed, table.frames, &all, err))
             return -1;
     }
-    if (!shows && format_is(job->output.format, "text"))
+    work->is_written = growth->typed == &driver->output.stream;
+    if (work->is_written)
         return 0;
-    if (continuation_report(&job->text, &report, arena, err) ||
-        derive(&report, &job->derivation, job->session.viewer.tokenizer, arena, err) ||
-        (!shows && continuation_tables(&report, &job->text, job->choices, arena, err)))
-        return -1;
-    place.show_tokens = job->selection.tokens;
-    return output_open(&job->output, err) || output_write(&job->output, &report, &place, err) ? -1
-                                                                                              : 0;
+    return continuation_report(&growth->text, &work->report, growth->arena, err) ||
+                   (!shows && continuation_tables(&work->report, &growth->text, growth->choices,
+                                                  growth->arena, err))
+               ? -1
+               : 0;
 }
 
-static void note_work(const struct job *job)
+static void note_work(const struct growth *growth)
 {
     char cache[NUM_SIZE_BYTES];
     char kept[NUM_SIZE_BYTES];
-    const struct continuation *text = &job->text;
+    const struct continuation *text = &growth->text;
+    const struct viewer *viewer = text->viewer;
+    const struct config *config = &viewer->model.config;
     size_t steps = text->count - text->prompt_count;
-    double rest = clock_seconds() - job->read;
-    if (!job->options->verbose)
+    double rest = clock_seconds() - growth->read;
+    if (text->end == END_OF_CONTEXT)
+        print_note("the text ends with the model's context of %zu tokens: %zu new ones of %zu",
+                   text->room, steps, text->generation.tokens);
+    if (!growth->driver->options->verbose)
         return;
-    num_size(cache, cache_bytes(&job->session.viewer.model.config, text->cache.precision,
-                                text->cache.count) +
-                        cache_bytes(&job->session.viewer.model.config, text->source_cache.precision,
-                                    text->source_cache.count));
+    num_size(cache,
+             cache_bytes(config, text->cache.precision, text->cache.count) +
+                 cache_bytes(config, text->source_cache.precision, text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note("%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f "
                "a second; cache %s, kept %s",
-               text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
-               kernels_target(job->session.viewer.machine.kernels),
-               viewer_precision(&job->session.viewer).text, 1e3 * (job->read - job->start),
-               steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
+               text->prompt_count, steps, pool_threads(viewer->machine.pool),
+               kernels_target(viewer->machine.kernels), viewer_precision(viewer).text,
+               1e3 * (growth->read - growth->start), steps > 1 ? (double)(steps - 1) / rest : 0.0,
+               cache, kept);
 }
 
-static int generate(struct job *job, struct err *err)
+/* Random numbers are the item's own, wherever it is run: those of item N are what the command draws
+ * with --seed SEED + N·2³². */
+static int run(void *state, const struct group *group, struct err *err)
 {
-    if (type_text(job, err))
+    struct work *work = group->works[0];
+    struct growth growth = {.driver = group->driver, .arena = group->arena};
+    struct generation_config generation = ((struct state *)state)->generation;
+    generation.sampling.seed += (uint64_t)work->item.number << 32;
+    if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
-    note_work(job);
-    if (!is_broken(job) && write_report(job, err))
-        return -1;
-    if (job->typed == &job->beside && stream_commit(&job->beside, err))
-        return -1;
-    if (output_commit(&job->output, err))
-        return -1;
-    const struct continuation *text = &job->text;
-    if (text->end == END_OF_CONTEXT)
-        print_note("the text ends with the model's context of %zu tokens: %zu new ones of %zu",
-                   text->room, text->count - text->prompt_count, text->generation.tokens);
-    return 0;
+    int failed = grow(&growth, err);
+    if (!failed && !group->driver->is_batch)
+        note_work(&growth);
+    failed = failed || (!is_broken(&growth) && fill_report(&growth, work, err)) ||
+             (growth.typed == &growth.beside && stream_commit(&growth.beside, err));
+    work->is_written |= is_broken(&growth);
+    stream_discard(&growth.beside);
+    continuation_release(&growth.text);
+    return failed ? -1 : 0;
 }
+
+const struct task generate_task = {
+    .name = "generate",
+    .command = FOR_GENERATE,
+    .many = ITEMS_PROMPT,
+    .alone = true,
+    .state_bytes = sizeof(struct state),
+    .open = open,
+    .read = read_item,
+    .run = run,
+};
 
 int generate_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options};
-    int failed =
-        output_choose(&job.output, &options->output, err) || check_options(&job, err) ||
-        read_derivation(&job.derivation, &options->select, job.output.format->can_show_all, err) ||
-        looks_read(&job.style, options, err);
-    failed = failed || read_prompt(&job, err) || choose_selection(&job, err) ||
-             begin_text(&job, err) || generate(&job, err);
-    output_discard(&job.output);
-    stream_discard(&job.beside);
-    continuation_release(&job.text);
-    session_release(&job.session);
-    return failed ? -1 : 0;
+    return driver_do(&generate_task, options, err);
 }

@@ -439,7 +439,7 @@ static int find_in_file(struct items *items, bool is_document, struct err *err)
 static int check_count(const struct items *items, enum items_many many, struct err *err)
 {
     bool was_read = items->options->input.file || items->file.size;
-    if (many == ITEMS_ONE && items->count > 1)
+    if (many >= ITEMS_ONE && items->count > 1)
         return err_usage(err, "expected one text, found %zu", items->count);
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
@@ -460,8 +460,11 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return 0;
     if (items_check_operands(options, err))
         return -1;
-    if (many == ITEMS_ONE && given > 1)
+    bool is_promptless = many == ITEMS_PROMPT && !given && options->source;
+    if (many >= ITEMS_ONE && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
+    if (is_promptless)
+        return add_start(items, NULL, 0, 0, err);
     items->path = inputs_are_piped(options) ? "-" : options->file;
     if (inputs_check_ids(options, err) ||
         (items->path && inputs_read_file(&items->file, items->path, err)))
@@ -469,7 +472,7 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     for (size_t i = 0; i < text_count(options); i++)
         if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
             return -1;
-    if (items->path && find_in_file(items, many == ITEMS_ONE || options->document, err))
+    if (items->path && find_in_file(items, many >= ITEMS_ONE || options->document, err))
         return -1;
     if (options->ids && add_start(items, NULL, 0, 0, err))
         return -1;
@@ -510,7 +513,7 @@ void items_place(struct buf *place, const struct items *items, size_t index)
     if (items->whole)
         buf_text(place, items->whole);
     else if (!start->at)
-        buf_text(place, "--ids");
+        buf_text(place, items->options->input.ids ? "--ids" : "");
     else if (start->line)
         buf_format(place, "'%s' line %zu", inputs_shown_path(items->path), start->line);
     else if (items->count > 1)

@@ -75,9 +75,10 @@ struct items {
     struct arena arena;
 };
 
-/* How many texts a command takes. ITEMS_NONE: none, and standard input is not read; ITEMS_ONE: at
- * most one, and a file of lines is one text. */
-enum items_many { ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_NONE };
+/* How many texts a command takes. ITEMS_NONE: none, and standard input is not read. ITEMS_ONE: at
+ * most one, and a file of lines is one text. ITEMS_PROMPT: the same, but with --source an item
+ * without a text is enough. */
+enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT };
 
 /* Find all items: sentences, operands, those of the file or the pipe, ids. `fields` names the
  * columns that the command takes besides those that all take, as 1 << ITEM_…. Refused: no text

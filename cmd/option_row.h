@@ -50,7 +50,7 @@ enum {
 enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
 /* Who asks it of one text at a time, but takes several. */
-enum { TEXT_ALONE = (INSTRUMENTS & ~FOR_PATCH) | FOR_PAGE };
+enum { TEXT_ALONE = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_HEADS | FOR_PAGE };
 
 /* Whose passes can be edited; who sets models beside each other. */
 enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };

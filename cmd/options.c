@@ -8,9 +8,13 @@
 static const struct {
     const char *name;
     int command;
-} instrument_names[] = {{"run", 0},           {"score", FOR_SCORE},
-                        {"lens", FOR_LENS},   {"attribute", FOR_ATTRIBUTE},
-                        {"patch", FOR_PATCH}, {"heads", FOR_HEADS}};
+} instrument_names[] = {{"run", 0},
+                        {"score", FOR_SCORE},
+                        {"lens", FOR_LENS},
+                        {"attribute", FOR_ATTRIBUTE},
+                        {"patch", FOR_PATCH},
+                        {"heads", FOR_HEADS},
+                        {"generate", FOR_GENERATE}};
 
 enum { INSTRUMENT_NAMES = sizeof instrument_names / sizeof *instrument_names };
 

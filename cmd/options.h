@@ -35,7 +35,7 @@ enum {
     FOR_ALL = ~0,
 
     /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS. */
-    INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH | FOR_HEADS,
+    INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH | FOR_HEADS | FOR_GENERATE,
 
     /* `batch` has every option of the command that it does, but for rows marked so; --sweep may
      * vary each of these, but for rows with one of the others. */

@@ -179,7 +179,8 @@ WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"}
 WORDS(instruments, NULL, {"run", "matrices of attention and other tensors (default)"},
       {"score", "log-probability and surprisal"}, {"lens", "logit lens"},
       {"attribute", "contribution of each component to a logit"},
-      {"patch", "activation patching with the text of --corrupt"})
+      {"patch", "activation patching with the text of --corrupt"},
+      {"generate", "continuation of the text"})
 WORDS(colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
 WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some items failed"},

@@ -242,7 +242,7 @@ try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
 try batch "$in/plain.txt" -m "$in/school" --do score --total
 try batch "$in/goes_on.jsonl" -m "$in/school" --fail-fast --do score --format csv -o here/
-for do in score lens attribute heads; do
+for do in score lens attribute heads generate; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
 done

@@ -36,7 +36,7 @@ static const struct option_row attend_rows[] = {
            "second text, for cross-attention and encoder-decoder models"),
     STRING("part", 0, "PART", explain.part, FOR_EXPLAIN,
            "attention of an encoder-decoder model: self (the decoder, default), cross or encoder"),
-    STRING("source", 0, "TEXT", input.source, FOR_GENERATE,
+    STRING("source", 0, "TEXT", input.source, FOR_GENERATE | TEXT,
            "text for the encoder, such as the text to translate"),
     STRING("token", 0, "TOKEN", explain.token, FOR_EXPLAIN,
            "the query: a token's text (is), its index (1, or -1 for the last), both (1:is), or all "

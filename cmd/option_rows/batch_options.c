@@ -7,8 +7,8 @@ static const struct option_row batch_rows[] = {
     STRING("output", 'o', "PATH", output.path, FOR_BATCH | PROCESS,
            "file, or folder/ for one file per item (default: standard output)"),
     STRING("do", 0, "COMMAND", batch.instrument, FOR_BATCH | NOT_SWEPT,
-           "run this command on each text: run (default), score, lens, attribute, patch or "
-           "heads"),
+           "run this command on each text: run (default), score, lens, attribute, patch, heads or "
+           "generate"),
     STRINGS(
         "sweep", 0, "NAME=LIST", batch.sweeps, FOR_BATCH | NOT_SWEPT,
         "run each item with each value of an option (repeatable): head=0-3, model=life,journey"),

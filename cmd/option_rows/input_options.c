@@ -15,7 +15,7 @@ static const struct option_row input_rows[] = {
     STRINGS("sentence", 's', "TEXT", input.sentences,
             FOR_RUN | TEXT_ALONE | FOR_TOKENIZE | FOR_COMPARE | TEXT,
             "text to read (repeatable; also as an operand, or on standard input)"),
-    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_GENERATE,
+    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_GENERATE | TEXT,
             "text to continue (with --source, default: the model's first token)"),
     STRINGS("sentence", 's', "TEXT", input.sentences, FOR_INIT,
             "its words, sorted, become the vocabulary (repeatable); in scripts without spaces its "

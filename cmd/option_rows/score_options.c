@@ -12,7 +12,7 @@ static const struct option_row score_rows[] = {
             "sample from the K most likely tokens (default: 0, all)"),
     REAL("top-p", 0, "P", generate.top_p, FOR_GENERATE, 0, 1,
          "sample from the most likely tokens with total probability P (default: 1)"),
-    INTEGER("seed", 0, "N", mechanism.seed, FOR_GENERATE, 0, LLONG_MAX,
+    INTEGER("seed", 0, "N", mechanism.seed, FOR_GENERATE | NOT_BATCH, 0, LLONG_MAX,
             "seed of sampling (default: 0); the same on every machine"),
     FLAG("ignore-eos", 0, generate.ignore_eos, FOR_GENERATE,
          "continue after the model's end-of-text token"),

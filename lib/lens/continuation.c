@@ -89,10 +89,21 @@ static int take_room(struct continuation *text, size_t prompt_count, struct err 
     return text->ids && text->tokens ? 0 : -1;
 }
 
-static int check_model(struct continuation *text, struct err *err)
+/* Whether choices are made without the logits of all tokens. */
+static bool can_screen(const struct viewer *viewer, const struct generation_config *generation,
+                       size_t steps)
 {
-    const struct model *model = &text->viewer->model;
-    if (cache_init(&text->cache, &model->config, err)) {
+    bool needs_logits = generation->sampling.temperature > 0 || generation->logits;
+    return !needs_logits && viewer_screens(viewer, steps);
+}
+
+int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
+                         size_t texts, struct err *err)
+{
+    struct model *model = &viewer->model;
+    struct cache cache;
+    size_t steps = 0;
+    if (cache_init(&cache, &model->config, err)) {
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
     }
@@ -101,13 +112,12 @@ static int check_model(struct continuation *text, struct err *err)
                                "'%s': a model of type \"%s\" has no logits to choose a next "
                                "token by",
                                model->name, config_kind_name(&model->config));
+    if (!generation->past_end && config_read_ends(&model->config, &model->folder, err))
+        return -1;
+    if (!num_multiply(&steps, texts, generation->tokens))
+        steps = SIZE_MAX;
+    viewer_expect_steps(viewer, can_screen(viewer, generation, generation->tokens) ? 0 : steps);
     return 0;
-}
-
-static int read_ends(const struct continuation *text, struct err *err)
-{
-    struct model *model = &text->viewer->model;
-    return text->generation.past_end ? 0 : config_read_ends(&model->config, &model->folder, err);
 }
 
 int continuation_open(struct continuation *text, struct viewer *viewer,
@@ -117,7 +127,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     const struct tokenized *prompt = &pair->sentence;
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
-    if (check_model(text, err) || read_ends(text, err) ||
+    if (cache_init(&text->cache, config_of(text), err) ||
         batch_check_length(config_of(text), prompt->count, err) ||
         take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
@@ -127,11 +137,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     }
     if (has_source(text))
         cache_init_source(&text->source_cache, config_of(text));
-    /* is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
-    size_t steps = text->room - text->prompt_count;
-    bool needs_logits = generation->sampling.temperature > 0 || generation->logits;
-    text->screens = !needs_logits && viewer_screens(viewer, steps);
-    viewer_expect_steps(viewer, text->screens ? 0 : steps);
+    text->screens = can_screen(viewer, generation, text->room - text->prompt_count);
     return 0;
 }
 
@@ -191,11 +197,17 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    /* the text with its tokens, as if it had been given whole */
-    struct tokens tokens = {.items = text->tokens, .count = text->count};
+    /* the text with its tokens, as if it had been given whole; it outlives the continuation */
+    struct tokens tokens = {.items = arena_alloc(arena, text->count, sizeof *tokens.items, err),
+                            .count = text->count};
+    const char *bytes =
+        arena_text(arena, text->text.size ? text->text.bytes : "", text->text.size, err);
+    if (!tokens.items || !bytes)
+        return -1;
+    memcpy(tokens.items, text->tokens, text->count * sizeof *tokens.items);
     if (tokenized_label(&pair.sentence, &tokens, text->viewer->tokenizer, arena, err))
         return -1;
-    pair.sentence.text = text->viewer->tokenizer ? text->text.bytes : NULL;
+    pair.sentence.text = text->viewer->tokenizer ? bytes : NULL;
     pair.sentence.size = pair.sentence.text ? text->text.size : 0;
     return viewer_look(text->viewer, &look, arena, err);
 }

@@ -3,7 +3,8 @@
  *     struct continuation text = {0};
  *     struct generation_config generation = {.tokens = 32, .sampling = {.top_p = 1}};
  *     bool more = true;
- *     if (continuation_open(&text, &viewer, &pair, &generation, err)) ...
+ *     if (continuation_prepare(&viewer, &generation, 1, err) ||
+ *         continuation_open(&text, &viewer, &pair, &generation, err)) ...
  *     while (!continuation_next(&text, &more, err) && more)
  *         ... text.text.bytes + text.shown ...
  *     if (continuation_report(&text, &report, &arena, err)) ...
@@ -70,9 +71,14 @@ struct continuation {
     struct arena step;  /* the logits; its memory serves for the next ones */
 };
 
-/* Begin after a prompt, the pair's sentence; it is borrowed, as viewer and selection are.
- * Refused, as not supported: models without logits, and those whose attention looks ahead, or at a
- * source alone. On failure nothing is held. */
+/* Before the first of `texts` texts of a model: read which tokens end a text, and tell the viewer
+ * how many steps there will be. Refused, as not supported: models without logits, and those whose
+ * attention looks ahead, or at a source alone. */
+int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
+                         size_t texts, struct err *err);
+
+/* Begin after a prompt, the pair's sentence; it is borrowed, as viewer and selection are. On
+ * failure nothing is held. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err);
@@ -83,7 +89,7 @@ void continuation_release(struct continuation *text);
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* The report on the whole text, when it has ended: of a pass over all of it, which gives the
- * numbers of the steps again. It is `arena`'s but for the text. */
+ * numbers of the steps again. Its memory is `arena`'s. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 

@@ -38,9 +38,9 @@ static void story_release(struct story *story)
 static void story_begin(struct story *story, const struct generation_config *generation)
 {
     struct err err = {0};
-    ck_assert_msg(
-        continuation_open(&story->text, &story->viewer, &story->prompt, generation, &err) == 0,
-        "%s", err.text);
+    int failed = continuation_prepare(&story->viewer, generation, 1, &err) ||
+                 continuation_open(&story->text, &story->viewer, &story->prompt, generation, &err);
+    ck_assert_msg(!failed, "%s", err.text);
 }
 
 static void story_go_on(struct story *story)
