@@ -66,9 +66,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         return -1;
     driver->items.options = &driver->current;
     driver->setting = setting;
-    if (session_read_options(session, err) || session_open(session, err) ||
-        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
-        session_edit(session, err) || driver->task->open(driver->state, driver, err)) {
+    if (session_begin(session, err) || driver->task->open(driver->state, driver, err)) {
         driver->setting = SIZE_MAX;
         return blame_setting(driver, setting, err);
     }
@@ -122,26 +120,6 @@ static int fail_work(const struct driver *driver, struct work *work, struct err 
     return work->message ? 0 : -1;
 }
 
-/* The texts of an item as tokens. */
-static int read_texts(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
-{
-    struct viewer *viewer = &driver->session.viewer;
-    const struct item *item = &work->item;
-    const char *text = item->options.input.source;
-    const struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    bool edits_by_texts = item->options.edit.from || item->options.edit.reference;
-    if (item->fields[ITEM_SOURCE] && edits_by_texts)
-        return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
-                               item->options.edit.from ? "from" : "reference");
-    const struct input *input = item->input.text || item->input.ids ? &item->input : NULL;
-    if (viewer_read(viewer, &work->pair, input, text ? &source : NULL, arena, err) ||
-        edits_check_text(viewer->edits, &viewer->model.config, work->pair.sentence.count,
-                         work->pair.source.count, err))
-        return -1;
-    return 0;
-}
-
 /* Read a job of the setting that is open. What is wrong with it is in `why`, with its place in the
  * input, but for options that an only text does not fit. */
 static int read_work(struct driver *driver, size_t job, struct work *work, struct arena *arena,
@@ -155,7 +133,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     if (task->takes_source &&
         inputs_check_source(&work->item.options.input, &driver->session.viewer.model, why))
         return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
-    bool is_read = !read_texts(driver, work, arena, why);
+    bool is_read = !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
     if (is_read && (!task->read || !task->read(driver->state, driver, work, arena, why)))
         return 0;
     if (task->way_out && (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
@@ -240,14 +218,9 @@ static int survey_work(void *context, struct driver *driver, struct work *work, 
 int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;
-    struct buf place = {0};
     if (driver_each(driver, survey_work, survey, err))
         return -1;
-    if (survey->dropped.count && !driver->items.whole)
-        items_place(&place, &driver->items, survey->dropped.input);
-    dropped_note(&survey->dropped, place.bytes);
-    dropped_note(&survey->in_source, "the source");
-    buf_release(&place);
+    dropped_note_items(&survey->dropped, &survey->in_source, &driver->items);
     expect_tokens(driver);
     return 0;
 }

@@ -2,8 +2,9 @@
 #include <string.h>
 
 #include "command.h"
-#include "output.h"
 #include "explain/explanation.h"
+#include "items.h"
+#include "output.h"
 #include "session.h"
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
@@ -13,6 +14,7 @@ static const char all[] = "all"; /* tokens, in place of one */
 struct job {
     const struct options *options;
     const struct explain_format *format;
+    struct items items;
     struct session session;
     struct text_pair pair;
     enum site_part part;          /* that was asked for, if one was */
@@ -125,17 +127,12 @@ static int choose_query(struct job *job, struct err *err)
 
 static int read_subject(struct job *job, struct err *err)
 {
-    struct session *session = &job->session;
-    struct viewer *viewer = &session->viewer;
-    if (session_read_options(session, err) ||
-        inputs_open(&session->inputs, &job->options->input, INPUTS_ONE, err) ||
-        session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        session_edit(session, err) ||
-        inputs_check_source(&job->options->input, &viewer->model, err) ||
-        session_read(session, &job->pair, 0, &session->arena, err))
+    const struct text_pair *pairs = NULL;
+    if (items_open(&job->items, job->options, 0, ITEMS_ONE, err) ||
+        session_begin(&job->session, err) ||
+        !(pairs = session_read_items(&job->session, &job->items, err)))
         return -1;
-    session_count_dropped(session, &job->pair, 0);
-    session_note_dropped(session);
+    job->pair = *pairs;
     return 0;
 }
 
@@ -186,5 +183,6 @@ int explain_command(const struct options *options, struct err *err)
     int failed = check_options(&job, err) || read_subject(&job, err) || choose_part(&job, err) ||
                  choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
     session_release(&job.session);
+    items_release(&job.items);
     return failed ? -1 : 0;
 }

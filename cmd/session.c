@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "items.h"
 #include "model/mechanism.h"
 #include "output.h"
 
@@ -51,6 +52,75 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
                           pair->source.count, err))
         return 0;
     return inputs->count ? inputs_blame(inputs, index, err) : -1;
+}
+
+int session_begin(struct session *session, struct err *err)
+{
+    return session_read_options(session, err) || session_open(session, err) ||
+                   viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
+                   session_edit(session, err)
+               ? -1
+               : 0;
+}
+
+int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
+                      struct arena *arena, struct err *err)
+{
+    struct viewer *viewer = &session->viewer;
+    const char *text = item->options.input.source;
+    const struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    const struct input *input = item->input.text || item->input.ids ? &item->input : NULL;
+    bool edits_by_texts = item->options.edit.from || item->options.edit.reference;
+    if (item->fields[ITEM_SOURCE] && edits_by_texts)
+        return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
+                               item->options.edit.from ? "from" : "reference");
+    return viewer_read(viewer, pair, input, text ? &source : NULL, arena, err) ||
+                   edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
+                                    pair->source.count, err)
+               ? -1
+               : 0;
+}
+
+static int read_item(struct session *session, const struct items *items, size_t index,
+                     struct text_pair *pair, struct err *err)
+{
+    struct item item;
+    if (items_read(items, &item, index, &session->arena, err))
+        return -1;
+    if (inputs_check_source(&item.options.input, &session->viewer.model, err))
+        return item.fields[ITEM_SOURCE] ? items_blame(items, index, err) : -1;
+    return session_read_item(session, &item, pair, &session->arena, err)
+               ? items_blame(items, index, err)
+               : 0;
+}
+
+struct text_pair *session_read_items(struct session *session, const struct items *items,
+                                     struct err *err)
+{
+    struct dropped dropped = {0};
+    struct dropped in_source = {0};
+    struct text_pair *pairs = arena_alloc(&session->arena, items->count, sizeof *pairs, err);
+    for (size_t i = 0; pairs && i < items->count; i++) {
+        if (read_item(session, items, i, &pairs[i], err))
+            return NULL;
+        dropped_add(&dropped, &pairs[i].sentence, i);
+        if (i == 0) /* it is the same for all */
+            dropped_add(&in_source, &pairs[i].source, i);
+    }
+    if (pairs)
+        dropped_note_items(&dropped, &in_source, items);
+    return pairs;
+}
+
+void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
+                        const struct items *items)
+{
+    struct buf place = {0};
+    if (dropped->count && !items->whole)
+        items_place(&place, items, dropped->input);
+    dropped_note(dropped, place.bytes);
+    dropped_note(in_source, "the source");
+    buf_release(&place);
 }
 
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index)

@@ -23,6 +23,8 @@
 #include "text/label.h"
 #include "write/format.h"
 
+struct item;
+struct items;
 struct output;
 
 /* --- texts: --sentence, operands, --file, --ids or, where none is given, what is piped in ----- */
@@ -75,6 +77,8 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 
 /* Note that they were left out; `place` is that of the text with the first, NULL or "": none. */
 void dropped_note(const struct dropped *dropped, const char *place);
+void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
+                        const struct items *items);
 
 /* Let the tokenizer, which may be NULL, read texts as --bos, --add-special and --no-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
@@ -119,6 +123,18 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
  * no tokenizer its id. Refused as usage: none, or more. */
 int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err);
+
+/* Read --precision and the mechanism, and open the model, which attends and edits as they say. */
+int session_begin(struct session *session, struct err *err);
+
+/* The text of an item and its source as tokens, which the edits fit. */
+int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
+                      struct arena *arena, struct err *err);
+
+/* All texts of a command that needs them at once, in memory of the session, with a note of the
+ * characters that were dropped; NULL with `err`. */
+struct text_pair *session_read_items(struct session *session, const struct items *items,
+                                     struct err *err);
 
 /* Count the characters that were dropped in a text and its source, and say so at the end. */
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
