@@ -4,21 +4,24 @@
 
 #include "measure/next_tokens.h"
 #include "command.h"
+#include "driver.h"
 #include "page_parts.h"
-#include "session.h"
 
-struct job {
-    const struct options *options;
-    struct session session;
-    struct model_list models;
+struct state {
+    struct driver *driver;
     struct request request;
-    struct style style;
-    struct output output;
-    struct place place;
     struct page_source source;
     const struct page_lesson *lesson; /* NULL: it is none */
-    struct arena kept;                /* what is not a model's own */
-    struct arena one;                 /* one text's: memory does not grow with their number */
+    struct place place;
+};
+
+/* What the page holds of a text: one run or, with --unedited, two. */
+struct page_runs {
+    size_t count;
+    struct page_run {
+        struct report report;
+        struct page_facts facts;
+    } items[2];
 };
 
 /* A name that says something else would be believed. */
@@ -35,75 +38,49 @@ static int check_ending(const char *path, struct err *err)
 }
 
 /* A live page has fields for what it can change, and would not keep the rest. */
-static int check_live(const struct job *job, struct err *err)
+static int check_live(const struct options *options, size_t pages, struct err *err)
 {
-    const struct select_options *select = &job->options->select;
-    if (!job->options->page.live)
+    const struct select_options *select = &options->select;
+    if (!options->page.live)
         return 0;
-    if (job->place.count != 1)
-        return err_usage(err, "--live: expected one text and one model, found %zu pages",
-                         job->place.count);
+    if (pages != 1)
+        return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
     if (select->words || select->mean || select->hide_first || select->layer || select->head)
         return err_usage(err, "--live: expected all layers, heads and tokens, as they are");
     return page_live_check(err);
 }
 
-/* What is asked for, before there is a model. */
-static int prepare(struct job *job, struct err *err)
+static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    const struct options *options = job->options;
-    struct output_options output = options->output;
-    output.format = "html";
-    if (check_ending(output.path, err) || session_read_options(&job->session, err) ||
-        output_choose(&job->output, &output, err) || looks_read(&job->style, options, err) ||
-        model_list_read(&job->models, options, &job->kept, err) ||
-        inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
-        return -1;
-    if (job->output.to_folder)
-        return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
-    size_t texts = job->session.inputs.count;
+    struct state *own = state;
+    const struct options *options = driver->options;
+    size_t pages = driver->jobs * (options->page.unedited ? 2 : 1);
+    if (driver->output.to_folder)
+        return err_usage(err, "--output: expected a file, found the folder '%s'",
+                         driver->output.path);
     if (options->page.unedited && !edit_options_are_given(&options->edit))
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
-    job->place = page_place(&options->looks, &job->style);
-    job->place.count = texts * (options->page.unedited ? 2 : 1) * model_list_count(&job->models);
-    job->place.sentences = texts;
-    job->source = (struct page_source){
-        .options = options, .viewer = &job->session.viewer, .texts = job->place.count};
-    return check_live(job, err);
+    driver->accumulates = true;
+    own->driver = driver;
+    own->place = driver->place;
+    own->place.count = pages;
+    own->place.sentences = driver->items.count;
+    own->source = (struct page_source){.options = options, .texts = pages};
+    return check_live(options, pages, err);
 }
 
-static int open_model(struct job *job, struct err *err)
+static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct session *session = &job->session;
-    struct viewer *viewer = &session->viewer;
-    struct request *request = &job->request;
-    if (session_open(session, err) ||
-        request_make(request, job->options, job->output.format, viewer, &session->arena, err) ||
-        viewer_set_mechanism(viewer, &request->mechanism, err) || session_edit(session, err) ||
-        inputs_check_source(&job->options->input, &viewer->model, err) ||
-        output_check_selection(&job->output, &request->selection, err))
-        return -1;
-    return page_explained_read(&job->source, &session->arena, err);
-}
-
-/* All texts must be sound before the first is looked at: no page stops half-way. */
-static int read_texts(void *context, struct err *err)
-{
-    struct job *job = context;
-    size_t tokens = 0;
-    if (open_model(job, err))
-        return -1;
-    for (size_t i = 0; i < job->session.inputs.count; i++) {
-        struct text_pair pair;
-        arena_clear(&job->one);
-        if (session_read(&job->session, &pair, i, &job->one, err))
-            return -1;
-        session_count_dropped(&job->session, &pair, i);
-        tokens += pair.sentence.count;
-    }
-    viewer_expect(&job->session.viewer, tokens);
-    session_note_dropped(&job->session);
-    return 0;
+    struct state *own = state;
+    struct session *session = &driver->session;
+    struct request *request = &own->request;
+    own->source.viewer = &session->viewer;
+    return request_make(request, session->options, driver->output.format, &session->viewer,
+                        &session->arena, err) ||
+                   output_check_selection(&driver->output, &request->selection, err) ||
+                   page_explained_read(&own->source, &session->arena, err)
+               ? -1
+               : 0;
 }
 
 /* --- what is told of a text besides its tensors ----------------------------------------------- */
@@ -185,9 +162,9 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
 }
 
 /* What only the model and its text tell of a live page. */
-static int find_live(const struct job *job, struct page_facts *facts, struct err *err)
+static int find_live(struct page_facts *facts, const struct page_source *source, struct err *err)
 {
-    if (!job->options->page.live)
+    if (!source->options->page.live)
         return 0;
     if (facts->command_count)
         return err_usage(err, "--live: expected no %s: the page begins with the model as it is",
@@ -197,99 +174,123 @@ static int find_live(const struct job *job, struct page_facts *facts, struct err
                          facts->source->count ? "a source" : "ids");
     if (facts->scores)
         return err_usage(err, "--live: expected no --scores: typed texts have no scores");
-    facts->live = &job->session.viewer.model.folder;
+    facts->live = &source->viewer->model.folder;
     return 0;
 }
 
-static int find_facts(struct job *job, struct page_facts *facts, const struct text_pair *pair,
-                      struct err *err)
+static int find_facts(struct page_facts *facts, const struct page_source *source,
+                      const struct text_pair *pair, struct arena *arena, struct err *err)
 {
-    *facts = (struct page_facts){.config = &job->session.viewer.model.config,
-                                 .lesson = job->lesson,
+    *facts = (struct page_facts){.config = &source->viewer->model.config,
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
-    if (find_words(facts, job->options, &job->one, err) ||
-        page_scores_find(facts, &job->source, &job->one, err) ||
-        page_explained_find(facts, &job->source, pair, &job->one, err) ||
-        find_next(facts, &job->source, pair, &job->one, err))
+    if (find_words(facts, source->options, arena, err) ||
+        page_scores_find(facts, source, arena, err) ||
+        page_explained_find(facts, source, pair, arena, err) ||
+        find_next(facts, source, pair, arena, err))
         return -1;
-    return find_live(job, facts, err);
+    return find_live(facts, source, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* One run of a text: `name` says which, of an edited and an unedited one. */
-static int look_once(struct job *job, const struct text_pair *pair, size_t index, const char *name,
-                     struct err *err)
+/* One run of a text; `name` says which, of an edited and an unedited one. */
+static int look_once(struct page_run *page_run, const struct state *own, const struct group *group,
+                     const char *name, struct err *err)
 {
-    struct viewer *viewer = &job->session.viewer;
-    struct report report;
-    struct page_facts facts;
-    const struct look look = {&job->request.selection, pair, 1, index, &report};
-    if (viewer_look(viewer, &look, &job->one, err) || find_facts(job, &facts, pair, err))
+    struct work *work = group->works[0];
+    struct viewer *viewer = group->viewer;
+    struct page_source source = own->source;
+    const struct look look = {&own->request.selection, &work->pair, 1, work->job,
+                              &page_run->report,       NULL};
+    source.viewer = viewer;
+    if (viewer_look(viewer, &look, group->arena, err) ||
+        find_facts(&page_run->facts, &source, &work->pair, group->arena, err))
         return -1;
-    facts.run = name;
+    page_run->facts.lesson = own->lesson;
+    page_run->facts.run = name;
     if (!viewer->edits)
-        facts.command_count = facts.unedited_count;
-    job->place.page = &facts;
-    if (derive(&report, &job->request.derivation, viewer->tokenizer, &job->one, err))
-        return inputs_blame(&job->session.inputs, index, err);
-    if (output_open(&job->output, err) || output_write(&job->output, &report, &job->place, err))
+        page_run->facts.command_count = page_run->facts.unedited_count;
+    return derive(&page_run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
+               ? items_blame(&own->driver->items, work->index, err)
+               : 0;
+}
+
+static int run(void *state, const struct group *group, struct err *err)
+{
+    const struct state *own = state;
+    struct viewer *viewer = group->viewer;
+    const struct edits *edits = viewer->edits;
+    struct work *work = group->works[0];
+    struct page_runs *runs = arena_alloc(group->arena, 1, sizeof *runs, err);
+    work->own = runs;
+    work->is_written = true; /* by `add` */
+    if (!runs)
         return -1;
-    job->place.index++;
+    runs->count = 1;
+    if (!own->source.options->page.unedited)
+        return look_once(&runs->items[0], own, group, NULL, err);
+    runs->count = 2;
+    viewer->edits = NULL;
+    int failed = look_once(&runs->items[0], own, group, "unedited", err);
+    viewer->edits = edits;
+    return failed || look_once(&runs->items[1], own, group, "edited", err) ? -1 : 0;
+}
+
+static int add(void *state, struct work *work, struct err *err)
+{
+    struct state *own = state;
+    struct output *output = &own->driver->output;
+    const struct page_runs *runs = work->own;
+    for (size_t i = 0; i < runs->count; i++) {
+        own->place.page = &runs->items[i].facts;
+        if (output_open(output, err) ||
+            output_write(output, &runs->items[i].report, &own->place, err))
+            return -1;
+        own->place.index++;
+    }
     return 0;
 }
 
-static int look_at(void *context, size_t *done, struct err *err)
-{
-    struct job *job = context;
-    struct viewer *viewer = &job->session.viewer;
-    const struct edits *edits = viewer->edits;
-    size_t index = (*done)++;
-    struct text_pair pair;
-    arena_clear(&job->one);
-    if (session_read(&job->session, &pair, index, &job->one, err))
-        return -1;
-    if (!job->options->page.unedited)
-        return look_once(job, &pair, index, NULL, err);
-    viewer->edits = NULL;
-    int failed = look_once(job, &pair, index, "unedited", err);
-    viewer->edits = edits;
-    return failed || look_once(job, &pair, index, "edited", err) ? -1 : 0;
-}
+static const struct task page_task = {
+    .name = "page",
+    .command = FOR_PAGE,
+    .many = ITEMS_SOME,
+    .takes_source = true,
+    .alone = true,
+    .state_bytes = sizeof(struct state),
+    .prepare = prepare,
+    .open = open,
+    .run = run,
+    .add = add,
+};
 
 int page_add_lesson(struct output *output, struct place *place, const struct options *options,
                     const struct page_lesson *lesson, struct err *err)
 {
-    struct job job = {.options = options,
-                      .session.options = options,
-                      .output = *output,
-                      .place = *place,
-                      .lesson = lesson};
-    struct session *session = &job.session;
-    struct text_pair pair;
-    job.source =
-        (struct page_source){.options = options, .viewer = &session->viewer, .texts = place->count};
-    int failed = session_read_options(session, err) ||
-                 inputs_open(&session->inputs, &options->input, INPUTS_ONE, err) ||
-                 open_model(&job, err) || session_read(session, &pair, 0, &job.one, err) ||
-                 look_once(&job, &pair, 0, NULL, err);
-    *output = job.output;
-    place->index = job.place.index;
-    session_release(session);
-    arena_release(&job.one);
+    struct driver driver = {.options = options, .session.options = options, .output = *output};
+    struct session *session = &driver.session;
+    struct state own = {.driver = &driver, .lesson = lesson, .place = *place};
+    struct work work = {.job = 0};
+    struct group group = {&driver, &session->viewer, (struct work *[]){&work}, 1, &driver.kept};
+    const struct text_pair *pairs = NULL;
+    own.source = (struct page_source){.options = options, .texts = place->count};
+    int failed = items_open(&driver.items, options, 0, ITEMS_ONE, err) ||
+                 session_begin(session, err) || open(&own, &driver, err) ||
+                 !(pairs = session_read_items(session, &driver.items, err));
+    if (!failed)
+        work.pair = *pairs;
+    failed = failed || run(&own, &group, err) || add(&own, &work, err);
+    *output = driver.output;
+    driver.output = (struct output){.path = NULL}; /* it is the caller's */
+    place->index = own.place.index;
+    driver_release(&driver);
     return failed ? -1 : 0;
 }
 
 int page_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options};
-    const struct model_turn turn = {&job.session, read_texts, NULL, &job, look_at};
-    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
-                 output_commit(&job.output, err);
-    output_discard(&job.output);
-    session_release(&job.session);
-    arena_release(&job.kept);
-    arena_release(&job.one);
-    return failed ? -1 : 0;
+    struct options own = *options;
+    own.output.format = "html";
+    return check_ending(own.output.path, err) || driver_do(&page_task, &own, err) ? -1 : 0;
 }
