@@ -188,6 +188,8 @@ int driver_each(struct driver *driver, work_visit *visit, void *context, struct 
             failed = visit_job(driver, job, visit, context, &arena, err);
             arena_clear(&arena);
         }
+        if (failed && driver->sweep.of_models)
+            blame_setting(driver, setting, err);
     }
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -594,6 +596,8 @@ static int run_setting(struct driver *driver, size_t setting, size_t *done,
     failed = failed || (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
     arena_release(&round.arena);
+    if (failed && driver->sweep.of_models)
+        return blame_setting(driver, setting, err);
     return failed ? -1 : 0;
 }
 
