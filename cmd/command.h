@@ -35,7 +35,6 @@ extern command_verb run_command, explain_command, batch_command, generate_comman
     lens_command, page_command, tokenize_command, info_command, init_command, train_command,
     compare_command, attribute_command, patch_command, heads_command, bench_command, lesson_command,
     help_command;
-int compare_models(const struct options *options, const char *const names[2], struct err *err);
 
 /* All about a command, or the overview (NULL). */
 int help_of(const struct command *command, struct err *err);

@@ -1,93 +1,144 @@
-/* compare.c: `attn-cli compare`: ways to attend beside each other: how far every head is from dense
- * attention, and what each way costs; or two models: compare_models.c. */
+/* compare.c: `attn-cli compare`: how far every head is from dense attention in other kinds of
+ * attention or with edits, and what each kind costs; or how far two models are from each other.
+ */
+#include "measure/comparison.h"
+
 #include <string.h>
 
-#include "measure/comparison.h"
 #include "command.h"
+#include "items.h"
+#include "measure/model_distance.h"
 #include "output.h"
 #include "session.h"
 
 struct job {
     const struct options *options;
     struct output output;
-    struct session session;
-    struct text_pair *pairs;
-    struct mechanism *ways;
+    struct items items;
+    struct options of_models;   /* their own: dense attention */
+    struct session sessions[2]; /* the second is open where two models are compared */
+    const struct text_pair *pairs;
     struct selection selection;
-    struct comparison_plan plan;
 };
 
-static int check_options(struct job *job, struct err *err)
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* Open the texts and a model, and read what is compared. */
+static int open_first(struct job *job, struct err *err)
+{
+    const struct select_options *select = &job->options->select;
+    struct session *first = &job->sessions[0];
+    if (items_open(&job->items, job->options, 0, ITEMS_SOME, err) || session_begin(first, err))
+        return -1;
+    const struct config *config = &first->viewer.model.config;
+    return selection_layers(&job->selection, select->layer, config, &first->arena, err) ||
+                   selection_heads(&job->selection, select->head, config, &first->arena, err)
+               ? -1
+               : 0;
+}
+
+/* Both models must read a text as the same ids. */
+static int check_ids(const struct job *job, const struct text_pair *others, struct err *err)
+{
+    for (size_t i = 0; i < job->items.count; i++) {
+        const struct tokenized *one = &job->pairs[i].sentence;
+        const struct tokenized *other = &others[i].sentence;
+        if (other->count == one->count &&
+            memcmp(other->ids, one->ids, one->count * sizeof *one->ids) == 0)
+            continue;
+        err_usage(
+            err,
+            "'%s': expected the ids of '%s', found others: compare takes models of one vocabulary",
+            job->sessions[1].model, job->sessions[0].model);
+        return items_blame(&job->items, i, err);
+    }
+    return 0;
+}
+
+/* Characters that are dropped are noted once. */
+static int read_both(struct job *job, struct err *err)
+{
+    bool is_quiet = progress_is_quiet();
+    job->pairs = session_read_items(&job->sessions[0], &job->items, err);
+    if (!job->pairs)
+        return model_blame(job->sessions[0].model, err);
+    progress_set_quiet(true);
+    const struct text_pair *others = session_read_items(&job->sessions[1], &job->items, err);
+    progress_set_quiet(is_quiet);
+    return others ? check_ids(job, others, err) : model_blame(job->sessions[1].model, err);
+}
+
+/* --- comparisons ------------------------------------------------------------------------------ */
+
+static int compare_kinds(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
+    struct session *session = &job->sessions[0];
     struct mechanism_options mechanism = options->mechanism;
+    struct mechanism *ways = NULL;
+    struct comparison_plan plan = {.viewer = &session->viewer,
+                                   .selection = &job->selection,
+                                   .rounds = (size_t)options->bench.repeat};
+    struct comparison comparison;
+    struct report report;
+    struct progress progress;
     if (!mechanism.attention && !edit_options_are_given(&options->edit))
         return err_usage(
             err, "--attention: expected a list of what is to be compared with dense, "
                  "as window:8,linear; or --edit, --ablate or --knockout; or a second model");
     if (!mechanism.attention)
         mechanism.attention = "dense";
-    if (output_choose_table(&job->output, &options->output, err))
+    if (mechanism_options_list(&ways, &plan.way_count, &mechanism, &session->arena, err) ||
+        open_first(job, err) || !(plan.pairs = session_read_items(session, &job->items, err)))
         return -1;
-    return mechanism_options_list(&job->ways, &job->plan.way_count, &mechanism, &job->session.arena,
-                                  err);
+    plan.pair_count = job->items.count;
+    plan.ways = ways;
+    plan.edits = session->viewer.edits;
+    progress_begin(&progress, NULL);
+    plan.progress = &progress.sink;
+    int failed = comparison_make(&comparison, &plan, &session->arena, err);
+    progress_end(&progress);
+    return failed || comparison_report(&report, &comparison, &session->arena, err) ||
+                   output_write_table(&job->output, &report, options, err)
+               ? -1
+               : 0;
 }
 
-static int read_texts(struct job *job, struct err *err)
+static int compare_models(struct job *job, struct err *err)
 {
-    struct session *session = &job->session;
-    size_t count = session->inputs.count;
-    job->pairs = arena_alloc(&session->arena, count, sizeof *job->pairs, err);
-    if (!job->pairs)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (session_read(session, &job->pairs[i], i, &session->arena, err))
-            return -1;
-        session_count_dropped(session, &job->pairs[i], i);
-    }
-    session_note_dropped(session);
-    return 0;
-}
-
-static int prepare(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    struct session *session = &job->session;
-    const struct model *model = &session->viewer.model;
-    if (check_options(job, err) ||
-        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-        session_open(session, err) || session_edit(session, err) ||
-        inputs_check_source(&options->input, model, err) ||
-        selection_layers(&job->selection, options->select.layer, &model->config, &session->arena,
-                         err) ||
-        selection_heads(&job->selection, options->select.head, &model->config, &session->arena,
-                        err))
-        return -1;
-    return read_texts(job, err);
-}
-
-static int compare(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    struct comparison comparison;
+    static const char *const others[] = {"attention", "edit",   "ablate", "knockout",
+                                         "source",    "repeat", "seed"};
+    struct arena *arena = &job->sessions[0].arena;
+    struct model_distance_plan plan = {
+        .models = {&job->sessions[0].viewer, &job->sessions[1].viewer},
+        .selection = &job->selection,
+    };
+    struct model_distance distance;
     struct report report;
     struct progress progress;
-    job->plan.viewer = &job->session.viewer;
-    job->plan.pairs = job->pairs;
-    job->plan.pair_count = job->session.inputs.count;
-    job->plan.ways = job->ways;
-    job->plan.edits = job->session.viewer.edits;
-    job->plan.selection = &job->selection;
-    job->plan.rounds = (size_t)options->bench.repeat;
-    progress_begin(&progress, NULL);
-    job->plan.progress = &progress.sink;
-    int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
+    char hashes[2][SHA256_DIGITS + 1];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (options_are_given(job->options, others[i]))
+            return err_usage(err, "--%s: expected one model, found two", others[i]);
+    if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
+        model_distance_check(&plan, err) || read_both(job, err))
+        return -1;
+    plan.pairs = job->pairs;
+    plan.pair_count = job->items.count;
+    for (size_t i = 0; i < 2; i++)
+        weights_hash(&plan.models[i]->model.weights, hashes[i]);
+    plan.equal_weights = strcmp(hashes[0], hashes[1]) == 0;
+    progress_begin(&progress, "texts");
+    plan.progress = &progress.sink;
+    int failed = model_distance_make(&distance, &plan, arena, err);
     progress_end(&progress);
-    failed = failed || comparison_report(&report, &comparison, &job->session.arena, err) ||
-             output_write_table(&job->output, &report, options, err);
-    output_discard(&job->output);
-    return failed ? -1 : 0;
+    return failed || model_distance_report(&report, &distance, arena, err) ||
+                   output_write_table(&job->output, &report, job->options, err)
+               ? -1
+               : 0;
 }
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* Without --attention or an edit a second model is expected: an operand of one word that is not a
  * model is a misspelt one. */
@@ -127,24 +178,27 @@ static int find_models(struct model_list *models, struct options *options, struc
     return 0;
 }
 
-static int compare_ways(const struct options *options, struct err *err)
-{
-    struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || compare(&job, err);
-    session_release(&job.session);
-    return failed ? -1 : 0;
-}
-
 int compare_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
     struct model_list models;
     struct arena arena = {0};
-    int failed = find_models(&models, &own, &arena, err);
-    if (!failed && models.names.count == 2)
-        failed = compare_models(&own, models.names.names, err);
-    else if (!failed)
-        failed = compare_ways(options, err);
+    struct job job = {.options = options};
+    int failed = find_models(&models, &own, &arena, err) ||
+                 output_choose_table(&job.output, &options->output, err);
+    bool of_models = !failed && models.names.count == 2;
+    if (of_models)
+        job.options = &own;
+    job.of_models = *job.options;
+    job.of_models.mechanism.attention = NULL;
+    for (size_t i = 0; i < 2; i++)
+        job.sessions[i] = (struct session){.options = &job.of_models,
+                                           .model = of_models ? models.names.names[i] : NULL};
+    failed = failed || (of_models ? compare_models : compare_kinds)(&job, err);
+    output_discard(&job.output);
+    session_release(&job.sessions[1]);
+    session_release(&job.sessions[0]);
+    items_release(&job.items);
     arena_release(&arena);
-    return failed;
+    return failed ? -1 : 0;
 }

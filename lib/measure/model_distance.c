@@ -167,15 +167,21 @@ static int compare_text(struct comparing *comparing, size_t text, struct err *er
     return 0;
 }
 
+int model_distance_check(const struct model_distance_plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (plan->models[i]->model.config.cross)
+            return err_unsupported(
+                err, "'%s': expected a model of one text, found one that attends to a second text",
+                plan->models[i]->model.name);
+    return 0;
+}
+
 static int check(const struct model_distance_plan *plan, struct err *err)
 {
     const struct config *a = &plan->models[0]->model.config;
     const struct config *b = &plan->models[1]->model.config;
     const char *other = plan->models[1]->model.name;
-    if (a->cross || b->cross)
-        return err_unsupported(
-            err, "'%s': expected a model of one text, found one that attends to a second text",
-            plan->models[a->cross ? 0 : 1]->model.name);
     if (a->n_layer == b->n_layer && a->n_head == b->n_head)
         return 0;
     return err_usage(err, "'%s': expected %zu layers of %zu heads, as '%s' has, found %zu of %zu",
@@ -239,7 +245,8 @@ int model_distance_make(struct model_distance *distance, const struct model_dist
                         struct arena *arena, struct err *err)
 {
     struct comparing comparing = {.plan = plan, .distance = distance};
-    int failed = check(plan, err) || prepare(&comparing, arena, err);
+    int failed =
+        model_distance_check(plan, err) || check(plan, err) || prepare(&comparing, arena, err);
     for (size_t text = 0; !failed && text < plan->pair_count; text++) {
         failed = compare_text(&comparing, text, err);
         progress_tell(plan->progress, text + 1, plan->pair_count);

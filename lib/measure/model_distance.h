@@ -48,6 +48,9 @@ struct model_distance {
 /* Heads at most so far from their match are called the same. */
 #define MODEL_DISTANCE_SAME 0.001
 
+/* Refuse, as not supported, models of two texts: before texts are read. */
+int model_distance_check(const struct model_distance_plan *plan, struct err *err);
+
 /* All of it is the arena's. Refused as usage: other layers, heads or ids; as not supported: models
  * of two texts. */
 int model_distance_make(struct model_distance *distance, const struct model_distance_plan *plan,
