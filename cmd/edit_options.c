@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "items.h"
 #include "session.h"
 
 /* Each origin with what gives it, so that neither is there without the other. */
@@ -47,26 +48,29 @@ static int read_text(struct text_pair *pair, struct input input, const struct op
 {
     const char *text = options->input.source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (!viewer->tokenizer)
+    if (!viewer->tokenizer && input.text)
         input = (struct input){.ids = arena_text(arena, input.text, input.size, err)};
     return input.text || input.ids
                ? viewer_read(viewer, pair, &input, text ? &source : NULL, arena, err)
                : -1;
 }
 
-/* The texts stand in what was opened. */
-static int read_reference(struct edit_texts *texts, struct inputs *inputs,
+/* The texts point into what was opened. */
+static int read_reference(struct edit_texts *texts, struct items *items,
                           const struct options *options, const struct viewer *viewer,
                           struct arena *arena, struct err *err)
 {
-    struct input_options file = {.file = options->edit.reference};
-    int failed = inputs_open(inputs, &file, INPUTS_SOME, err);
-    struct text_pair *pairs = failed ? NULL : arena_alloc(arena, inputs->count, sizeof *pairs, err);
-    for (size_t i = 0; pairs && i < inputs->count && !failed; i++)
-        if (read_text(&pairs[i], inputs->items[i], options, viewer, arena, err))
-            failed = inputs_blame(inputs, i, err);
+    const struct options file = {.input.file = options->edit.reference};
+    int failed = items_open(items, &file, 0, ITEMS_SOME, err);
+    struct text_pair *pairs = failed ? NULL : arena_alloc(arena, items->count, sizeof *pairs, err);
+    for (size_t i = 0; pairs && i < items->count && !failed; i++) {
+        struct item item;
+        failed = items_read(items, &item, i, arena, err);
+        if (!failed && read_text(&pairs[i], item.input, options, viewer, arena, err))
+            failed = items_blame(items, i, err);
+    }
     texts->reference = pairs;
-    texts->reference_count = inputs->count;
+    texts->reference_count = items->count;
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
@@ -74,19 +78,19 @@ int edit_options_fill(struct edit_list *list, const struct options *options, str
                       struct err *err)
 {
     struct edit_texts texts = {0};
-    struct inputs inputs = {0};
+    struct items items = {.count = 0};
     struct text_pair from;
     const char *text = options->edit.from;
     struct input input = {.text = text, .size = text ? strlen(text) : 0};
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
     int failed = options->edit.reference &&
-                 read_reference(&texts, &inputs, options, viewer, list->arena, err);
+                 read_reference(&texts, &items, options, viewer, list->arena, err);
     if (!failed && text && read_text(&from, input, options, viewer, list->arena, err))
         failed = err_prefix(err, "--from");
     texts.from = text ? &from : NULL;
     failed = failed || edit_list_fill(list, viewer, &texts, err);
-    inputs_release(&inputs);
+    items_release(&items);
     return failed ? -1 : 0;
 }
 

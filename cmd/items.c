@@ -371,7 +371,8 @@ static int find_kind_of_content(struct items *items, struct csv_reader reader, s
     return 0;
 }
 
-static int find_kind(struct items *items, struct csv_reader reader, struct err *err)
+static int find_kind(struct items *items, struct csv_reader reader, bool is_document,
+                     struct err *err)
 {
     static const struct {
         const char *ending;
@@ -383,7 +384,7 @@ static int find_kind(struct items *items, struct csv_reader reader, struct err *
             items->kind = endings[i].kind;
             return 0;
         }
-    return find_kind_of_content(items, reader, err);
+    return is_document ? 0 : find_kind_of_content(items, reader, err);
 }
 
 /* A JSON array of objects would be read as lines of text. */
@@ -417,29 +418,36 @@ static void note_columns(const struct items *items)
     buf_release(&copied);
 }
 
-static int find_in_file(struct items *items, bool is_document, struct err *err)
+static int find_in_file(struct items *items, enum items_many many, struct err *err)
 {
+    bool is_document = items->options->input.document || many >= ITEMS_ONE;
     const char *begin = inputs_after_mark(&items->file);
     struct csv_reader reader = {begin, items->file.bytes + items->file.size, 1, ','};
     items->of_file = items->count;
     items->kind = ITEMS_LINES;
-    if (!items->options->input.document && find_kind(items, reader, err))
+    if (!items->options->input.document && find_kind(items, reader, is_document, err))
         return -1;
     if (items->kind == ITEMS_CSV)
         return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
     if (items->kind == ITEMS_JSONL || !is_document)
         return refuse_array(items, reader, err) || find_lines(items, begin, err) ? -1 : 0;
-    size_t newline = items->file.size && items->file.bytes[items->file.size - 1] == '\n';
+    size_t newline =
+        many != ITEMS_WHOLE && items->file.size && items->file.bytes[items->file.size - 1] == '\n';
     items->whole = items->options->input.file ? "--file" : inputs_shown_path(items->path);
     return items->file.size
                ? add_start(items, items->file.bytes, items->file.size - newline, 0, err)
                : 0;
 }
 
+static bool is_only(enum items_many many)
+{
+    return many == ITEMS_ONE || many == ITEMS_PROMPT;
+}
+
 static int check_count(const struct items *items, enum items_many many, struct err *err)
 {
     bool was_read = items->options->input.file || items->file.size;
-    if (many >= ITEMS_ONE && items->count > 1)
+    if (is_only(many) && items->count > 1)
         return err_usage(err, "expected one text, found %zu", items->count);
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
@@ -458,10 +466,10 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     if (many == ITEMS_NONE)
         return 0;
-    if (items_check_operands(options, err))
+    if (many != ITEMS_WHOLE && items_check_operands(options, err))
         return -1;
     bool is_promptless = many == ITEMS_PROMPT && !given && options->source;
-    if (many >= ITEMS_ONE && given > 1)
+    if (is_only(many) && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
     if (is_promptless)
         return add_start(items, NULL, 0, 0, err);
@@ -472,7 +480,7 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     for (size_t i = 0; i < text_count(options); i++)
         if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
             return -1;
-    if (items->path && find_in_file(items, many >= ITEMS_ONE || options->document, err))
+    if (items->path && find_in_file(items, many, err))
         return -1;
     if (options->ids && add_start(items, NULL, 0, 0, err))
         return -1;

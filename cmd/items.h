@@ -5,9 +5,10 @@
  *     text,region                                      CSV (or ; or tab): a header, then records
  *
  * The name's ending says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an object,
- * or a header of several columns of which one is known. Columns named like a text operand of the
- * command (item_field_names) belong to the item and replace the option of that name; all others are
- * copied to the output. A column that is nearly called like one of the command's is refused.
+ * or a header of several columns of which one is known. (Where a file of lines is one text, the name
+ * alone says it.) Columns named like a text operand of the command (item_field_names) belong to the
+ * item and replace the option of that name; all others are copied to the output. A column that is
+ * nearly called like one of the command's is refused.
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *
@@ -77,8 +78,9 @@ struct items {
 
 /* How many texts a command takes. ITEMS_NONE: none, and standard input is not read. ITEMS_ONE: at
  * most one, and a file of lines is one text. ITEMS_PROMPT: the same, but with --source an item
- * without a text is enough. */
-enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT };
+ * without a text is enough. ITEMS_WHOLE: several, of which any operand may be one; a file of lines
+ * is one text, its last newline included. */
+enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT, ITEMS_WHOLE };
 
 /* Find all items: sentences, operands, those of the file or the pipe, ids. `fields` names the
  * columns that the command takes besides those that all take, as 1 << ITEM_…. Refused: no text

@@ -1,117 +1,83 @@
 /* tokenize.c: `attn-cli tokenize`: a text as the model reads it, and back.
  *
- * A text is taken whole, to the byte, its last newline included. A table holds all tokens in
- * memory; --only-ids and --decode hold ids, or nothing.
+ * A file that is no table is one text, its last newline included. All texts are read before the
+ * first is printed; --only-ids keeps four bytes of each token, a table reads its text again.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
+#include "items.h"
 #include "model/model.h"
 #include "output.h"
 #include "session.h"
 #include "text/decoder/decoder.h"
 #include "text/token_list.h"
 
-enum { PLACE_BYTES = 32 };
-
 struct job {
     const struct options *options;
     struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
-    struct file file;
-    struct input *inputs;
-    struct tokenized *texts; /* of the inputs; with --only-ids they have a count, and no tokens */
-    size_t count;
-    struct buf ids; /* uint32_t, of all texts, with --only-ids */
+    struct items items;
+    struct buf ids; /* uint32_t, NO_ID after each text; without --only-ids those of one text */
     struct arena arena;
 };
 
+static const uint32_t NO_ID = UINT32_MAX;
+
 /* --- texts ------------------------------------------------------------------------------------ */
-
-static void add_texts(struct job *job, const struct texts *texts)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        job->inputs[job->count++] =
-            (struct input){.text = texts->items[i], .size = strlen(texts->items[i])};
-}
-
-/* The file, sentences and operands; standard input where nothing is named. */
-static int gather(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    bool named =
-        options->input.file || options->input.operands.count || options->input.sentences.count;
-    const char *path = named ? options->input.file : "-";
-    size_t most = 1 + options->input.operands.count + options->input.sentences.count;
-    job->inputs = arena_alloc(&job->arena, most, sizeof *job->inputs, err);
-    job->texts = arena_alloc(&job->arena, most, sizeof *job->texts, err);
-    if (!job->inputs || !job->texts || (path && inputs_read_file(&job->file, path, err)))
-        return -1;
-    if (path)
-        job->inputs[job->count++] = (struct input){.text = job->file.bytes, .size = job->file.size};
-    add_texts(job, &options->input.sentences);
-    add_texts(job, &options->input.operands);
-    return 0;
-}
 
 static int take_ids(void *context, const struct token *tokens, size_t count, struct err *err)
 {
-    struct job *job = context;
+    struct buf *ids = context;
     for (size_t i = 0; i < count; i++)
-        buf_bytes(&job->ids, &tokens[i].id, sizeof tokens[i].id);
-    return buf_check(&job->ids, err);
+        buf_bytes(ids, &tokens[i].id, sizeof tokens[i].id);
+    return buf_check(ids, err);
 }
 
-/* Ids alone: four bytes a token. */
-static int read_ids(struct job *job, struct tokenized *text, const struct input *input,
-                    struct err *err)
+/* The ids of a text, and how many of its characters were dropped. */
+static int read_ids(struct job *job, size_t index, struct dropped *dropped, struct err *err)
 {
-    const struct token_sink sink = {take_ids, job};
+    struct item item;
+    struct arena arena = {0};
+    struct buf *ids = &job->ids;
+    const struct token_sink sink = {take_ids, ids};
     struct token_list list = {.sink = &sink, .only_ids = true};
-    size_t before = job->ids.size;
-    int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
-    text->count = (job->ids.size - before) / sizeof(uint32_t);
-    text->dropped_count = list.dropped_count;
-    text->dropped_first = list.dropped_first;
+    size_t before = ids->size;
+    int failed = items_read(&job->items, &item, index, &arena, err);
+    if (!failed && !item.input.text)
+        failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
+    failed =
+        failed || tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err);
+    if (!failed) {
+        const struct tokenized text = {.text = item.input.text,
+                                       .size = item.input.size,
+                                       .count = (ids->size - before) / sizeof(uint32_t),
+                                       .dropped_count = list.dropped_count,
+                                       .dropped_first = list.dropped_first};
+        dropped_add(dropped, &text, index);
+        failed = tokenized_check(&text, err);
+    }
     token_list_release(&list);
-    return failed ? -1 : 0;
+    arena_release(&arena);
+    return failed ? items_blame(&job->items, index, err) : 0;
 }
 
-static int read_text(struct job *job, size_t index, struct err *err)
-{
-    const struct input *input = &job->inputs[index];
-    struct tokenized *text = &job->texts[index];
-    struct tokens tokens = {0};
-    bool only_ids = job->options->tokens.only_ids;
-    if (only_ids ? read_ids(job, text, input, err)
-                 : tokenizer_encode(job->tokenizer, &tokens, input->text, input->size, &job->arena,
-                                    err) ||
-                       tokenized_label(text, &tokens, job->tokenizer, &job->arena, err))
-        return -1;
-    text->text = input->text;
-    text->size = input->size;
-    return tokenized_check(text, err);
-}
-
-/* All of them before the first is printed: no output stops half-way. */
 static int read_all(struct job *job, struct err *err)
 {
+    const struct dropped none = {0};
     struct dropped dropped = {0};
-    char place[PLACE_BYTES]; /* "text 1", where there are several */
-    bool several = job->count > 1;
-    for (size_t i = 0; i < job->count; i++) {
-        snprintf(place, PLACE_BYTES, "text %zu", i);
-        if (read_text(job, i, err))
-            return several ? err_prefix(err, "%s", place) : -1;
-        dropped_add(&dropped, &job->texts[i], i);
+    for (size_t i = 0; i < job->items.count; i++) {
+        if (!job->options->tokens.only_ids)
+            buf_clear(&job->ids);
+        if (read_ids(job, i, &dropped, err))
+            return -1;
+        buf_bytes(&job->ids, &NO_ID, sizeof NO_ID);
     }
-    snprintf(place, PLACE_BYTES, "text %zu", dropped.input);
-    dropped_note(&dropped, several ? place : NULL);
-    return 0;
+    dropped_note_items(&dropped, &none, &job->items);
+    return buf_check(&job->ids, err);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -120,44 +86,61 @@ static int read_all(struct job *job, struct err *err)
 static int print_ids(const struct job *job, struct err *err)
 {
     struct stream out = {0};
-    const char *at = job->ids.bytes;
+    const char *end = job->ids.bytes + job->ids.size;
+    bool is_first = true;
     if (output_to(&out, job->options->output.path, err))
         return -1;
-    for (size_t i = 0; i < job->count; i++)
-        for (size_t k = 0; k < job->texts[i].count; k++, at += sizeof(uint32_t)) {
-            char text[NUM_COUNT_BYTES + 1];
-            uint32_t id = 0;
-            memcpy(&id, at, sizeof id);
-            size_t size = num_count(text, id);
-            text[size++] = k + 1 < job->texts[i].count ? ' ' : '\n';
-            stream_bytes(&out, text, size);
-        }
+    for (const char *at = job->ids.bytes; at < end; at += sizeof(uint32_t)) {
+        char text[1 + NUM_COUNT_BYTES];
+        uint32_t id = 0;
+        memcpy(&id, at, sizeof id);
+        text[0] = ' ';
+        if (id == NO_ID)
+            stream_char(&out, '\n');
+        else
+            stream_bytes(&out, text + is_first, 1 + num_count(text + 1, id) - is_first);
+        is_first = id == NO_ID;
+    }
     return stream_end(&out, 0, err);
+}
+
+static int print_table(struct job *job, struct place *place, struct arena *arena, struct err *err)
+{
+    struct item item;
+    struct tokens tokens = {0};
+    struct tokenized text;
+    struct frame frame;
+    struct report report = {
+        .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
+    if (items_read(&job->items, &item, place->index, arena, err) ||
+        tokenizer_encode(job->tokenizer, &tokens, item.input.text, item.input.size, arena, err) ||
+        tokenized_label(&text, &tokens, job->tokenizer, arena, err))
+        return items_blame(&job->items, place->index, err);
+    text.text = report.sentence.text = item.input.text;
+    text.size = report.sentence.size = item.input.size;
+    place->blank = item.number - place->index;
+    place->extras = item.columns;
+    place->extra_count = item.column_count;
+    return tokenized_frame(&frame, &text, NULL, arena, err) ||
+                   output_write(&job->output, &report, place, err)
+               ? -1
+               : 0;
 }
 
 static int print_tables(struct job *job, struct err *err)
 {
+    struct arena arena = {0};
     struct place place = page_place(&job->options->looks, NULL);
     place.columns = place.lines = 0; /* all of it */
-    place.count = job->count;
-    if (output_check_count(&job->output, job->count, err) || output_open(&job->output, err))
-        return -1;
-    for (; place.index < job->count; place.index++) {
-        struct arena arena = {0};
-        struct frame frame;
-        struct report report = {.model = job->folder.path,
-                                .sentence = {.text = job->texts[place.index].text,
-                                             .size = job->texts[place.index].size},
-                                .frames = &frame,
-                                .frame_count = 1,
-                                .untitled = true};
-        int failed = tokenized_frame(&frame, &job->texts[place.index], NULL, &arena, err) ||
-                     output_write(&job->output, &report, &place, err);
-        arena_release(&arena);
-        if (failed)
-            return -1;
+    place.count = job->items.count;
+    int failed =
+        output_check_count(&job->output, place.count, err) || output_open(&job->output, err);
+    for (; place.index < place.count && !failed; place.index++) {
+        failed = print_table(job, &place, &arena, err);
+        arena_clear(&arena);
     }
-    return output_commit(&job->output, err);
+    arena_release(&arena);
+    return failed || output_commit(&job->output, err) ? -1 : 0;
 }
 
 /* --- from ids back to the text ---------------------------------------------------------------- */
@@ -277,12 +260,12 @@ int tokenize_command(const struct options *options, struct err *err)
     if (!failed && options->tokens.decode)
         failed = decode(options, job.tokenizer, err);
     else if (!failed)
-        failed = gather(&job, err) || read_all(&job, err) ||
+        failed = items_open(&job.items, options, 0, ITEMS_WHOLE, err) || read_all(&job, err) ||
                  (options->tokens.only_ids ? print_ids(&job, err) : print_tables(&job, err));
     output_discard(&job.output);
     tokenizer_free(job.tokenizer);
     buf_release(&job.ids);
-    file_release(&job.file);
+    items_release(&job.items);
     arena_release(&job.arena);
     return failed ? -1 : 0;
 }

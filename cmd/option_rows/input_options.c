@@ -51,9 +51,10 @@ static const struct option_row input_rows[] = {
     FLAG("document", 0, input.document, FOR_RUN | TEXT_ALONE | FOR_COMPARE | TEXT,
          "treat the file as one text"),
     STRING("file", 'f', "FILE", input.file, FOR_TOKENIZE,
-           "the file as one text; - is standard input"),
+           "one text, or a table (.csv, .tsv, .jsonl) with a column \"text\"; - is standard input"),
     STRING("file", 'f', "FILE", input.file, FOR_GENERATE | FOR_EXPLAIN,
-           "the file as one text, without its final newline; - is standard input"),
+           "one text, without its final newline, or a table (.csv, .tsv, .jsonl) with one; - is "
+           "standard input"),
     STRING("ids", 0, "LIST", input.ids, (LOOKING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE | TEXT,
            "token ids instead of text: 0,4,5"),
     FLAG("only-ids", 0, tokens.only_ids, FOR_TOKENIZE, "print only the ids, separated by spaces"),
