@@ -15,14 +15,6 @@ static void add_text(struct inputs *inputs, const char *bytes, size_t size, size
     inputs->items[inputs->count++] = (struct input){.text = bytes, .size = size};
 }
 
-const char *inputs_after_mark(const struct file *file)
-{
-    static const char mark[] = "\xef\xbb\xbf";
-    size_t size = sizeof mark - 1;
-    bool marked = file->size >= size && memcmp(file->bytes, mark, size) == 0;
-    return file->bytes + (marked ? size : 0);
-}
-
 static void add_lines(struct inputs *inputs)
 {
     const char *end = inputs->file.bytes + inputs->file.size;
@@ -52,18 +44,6 @@ static void add_lines(struct inputs *inputs)
                    inputs->blank == 1 ? "" : " is the first");
 }
 
-const char *inputs_shown_path(const char *path)
-{
-    return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
-int inputs_read_file(struct file *file, const char *path, struct err *err)
-{
-    if (strcmp(path, "-") == 0)
-        return file_read(file, STDIN_FILENO, inputs_shown_path(path), err);
-    return file_map(file, path, err);
-}
-
 /* --- texts without an option ------------------------------------------------------------------ */
 
 static size_t text_count(const struct input_options *options)
@@ -81,17 +61,6 @@ static const char *text_at(const struct input_options *options, size_t index)
 
 /* --- texts of any kind ------------------------------------------------------------------------ */
 
-bool inputs_are_given(const struct input_options *options)
-{
-    return text_count(options) || options->file || options->ids;
-}
-
-bool inputs_are_piped(const struct input_options *options)
-{
-    return !inputs_are_given(options) && !isatty(STDIN_FILENO) &&
-           (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
-}
-
 static void add_whole(struct inputs *inputs, const struct input_options *options)
 {
     const struct file *file = &inputs->file;
@@ -99,15 +68,6 @@ static void add_whole(struct inputs *inputs, const struct input_options *options
     inputs->whole = options->file ? "--file" : inputs_shown_path(inputs->path);
     if (options->file || file->size)
         add_text(inputs, file->bytes, file->size - newline, 0);
-}
-
-int inputs_check_ids(const struct input_options *options, struct err *err)
-{
-    if (options->ids && options->bos)
-        return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
-    if (options->ids && options->add_special)
-        return err_usage(err, "--add-special: is for texts, found --ids: put those tokens there");
-    return 0;
 }
 
 /* Room for all texts; a pipe may be empty. */
@@ -166,18 +126,6 @@ void inputs_release(struct inputs *inputs)
     *inputs = (struct inputs){0};
 }
 
-int inputs_check_source(const struct input_options *options, const struct model *model,
-                        struct err *err)
-{
-    if (options->source && !model->config.cross)
-        return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
-                         model->name);
-    if (!options->source && model->config.cross)
-        return err_usage(err, "--source: expected a text that '%s' attends to, found none",
-                         model->name);
-    return 0;
-}
-
 void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)
 {
     if (inputs->whole)
@@ -198,69 +146,4 @@ int inputs_blame(const struct inputs *inputs, size_t index, struct err *err)
         err_prefix(err, "%s", place.bytes);
     buf_release(&place);
     return -1;
-}
-
-void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
-{
-    const struct token *first = &tokenized->dropped_first;
-    if (!tokenized->dropped_count)
-        return;
-    if (!dropped->count) {
-        dropped->input = index;
-        dropped->at = first->start;
-        label_excerpt(dropped->first, tokenized->text + first->start, first->end - first->start);
-    }
-    dropped->count += tokenized->dropped_count;
-}
-
-void dropped_note(const struct dropped *dropped, const char *place)
-{
-    bool one = dropped->count == 1;
-    bool placed = place && *place;
-    if (!dropped->count)
-        return;
-    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
-               one ? "character that is" : "characters that are", one ? "was" : "were",
-               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
-               one ? "" : " is the first");
-}
-
-int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
-                         const struct input_options *options, struct err *err)
-{
-    if (options->no_bos && (options->bos || options->add_special))
-        return err_usage(err,
-                         "--no-bos: expected neither --bos nor --add-special beside it, found --%s",
-                         options->bos ? "bos" : "add-special");
-    if (!tokenizer)
-        return 0; /* texts are refused for that */
-    if (options->no_special)
-        tokenizer_spell_special(tokenizer);
-    if (options->add_special && tokenizer_add_special(tokenizer, err))
-        return -1;
-    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
-}
-
-/* --- a token that an option names ------------------------------------------------------------- */
-
-int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
-                      const char *text, struct arena *arena, struct err *err)
-{
-    const struct tokenizer *tokenizer = viewer->tokenizer;
-    long long last = (long long)viewer->model.config.vocab_size - 1;
-    struct tokens tokens = {0};
-    if (!tokenizer && num_parse_integer(text, 0, last, id))
-        return 0;
-    if (!tokenizer)
-        return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, text);
-    if (tokenizer_encode_alone(tokenizer, &tokens, text, strlen(text), arena, err))
-        return err_prefix(err, "%s", option);
-    if (tokens.count != 1)
-        return err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option,
-                         text, tokens.count);
-    *id = tokens.items->id;
-    if (*id > last)
-        return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, text,
-                         last, *id);
-    return 0;
 }

@@ -1,9 +1,11 @@
 #include "items.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/names.h"
 #include "base/num.h"
@@ -88,6 +90,48 @@ int items_check_operands(const struct input_options *options, struct err *err)
             return -1;
     }
     return 0;
+}
+
+bool inputs_are_given(const struct input_options *options)
+{
+    return text_count(options) || options->file || options->ids;
+}
+
+bool inputs_are_piped(const struct input_options *options)
+{
+    return !inputs_are_given(options) && !isatty(STDIN_FILENO) &&
+           (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
+}
+
+int inputs_check_ids(const struct input_options *options, struct err *err)
+{
+    if (options->ids && options->bos)
+        return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
+    if (options->ids && options->add_special)
+        return err_usage(err, "--add-special: is for texts, found --ids: put those tokens there");
+    return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+const char *inputs_after_mark(const struct file *file)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t size = sizeof mark - 1;
+    bool marked = file->size >= size && memcmp(file->bytes, mark, size) == 0;
+    return file->bytes + (marked ? size : 0);
+}
+
+const char *inputs_shown_path(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+int inputs_read_file(struct file *file, const char *path, struct err *err)
+{
+    if (strcmp(path, "-") == 0)
+        return file_read(file, STDIN_FILENO, inputs_shown_path(path), err);
+    return file_map(file, path, err);
 }
 
 /* --- names of columns ------------------------------------------------------------------------- */

@@ -4,11 +4,11 @@
  *     {"text": "Life is short", "region": "NP"}        JSONL: one object per line
  *     text,region                                      CSV (or ; or tab): a header, then records
  *
- * The name's ending says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an object,
- * or a header of several columns of which one is known. (Where a file of lines is one text, the name
- * alone says it.) Columns named like a text operand of the command (item_field_names) belong to the
- * item and replace the option of that name; all others are copied to the output. A column that is
- * nearly called like one of the command's is refused.
+ * The name's ending says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an
+ * object, or a header of several columns of which one is known. (Where a file of lines is one
+ * text, the name alone says it.) Columns named like a text operand of the command
+ * (item_field_names) belong to the item and replace the option of that name; all others are copied
+ * to the output. A column that is nearly called like one of the command's is refused.
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *

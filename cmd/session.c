@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "command.h"
 #include "items.h"
 #include "model/mechanism.h"
@@ -145,6 +146,83 @@ void session_release(struct session *session)
     viewer_release(&session->viewer);
     inputs_release(&session->inputs);
     arena_release(&session->arena);
+}
+
+int inputs_check_source(const struct input_options *options, const struct model *model,
+                        struct err *err)
+{
+    if (options->source && !model->config.cross)
+        return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
+                         model->name);
+    if (!options->source && model->config.cross)
+        return err_usage(err, "--source: expected a text that '%s' attends to, found none",
+                         model->name);
+    return 0;
+}
+
+void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
+{
+    const struct token *first = &tokenized->dropped_first;
+    if (!tokenized->dropped_count)
+        return;
+    if (!dropped->count) {
+        dropped->input = index;
+        dropped->at = first->start;
+        label_excerpt(dropped->first, tokenized->text + first->start, first->end - first->start);
+    }
+    dropped->count += tokenized->dropped_count;
+}
+
+void dropped_note(const struct dropped *dropped, const char *place)
+{
+    bool one = dropped->count == 1;
+    bool placed = place && *place;
+    if (!dropped->count)
+        return;
+    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
+               one ? "character that is" : "characters that are", one ? "was" : "were",
+               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
+               one ? "" : " is the first");
+}
+
+int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
+                         const struct input_options *options, struct err *err)
+{
+    if (options->no_bos && (options->bos || options->add_special))
+        return err_usage(err,
+                         "--no-bos: expected neither --bos nor --add-special beside it, found --%s",
+                         options->bos ? "bos" : "add-special");
+    if (!tokenizer)
+        return 0; /* texts are refused for that */
+    if (options->no_special)
+        tokenizer_spell_special(tokenizer);
+    if (options->add_special && tokenizer_add_special(tokenizer, err))
+        return -1;
+    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+}
+
+/* --- a token that an option names ------------------------------------------------------------- */
+
+int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
+                      const char *text, struct arena *arena, struct err *err)
+{
+    const struct tokenizer *tokenizer = viewer->tokenizer;
+    long long last = (long long)viewer->model.config.vocab_size - 1;
+    struct tokens tokens = {0};
+    if (!tokenizer && num_parse_integer(text, 0, last, id))
+        return 0;
+    if (!tokenizer)
+        return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, text);
+    if (tokenizer_encode_alone(tokenizer, &tokens, text, strlen(text), arena, err))
+        return err_prefix(err, "%s", option);
+    if (tokens.count != 1)
+        return err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option,
+                         text, tokens.count);
+    *id = tokens.items->id;
+    if (*id > last)
+        return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, text,
+                         last, *id);
+    return 0;
 }
 
 /* --- what is looked at ------------------------------------------------------------------------ */
