@@ -385,6 +385,12 @@ static int resume(struct log *log, const struct head_lines *lines, const struct 
 
 static int refuse_begun(const struct log *log, bool finished, struct err *err)
 {
+    const char *results = log->plan.shard.count ? log->part : log->name;
+    if (finished && !file_exists(results))
+        return err_output(err,
+                          "'%s': expected none, found that of a batch whose results, '%s', are "
+                          "gone: remove it, or --force begins again",
+                          log->header, results);
     return finished
                ? err_output(err, "'%s': results are here already: --force begins again", log->name)
                : err_output(err,
