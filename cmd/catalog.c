@@ -50,7 +50,7 @@ static const struct group {
     {"Generation",
      FOR_GENERATE,
      false,
-     {"tokens", "temperature", "top-k", "top-p", "seed", "ignore-eos", "logprobs"}},
+     {"tokens", "temperature", "top-k", "top-p", "beams", "seed", "ignore-eos", "logprobs"}},
     {"Scoring",
      FOR_SCORE,
      false,

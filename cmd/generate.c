@@ -18,6 +18,7 @@
 struct state {
     struct selection selection;
     struct generation_config generation; /* its seed is that of item 0 */
+    size_t beams;                        /* of a search; 0: none */
 };
 
 /* One text while it grows. */
@@ -70,6 +71,9 @@ static int check_options(const struct options *options, struct err *err)
     if (!options->select.show && narrow)
         return err_usage(err, "--%s: expected --show TENSORS as well: it selects from them",
                          narrow);
+    if (options->generate.beams > 1 && options->generate.temperature > 0)
+        return err_usage(err, "--beams: searches for the most likely text, --temperature samples: "
+                              "expected one of them, found both");
     if (drawn && options->generate.temperature <= 0)
         return err_usage(
             err, "--%s: expected --temperature above 0: at 0 the most likely token is always taken",
@@ -119,6 +123,7 @@ static int open(void *state, struct driver *driver, struct err *err)
         }};
     if (options->select.show)
         own->generation.selection = &own->selection;
+    own->beams = options->generate.beams > 1 ? (size_t)options->generate.beams : 0;
     return check_output(driver, options, err) || check_options(options, err) ||
                    choose_selection(&own->selection, driver, err) ||
                    continuation_prepare(&session->viewer, &own->generation, driver->items.count,
@@ -271,7 +276,8 @@ static int run(void *state, const struct group *group, struct err *err)
     generation.sampling.seed += (uint64_t)work->item.number << 32;
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
-    int failed = grow(&growth, err);
+    size_t beams = ((struct state *)state)->beams;
+    int failed = (beams && continuation_search(&growth.text, beams, err)) || grow(&growth, err);
     if (!failed && !group->driver->is_batch)
         note_work(&growth);
     failed = failed || (!is_broken(&growth) && fill_report(&growth, work, err)) ||

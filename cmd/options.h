@@ -112,7 +112,7 @@ struct looks_options {
 };
 
 struct generate_options {
-    long long tokens, top_k;
+    long long tokens, top_k, beams;
     double temperature, top_p;
     bool ignore_eos, logprobs;
 };

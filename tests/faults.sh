@@ -246,6 +246,7 @@ for do in score lens attribute heads generate; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
 done
+try generate -m "$in/school" -s 'Anna is' -n 3 --beams 3
 for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done

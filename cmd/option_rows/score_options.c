@@ -14,6 +14,8 @@ static const struct option_row score_rows[] = {
          "sample from the most likely tokens with total probability P (default: 1)"),
     INTEGER("seed", 0, "N", mechanism.seed, FOR_GENERATE | NOT_BATCH, 0, LLONG_MAX,
             "seed of sampling (default: 0); the same on every machine"),
+    INTEGER("beams", 0, "N", generate.beams, FOR_GENERATE, 1, 100,
+            "search for the most likely text with N beams (default: 1, one token at a time)"),
     FLAG("ignore-eos", 0, generate.ignore_eos, FOR_GENERATE,
          "continue after the model's end-of-text token"),
     FLAG("logprobs", 0, generate.logprobs, FOR_GENERATE,

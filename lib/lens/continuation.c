@@ -29,23 +29,21 @@ static int keep_logits(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-/* The tokens whose keys are in the cache, and are still what they would be in the text as it is
- * now: where that turns all of them by its length, they begin anew. */
-static size_t keep_past(struct continuation *text)
+size_t continuation_keep_past(struct cache *cache, size_t count)
 {
-    const struct config *c = config_of(text);
-    size_t past = text->cache.count;
-    if (past && (rotary_depends(&c->rotary, past, text->count) ||
-                 rotary_depends(&c->rotary_local, past, text->count)))
-        cache_forget(&text->cache, 0);
-    return text->cache.count;
+    const struct config *c = cache->config;
+    size_t past = cache->count;
+    if (past &&
+        (rotary_depends(&c->rotary, past, count) || rotary_depends(&c->rotary_local, past, count)))
+        cache_forget(cache, 0);
+    return cache->count;
 }
 
 /* Read the tokens that no pass has seen yet, for the next choice. */
 static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
     struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
-    size_t past = keep_past(text);
+    size_t past = continuation_keep_past(&text->cache, text->count);
     struct text fresh = {.ids = text->ids + past,
                          .count = text->count - past,
                          .source_ids = text->source->ids,
@@ -174,9 +172,12 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         text->end = END_OF_CONTEXT;
     if (text->end != GOES_ON)
         return 0;
-    if (read_on(text, &choice, err))
+    bool reads = !text->forced || text->generation.logits;
+    if (reads && read_on(text, &choice, err))
         return -1;
-    text->chosen = choice.known ? choice.id : sampler_next(&text->sampler, text->logits);
+    text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
+                   : choice.known ? choice.id
+                                  : sampler_next(&text->sampler, text->logits);
     if (!text->generation.past_end && config_ends(config_of(text), text->chosen)) {
         text->end = END_OF_TEXT;
         return 0;

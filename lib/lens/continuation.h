@@ -65,6 +65,7 @@ struct continuation {
                           * they were asked for: it was made without */
     bool screens;        /* choices are, where they can be */
     uint32_t chosen;     /* the last choice, the end of the text included */
+    uint32_t *forced;    /* the choices that a search found best; NULL: there was none */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* what lives as long as the text */
@@ -84,6 +85,13 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
                       struct err *err);
 void continuation_release(struct continuation *text);
 
+/* Find the most likely continuation among `beams` that grow at the same time, before the first
+ * token is chosen: continuation_next then gives its tokens. In each step the most likely texts
+ * stay; a text that has ended is kept. The search ends when `beams` texts have, or all have as many
+ * tokens as were asked for: the result is the text with the highest mean log-probability of its new
+ * tokens, the end included. */
+int continuation_search(struct continuation *text, size_t beams, struct err *err);
+
 /* Choose one more token and add it; `*more` is false when the text has ended instead, for which
  * `end` gives the reason. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
@@ -92,6 +100,10 @@ int continuation_next(struct continuation *text, bool *more, struct err *err);
  * numbers of the steps again. Its memory is `arena`'s. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
+
+/* How many tokens of a cache are still what they would be in a text of `count` tokens: where its
+ * length rotates all of them, they begin anew. */
+size_t continuation_keep_past(struct cache *cache, size_t count);
 
 enum { CHOICE_BEST = 5 };
 
