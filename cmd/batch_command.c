@@ -338,7 +338,7 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 static const struct task *find_task(const struct options *options)
 {
-    static const struct task *const tasks[] = {&score_task, &heads_task, &lens_task,
+    static const struct task *const tasks[] = {&score_task,     &heads_task, &lens_task,
                                                &attribute_task, &patch_task, &generate_task};
     int command = options_instrument(options);
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)

@@ -82,7 +82,8 @@ static int check_word(const struct input_options *options, const char *word, str
     return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
 }
 
-int items_check_operands(const struct input_options *options, struct err *err)
+/* Refuse operands that are probably no texts: words a shell has split, models, files, lists. */
+static int check_operands(const struct input_options *options, struct err *err)
 {
     for (size_t i = 0; i < options->operands.count; i++) {
         const char *operand = options->operands.items[i];
@@ -92,18 +93,18 @@ int items_check_operands(const struct input_options *options, struct err *err)
     return 0;
 }
 
-bool inputs_are_given(const struct input_options *options)
+static bool text_is_given(const struct input_options *options)
 {
     return text_count(options) || options->file || options->ids;
 }
 
-bool inputs_are_piped(const struct input_options *options)
+static bool text_is_piped(const struct input_options *options)
 {
-    return !inputs_are_given(options) && !isatty(STDIN_FILENO) &&
+    return !text_is_given(options) && !isatty(STDIN_FILENO) &&
            (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
-int inputs_check_ids(const struct input_options *options, struct err *err)
+static int check_ids(const struct input_options *options, struct err *err)
 {
     if (options->ids && options->bos)
         return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
@@ -510,15 +511,15 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     if (many == ITEMS_NONE)
         return 0;
-    if (many != ITEMS_WHOLE && items_check_operands(options, err))
+    if (many != ITEMS_WHOLE && check_operands(options, err))
         return -1;
     bool is_promptless = many == ITEMS_PROMPT && !given && options->source;
     if (is_only(many) && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
     if (is_promptless)
         return add_start(items, NULL, 0, 0, err);
-    items->path = inputs_are_piped(options) ? "-" : options->file;
-    if (inputs_check_ids(options, err) ||
+    items->path = text_is_piped(options) ? "-" : options->file;
+    if (check_ids(options, err) ||
         (items->path && inputs_read_file(&items->file, items->path, err)))
         return -1;
     for (size_t i = 0; i < text_count(options); i++)
@@ -755,7 +756,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return err_set(err, "expected 'text' or 'ids', found %s", has_ids ? "both" : "neither");
     if (has_ids)
         item->input = (struct input){.ids = item->fields[ITEM_IDS]};
-    return inputs_check_ids(&item->options.input, err);
+    return check_ids(&item->options.input, err);
 }
 
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,

@@ -102,7 +102,10 @@ size_t items_blank_before(const struct items *items, size_t index);
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
-/* Refuse operands that are probably no texts: words a shell has split, models, files, lists. */
-int items_check_operands(const struct input_options *options, struct err *err);
+/* A whole file or, for "-", standard input; its name in messages; and where its text begins: after
+ * the mark with which some editors say "this is UTF-8". */
+int inputs_read_file(struct file *file, const char *path, struct err *err);
+const char *inputs_shown_path(const char *path);
+const char *inputs_after_mark(const struct file *file);
 
 #endif

@@ -106,15 +106,7 @@ int model_list_check(const struct model_list *list, const struct output *output,
                      output->format->name, count);
 }
 
-/* --- their turns ------------------------------------------------------------------------------ */
-
-static void close_model(struct session *session)
-{
-    viewer_release(&session->viewer);
-    arena_clear(&session->arena);
-    session->edits = (struct edit_list){0};
-    session->dropped = session->in_source = (struct dropped){0};
-}
+/* --- the open one ----------------------------------------------------------------------------- */
 
 /* "'B' has the weights of 'A'" of the first that is like it. */
 static void note_equal(const struct model_list *list)
@@ -144,46 +136,4 @@ int model_blame(const char *name, struct err *err)
         err->about = ERR_ABOUT_ANYTHING;
     bool named = err->text[0] == '\'' && strncmp(err->text + 1, name, strlen(name)) == 0;
     return named ? -1 : err_prefix(err, "'%s'", name);
-}
-
-static int blame(const struct model_list *list, struct err *err)
-{
-    return list->hashes ? model_blame(list->names.names[list->open], err) : -1;
-}
-
-static int open_model(struct model_list *list, size_t index, const struct model_turn *turn,
-                      struct err *err)
-{
-    list->open = index;
-    turn->session->model = list->names.count ? list->names.names[index] : NULL;
-    return turn->read(turn->context, err) ? blame(list, err) : 0;
-}
-
-int model_list_each(struct model_list *list, const struct model_turn *turn, struct err *err)
-{
-    const struct session *session = turn->session;
-    size_t count = model_list_count(list);
-    for (size_t i = 0; i < count; i++) {
-        if (open_model(list, i, turn, err))
-            return -1;
-        if (count == 1)
-            break;
-        weights_hash(&session->viewer.model.weights, list->hashes[i]);
-        note_equal(list);
-        close_model(turn->session);
-    }
-    for (size_t i = 0; i < count; i++) {
-        progress_set_quiet(session->options->quiet || count > 1); /* notes were printed above */
-        int failed = count > 1 && open_model(list, i, turn, err);
-        progress_set_quiet(session->options->quiet);
-        if (failed)
-            return -1;
-        if (turn->look ? turn->look(turn->context, err)
-                       : progress_over_texts(session->inputs.count, session->options->output.path,
-                                             turn->step, turn->context, err))
-            return blame(list, err);
-        if (i + 1 < count)
-            close_model(turn->session);
-    }
-    return 0;
 }

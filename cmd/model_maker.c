@@ -8,6 +8,7 @@
 #include "format/json.h"
 #include "format/json_cursor.h"
 #include "progress.h"
+#include "items.h"
 #include "session.h"
 #include "text/subword/bpe_learn.h"
 

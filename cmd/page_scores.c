@@ -7,8 +7,8 @@
 #include "base/num.h"
 #include "format/csv_read.h"
 #include "measure/head_scores.h"
+#include "items.h"
 #include "page_parts.h"
-#include "session.h"
 
 static const char baseline_ending[] = "_baseline"; /* not for a page */
 

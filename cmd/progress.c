@@ -149,17 +149,3 @@ void progress_wipe(void)
         continue; /* any other reason: no one is left to see it */
     errno = 0;
 }
-
-int progress_over_texts(size_t count, const char *output, progress_step *step, void *context,
-                        struct err *err)
-{
-    struct progress progress;
-    progress_begin_beside(&progress, output, "texts");
-    for (size_t done = 0; done < count;) {
-        if (step(context, &done, err))
-            return -1;
-        progress_show(&progress, done, count, NULL);
-    }
-    progress_end(&progress);
-    return 0;
-}

@@ -34,12 +34,6 @@ void progress_begin_beside(struct progress *progress, const char *output, const 
 /* Show how far it is, when it is time; `note` says more, NULL: nothing. */
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note);
 
-/* Do `count` things, as many at a time as the step does, which adds them to `*done`; results go to
- * `output` all the while. */
-typedef int progress_step(void *context, size_t *done, struct err *err);
-int progress_over_texts(size_t count, const char *output, progress_step *step, void *context,
-                        struct err *err);
-
 /* 48 s, 3 min 20 s, 2 h 5 min */
 enum { PROGRESS_TIME_BYTES = 64 };
 const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds);

@@ -17,7 +17,8 @@ int session_read_options(struct session *session, struct err *err)
     return mechanism_options_read(&session->mechanism, &session->options->mechanism, err);
 }
 
-int session_open(struct session *session, struct err *err)
+/* With --long a model reads texts of any length; what it lacks is noted. */
+static int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
@@ -38,21 +39,6 @@ int session_open(struct session *session, struct err *err)
                    viewer->model.folder.path, config_kind_name(&viewer->model.config),
                    viewer->model.config.unread);
     return 0;
-}
-
-int session_read(const struct session *session, struct text_pair *pair, size_t index,
-                 struct arena *arena, struct err *err)
-{
-    const struct inputs *inputs = &session->inputs;
-    const char *text = session->options->input.source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    const struct viewer *viewer = &session->viewer;
-    if (!viewer_read(viewer, pair, inputs->count ? &inputs->items[index] : NULL,
-                     text ? &source : NULL, arena, err) &&
-        !edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
-                          pair->source.count, err))
-        return 0;
-    return inputs->count ? inputs_blame(inputs, index, err) : -1;
 }
 
 int session_begin(struct session *session, struct err *err)
@@ -113,6 +99,19 @@ struct text_pair *session_read_items(struct session *session, const struct items
     return pairs;
 }
 
+/* `place` is that of the text with the first one; NULL: it has none. */
+static void dropped_note(const struct dropped *dropped, const char *place)
+{
+    bool one = dropped->count == 1;
+    bool placed = place && *place;
+    if (!dropped->count)
+        return;
+    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
+               one ? "character that is" : "characters that are", one ? "was" : "were",
+               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
+               one ? "" : " is the first");
+}
+
 void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
                         const struct items *items)
 {
@@ -124,27 +123,9 @@ void dropped_note_items(const struct dropped *dropped, const struct dropped *in_
     buf_release(&place);
 }
 
-void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index)
-{
-    dropped_add(&session->dropped, &pair->sentence, index);
-    if (index == 0) /* it is the same for all */
-        dropped_add(&session->in_source, &pair->source, index);
-}
-
-void session_note_dropped(const struct session *session)
-{
-    struct buf place = {0};
-    if (!session->inputs.whole && session->inputs.count)
-        inputs_place(&place, &session->inputs, session->dropped.input);
-    dropped_note(&session->dropped, place.bytes);
-    dropped_note(&session->in_source, "the source");
-    buf_release(&place);
-}
-
 void session_release(struct session *session)
 {
     viewer_release(&session->viewer);
-    inputs_release(&session->inputs);
     arena_release(&session->arena);
 }
 
@@ -171,18 +152,6 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
         label_excerpt(dropped->first, tokenized->text + first->start, first->end - first->start);
     }
     dropped->count += tokenized->dropped_count;
-}
-
-void dropped_note(const struct dropped *dropped, const char *place)
-{
-    bool one = dropped->count == 1;
-    bool placed = place && *place;
-    if (!dropped->count)
-        return;
-    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
-               one ? "character that is" : "characters that are", one ? "was" : "were",
-               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
-               one ? "" : " is the first");
 }
 
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,

@@ -1,10 +1,9 @@
-/* session.h: what every command that looks at texts begins with: texts, a model that reads them,
- * and what is asked of it.
+/* session.h: a model that is open, and what is asked of it. The driver opens one for each setting;
+ * commands that need all texts at once do so by themselves.
  *
  *     struct session session = {.options = options};
- *     if (session_read_options(&session, err) ||
- *         inputs_open(&session.inputs, &options->input, INPUTS_SOME, err) ||
- *         session_open(&session, err) || session_read(&session, &pair, 0, &arena, err)) ...
+ *     if (items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
+ *         !(pairs = session_read_items(&session, &items, err))) ...
  *     session_release(&session);
  */
 #ifndef ATTN_CMD_SESSION_H
@@ -27,43 +26,11 @@ struct item;
 struct items;
 struct output;
 
-/* --- texts: --sentence, operands, --file, --ids or, where none is given, what is piped in ----- */
-
-struct inputs {
-    struct input *items;
-    size_t *lines; /* where each stands in the file, from 1; 0: not in it */
-    size_t count;
-    size_t blank; /* lines of the file that are skipped, those after its last text not counted */
-    const char *path;
-    const char *whole; /* what messages call a file that is one text; NULL: a line a text */
-    struct file file;  /* what they point into */
-    struct arena arena;
-};
-
-/* Of INPUTS_ANY there may be none; where a text is needed that is a usage error. */
-enum inputs_many { INPUTS_ANY, INPUTS_SOME, INPUTS_ONE };
-
-/* Sentences in the order given, then operands, then a sentence for each line of the file, or of the
- * pipe, that is not blank, then the ids. Of one text a file is that, less its last newline. */
-int inputs_open(struct inputs *inputs, const struct input_options *options, enum inputs_many many,
-                struct err *err);
-void inputs_release(struct inputs *inputs);
-
-/* Ids are taken as they are: --bos and --add-special beside them are refused, of items, too. */
-int inputs_check_ids(const struct input_options *options, struct err *err);
-
-/* Is any text named? If not, can one be read from standard input, which is no terminal? */
-bool inputs_are_given(const struct input_options *options);
-bool inputs_are_piped(const struct input_options *options);
+/* --- texts (items.h) ------------------------------------------------------------------------- */
 
 /* Refuse a --source that no model looks at, and cross-attention without one. */
 int inputs_check_source(const struct input_options *options, const struct model *model,
                         struct err *err);
-
-/* Append where a text came from, as messages say it: 'story.txt' line 3, --ids, sentence 1; nothing
- * for the only sentence. inputs_blame puts it before an error and returns -1. */
-void inputs_place(struct buf *place, const struct inputs *inputs, size_t index);
-int inputs_blame(const struct inputs *inputs, size_t index, struct err *err);
 
 /* The characters that the vocabulary does not have, over all texts. */
 struct dropped {
@@ -75,20 +42,13 @@ struct dropped {
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 
-/* Note that they were left out; `place` is that of the text with the first, NULL or "": none. */
-void dropped_note(const struct dropped *dropped, const char *place);
+/* Note that they were left out, and where the first one is. */
 void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
                         const struct items *items);
 
 /* Let the tokenizer, which may be NULL, read texts as --bos, --add-special and --no-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err);
-
-/* A whole file or, for "-", standard input; what messages call it; and where its text begins:
- * after the mark with which some editors say "this is UTF-8". */
-int inputs_read_file(struct file *file, const char *path, struct err *err);
-const char *inputs_shown_path(const char *path);
-const char *inputs_after_mark(const struct file *file);
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
@@ -97,9 +57,7 @@ struct session {
     const char *model; /* that is opened; NULL: --model */
     enum precision precision;
     struct mechanism mechanism; /* of the options, by itself */
-    struct inputs inputs;
     struct viewer viewer;
-    struct dropped dropped, in_source;
     struct edit_list edits;
     struct arena arena;
 };
@@ -107,24 +65,16 @@ struct session {
 /* --precision and the options of the mechanism, before there is a model to ask. */
 int session_read_options(struct session *session, struct err *err);
 
-/* Open --model on --threads, with --long for any length, and note what it lacks; its tokenizer
- * reads texts as --bos, --add-special and --no-special say. */
-int session_open(struct session *session, struct err *err);
-
 /* Let the model, which attends as it will, change what --edit and its like say from now on. */
 int session_edit(struct session *session, struct err *err);
-
-/* Tokenize a text and --source; errors say which text it is, and what of it there is to edit. Where
- * there are no texts it is the one that the model's begin with. */
-int session_read(const struct session *session, struct text_pair *pair, size_t index,
-                 struct arena *arena, struct err *err);
 
 /* The one token of an option's text, but for those that are put around texts; where the model has
  * no tokenizer its id. Refused as usage: none, or more. */
 int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err);
 
-/* Read --precision and the mechanism, and open the model, which attends and edits as they say. */
+/* Read --precision and the mechanism, and open --model on --threads, which attends and edits as the
+ * options say; its tokenizer reads texts as --bos, --add-special and --no-special say. */
 int session_begin(struct session *session, struct err *err);
 
 /* The text of an item and its source as tokens, which the edits fit. */
@@ -136,9 +86,6 @@ int session_read_item(struct session *session, const struct item *item, struct t
 struct text_pair *session_read_items(struct session *session, const struct items *items,
                                      struct err *err);
 
-/* Count the characters that were dropped in a text and its source, and say so at the end. */
-void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
-void session_note_dropped(const struct session *session);
 void session_release(struct session *session);
 
 /* --- several models, one at a time (model_list.c) --------------------------------------------- */
@@ -160,19 +107,6 @@ int model_list_read(struct model_list *list, const struct options *options, stru
 
 /* Hash the weights of an open model, once, and note it where an earlier one has the same. */
 void model_list_hash(struct model_list *list, size_t index, const struct weights *weights);
-
-/* What a command does with each: `read` opens and reads texts, `look` writes or keeps findings. */
-struct model_turn {
-    struct session *session;
-    int (*read)(void *context, struct err *err);
-    int (*look)(void *context, struct err *err); /* NULL: there is a step for each text */
-    void *context;
-    progress_step *step;
-};
-
-/* Read all before the first is looked at: no output stops half-way. One is open at a time, at last
- * the last one. A note names those of equal weights. */
-int model_list_each(struct model_list *list, const struct model_turn *turn, struct err *err);
 
 /* Let an error say of which of several models it is; words that one lacks are not those of the last
  * one. Returns -1. */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/stream.h"
 #include "command.h"
+#include "items.h"
 #include "session.h"
 #include "model/model.h"
 #include "model_maker.h"
