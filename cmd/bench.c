@@ -6,10 +6,63 @@
 #include "base/num.h"
 #include "bench/benchmark.h"
 #include "command.h"
+#include "math/pool.h"
 #include "model/model.h"
 #include "model/new_model.h"
 #include "output.h"
 #include "session.h"
+
+VALUES_AT(measurements, TASK_KINDS, task_rows[index].name, task_rows[index].about)
+static const struct value_list values_measurements = {
+    "measurements", "Measurements, medians of all rounds", measurements_at, NULL};
+
+static const struct option_row own_options[] = {
+    STRING("model", 'm', "MODEL", IN(model.name),
+           "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
+           "(default: $ATTN_MODEL, else tiny)",
+           .heading = "Model", .values = &values_models),
+    STRING("shape", 0, "NAME", IN(bench.shape),
+           "use random weights in the shape of a well-known model (see 'help sizes')",
+           .values = &values_shapes),
+    STRING("tokens", 'n', "LIST", IN(bench.lengths),
+           "text lengths (default: 6,64,256,1024 up to the context; --growth: "
+           "256,512,1024,2048,4096)",
+           .heading = "Measurements"),
+    STRING("only", 0, "LIST", IN(bench.only), "measurements to make (default: all)",
+           .values = &values_measurements, .joints = ","),
+    INTEGER("repeat", 0, "N", IN(bench.repeat), 1, 1000, "number of rounds (default: 5)",
+            .preset = 5),
+    STRING("precision", 0, "TYPE", IN(model.precision), "fp32 (default) or bf16",
+           .values = &values_precisions),
+    FLAG("growth", 0, IN(bench.growth),
+         "measure how attention grows with text length (one head of size 64 unless a model is "
+         "named)"),
+    STRING("attention", 0, "LIST", IN(mechanism.attention),
+           "attention patterns to compare, with --growth: dense,window:64 (default: dense)",
+           .values = &values_attention, .joints = ",+"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "file (default: standard output); the ending sets the format", .heading = "Output",
+           .flags = OPTION_PROCESS),
+    INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
+            "number of threads (default: one per processor)", .heading = "Running"),
+    {0},
+};
+
+const struct command command_bench = {
+    .name = "bench",
+    .group = "Scale",
+    .about = "speed compared with the limits of this machine",
+    .operands = "[MODEL]",
+    .examples = "attn-cli bench\n"
+                "attn-cli bench --shape gpt2 --threads 1\n"
+                "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
+                "attn-cli bench --growth --attention dense,window:64,linear -o growth.csv\n"
+                "attn-cli bench --only prefill --format json | jq '.tables.bench[].of_compute'\n",
+    .run = bench_command,
+    .options = own_options,
+    .shared = {{table_options, "output"}, {running_options, "verbose"}},
+    .operand_values = &values_models,
+};
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000 };
 

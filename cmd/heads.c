@@ -1,5 +1,6 @@
 /* heads.c: `attn-cli heads`: what every head of a model does, measured on texts and on repeated
  * random tokens; or, with --composition, how heads compose. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,63 @@
 #include "measure/needle.h"
 #include "output.h"
 #include "session.h"
+
+VALUES_AT(scores, score_row_count, score_rows[index].name, score_rows[index].about)
+static const struct value_list values_scores = {
+    "scores", "Scores, averaged over all queries but the first", scores_at, NULL};
+
+VALUES_AT(compositions, COMPOSITIONS, composition_names[index], NULL)
+static const struct value_list values_compositions = {"compositions", NULL, compositions_at, NULL};
+
+static const struct option_row own_options[] = {
+    STRING("score", 0, "LIST", IN(heads.score),
+           "scores to compute: induction,copying,offset:-2, or all (default: previous-token to "
+           "distance)",
+           .heading = "Scores", .values = &values_scores, .joints = ","),
+    STRING("sort", 0, "SCORE", IN(heads.sort),
+           "sort by a score, highest first (default: by layer and head)", .values = &values_scores),
+    STRING("map", 0, "SCORE", IN(heads.map), "show one score as a matrix of layers by heads",
+           .values = &values_scores),
+    FLAG("baseline", 0, IN(heads.baseline),
+         "add a column with each score on random tokens (most data formats always have it)"),
+    STRING("composition", 0, "q|k|v", IN(heads.composition),
+           "show how strongly each head composes with earlier heads through q, k or v, instead of "
+           "scores",
+           .values = &values_compositions),
+    STRING("pairs", 0, "FILE", IN(heads.pairs),
+           "word pairs for the score successor, one per line: Monday,Tuesday"),
+    STRING("needle", 0, "FILE", IN(heads.needles),
+           "texts for the score needle, one JSON object per line: {\"text\": …, \"needle\": …, "
+           "\"query\": …}"),
+    INTEGER("seed", 0, "N", IN(heads.seed), 0, LLONG_MAX, "seed of the random tokens (default: 0)"),
+    STRINGS("sentence", 's', "TEXT", IN(input.sentences),
+            "text to measure on (repeatable; default: random tokens)", .flags = OPTION_FIXED),
+    {0},
+};
+
+const struct command command_heads = {
+    .name = "heads",
+    .group = "Inspect",
+    .about = "score every head: induction, previous token, sink, ...",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli heads\n"
+                "attn-cli heads -m tiny \"Life is short, eat dessert first\" --sort induction\n"
+                "attn-cli heads --map previous-token\n"
+                "attn-cli heads --map induction -o induction.svg\n"
+                "attn-cli heads --score induction,copying,offset:-2 --baseline\n"
+                "attn-cli heads --composition k\n"
+                "attn-cli heads --format csv > heads.csv\n",
+    .run = heads_command,
+    .options = own_options,
+    .shared = {{text_options, "document ids source no-bos words"},
+               {model_options, "precision"},
+               {edit_options, NULL},
+               {table_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "view token-range top"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+};
 
 struct heads_job {
     const struct options *options;

@@ -18,6 +18,33 @@
 #include "text/post_processor.h"
 #include "text/token_set.h"
 
+static const struct option_row own_options[] = {
+    STRING("model", 'm', "MODEL", IN(model.name),
+           "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
+           "(default: $ATTN_MODEL, else tiny)",
+           .values = &values_models),
+    INTEGER("tokens", 'n', "N", IN(tokens.sizes), 1, 100000000,
+            "also print the cost of a run over N tokens"),
+    FLAG("hash", 0, IN(tokens.hash), "also print a hash of the weights"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "file (default: standard output); the ending sets the format", .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_info = {
+    .name = "info",
+    .group = "Inspect",
+    .about = "model details, and the cost of a run",
+    .operands = "[MODEL]",
+    .examples = "attn-cli info\n"
+                "attn-cli info life\n"
+                "attn-cli info --tokens 16 --format json\n",
+    .run = info_command,
+    .options = own_options,
+    .shared = {{table_options, "output"}, {running_options, "threads quiet verbose"}},
+    .operand_values = &values_models,
+};
+
 enum {
     TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
     ADDED_SHOWN = 8,   /* special tokens in the row for people */

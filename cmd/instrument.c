@@ -167,9 +167,9 @@ static void note(void *state, const struct work *work)
         own->instrument->note(&asked->finding);
 }
 
-#define TASK(word, bit, columns, looks_at_source, things)                                 \
+#define TASK(word, row, columns, looks_at_source, things)                                 \
     {                                                                                     \
-        .name = word, .command = bit, .fields = columns, .takes_source = looks_at_source, \
+        .name = word, .command = row, .fields = columns, .takes_source = looks_at_source, \
         .parts = things, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),         \
         .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run,     \
         .note = note,                                                                     \
@@ -184,7 +184,7 @@ static const struct task tasks[] = {
          "patches"),
 };
 
-const struct task *instrument_task(int command)
+const struct task *instrument_task(const struct command *command)
 {
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (tasks[i].command == command)

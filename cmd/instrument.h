@@ -48,7 +48,7 @@ struct finding {
 };
 
 struct instrument {
-    int command; /* FOR_… */
+    const struct command *command;
 
     /* What the options ask, in memory of the arena; `format` is that of the results. */
     int (*ask)(struct question *question, const struct format *format, struct arena *arena,
@@ -69,9 +69,9 @@ struct instrument {
     void (*note)(const struct finding *finding); /* after each text; NULL: nothing */
 };
 
-/* What the driver runs of the command with that bit (driver.h); NULL: it is none of these. */
+/* What the driver runs of the command (driver.h); NULL: it is none of these. */
 struct task;
-const struct task *instrument_task(int command);
+const struct task *instrument_task(const struct command *command);
 
 /* The command of an instrument: several models, several texts, any format. */
 int instrument_command(const struct instrument *instrument, const struct options *options,

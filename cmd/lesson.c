@@ -8,10 +8,58 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "catalog.h"
+#include "command.h"
+#include "lesson_rows.h"
 #include "write/text_line.h"
 #include "page_parts.h"
 #include "format/json_writer.h"
+
+static bool steps_at(struct value *value, size_t index)
+{
+    if (index > lesson_count)
+        return false;
+    value->name = index < lesson_count ? value->text : "all";
+    value->about = index < lesson_count ? lesson_rows[index].title : "all steps";
+    snprintf(value->text, sizeof value->text, "%zu", index + 1);
+    return true;
+}
+static const struct value_list values_steps = {"steps", "Steps", steps_at, NULL};
+
+WORDS_AT(formats, {"text", "text for the terminal"}, {"json", "the steps, for programs"},
+         {"html", "a web page"})
+static const struct value_list values_lesson_formats = {"lesson_formats", NULL, formats_at, NULL};
+
+static const struct option_row own_options[] = {
+    FLAG("list", 0, IN(learn.list), "list the steps with their command lines"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "HTML page to write: lesson.html (default: text on standard output)",
+           .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "text, json or html (default: by the ending of -o, else text)",
+           .values = &values_lesson_formats),
+    STRING("model", 'm', "MODEL", IN(model.name), "html: model of the last step (default: tiny)",
+           .values = &values_models),
+    STRINGS("sentence", 's', "TEXT", IN(input.sentences), "html: text of the last step"),
+    INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
+            "columns of text output (default: the terminal, else 80)"),
+    {0},
+};
+
+const struct command command_lesson = {
+    .name = "lesson",
+    .group = "Learn",
+    .about = "attention in eleven steps",
+    .operands = "[STEP|all]",
+    .examples = "attn-cli lesson\n"
+                "attn-cli lesson 2\n"
+                "attn-cli lesson all\n"
+                "attn-cli lesson -o lesson.html\n"
+                "attn-cli lesson --list\n",
+    .run = lesson_command,
+    .options = own_options,
+    .shared = {{running_options, "threads quiet verbose"}},
+    .operand_values = &values_steps,
+};
 
 enum {
     WIDTH_BYTES = 24,
@@ -59,7 +107,7 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     snprintf(width, sizeof width, "--width=%zu", tour->columns);
     if (tour->options->looks.width)
         words[count] = width;
-    return command_run(words[1], words + 2, &tour->arena, err);
+    return command_do(words[1], words + 2, &tour->arena, err);
 }
 
 static void write_before(struct stream *out, const struct tour *tour, size_t step)
@@ -151,13 +199,13 @@ static int write_json(const struct tour *tour, struct err *err)
 static int add_step(struct tour *tour, size_t step, struct err *err)
 {
     struct page_lesson lesson = lesson_rows[step];
-    struct options options = OPTIONS_DEFAULT;
+    struct options options;
     char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
     if (read_words(words, &count, lesson.line, &tour->arena, err))
         return -1;
     const struct command *command = command_find(words[1], err);
-    if (!command || options_parse(&options, command->bit, words + 2, &tour->arena, err))
+    if (!command || options_parse(&options, command, words + 2, &tour->arena, err))
         return -1;
     if (lesson.show)
         options.select.show = lesson.show;
@@ -170,13 +218,14 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
 
 static int add_walk(struct tour *tour, struct err *err)
 {
-    struct options options = OPTIONS_DEFAULT;
+    struct options options;
     const struct texts *texts = &tour->options->input.sentences;
     const char *text = texts->count ? texts->items[0] : "Life is short, eat dessert first";
     const char *model = tour->options->model.name ? tour->options->model.name : "tiny";
     struct page_lesson lesson = lesson_walk;
     lesson.number = lesson_count + 1;
     lesson.count = lesson_count;
+    options_init(&options, command_set(&command_page));
     options.model.name = model;
     options.model.threads = tour->options->model.threads;
     options.select.show = lesson.show;

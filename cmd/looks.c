@@ -1,6 +1,5 @@
 #include "output.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -107,41 +106,33 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     return read_colour(style, options, err);
 }
 
-/* Of a format for which so much has an effect. */
+/* "--view (for svg, png)" */
+static void add_idle(struct buf *idle, const struct option_row *row)
+{
+    const char *gap = "";
+    buf_format(idle, "%s--%s (for ", idle->size ? ", " : "", row->name);
+    for (size_t i = 0; i < format_count; i++) {
+        if (!(format_rows[i].looks & row->looks))
+            continue;
+        buf_format(idle, "%s%s", gap, format_rows[i].name);
+        gap = ", ";
+    }
+    buf_char(idle, ')');
+}
+
+/* Name the options given that have no effect on a format, which has these LOOKS_…. */
 static void note_idle(const struct looks_options *options, const struct format *format,
                       unsigned looks)
 {
-    static const struct {
-        const char *name;
-        unsigned looks;
-    } rows[] = {{"view", LOOKS_VIEW},           {"cells", LOOKS_CELLS},
-                {"color-scale", LOOKS_COLOURS}, {"range", LOOKS_COLOURS},
-                {"palette", LOOKS_COLOURS},     {"title", LOOKS_TITLE},
-                {"figure-width", LOOKS_FIGURE}, {"font", LOOKS_FONT},
-                {"font-size", LOOKS_FIGURE},    {"dpi", LOOKS_PIXELS},
-                {"panel-labels", LOOKS_FIGURE}, {"token-range", LOOKS_FIGURE},
-                {"mask", LOOKS_FIGURE},         {"mark", LOOKS_FIGURE},
-                {"top", LOOKS_FIGURE},          {"color", LOOKS_TERMINAL},
-                {"width", LOOKS_TERMINAL}};
-    const struct options none = OPTIONS_DEFAULT;
+    static const struct option_row *const tables[] = {terminal_options, figure_options};
+    const struct options none = {0};
     const struct options given = {.looks = *options};
     struct buf idle = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct option_row *row = option_find(FOR_RUN, rows[i].name, strlen(rows[i].name));
-        assert(row);
-        bool is_moot = looks & rows[i].looks || settings_same(row, &given, &none);
-        if (is_moot || (strcmp(row->name, "color") == 0 && strcmp(options->color, "always") != 0))
-            continue;
-        const char *gap = "";
-        buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);
-        for (size_t k = 0; k < format_count; k++) {
-            if (!(format_rows[k].looks & rows[i].looks))
-                continue;
-            buf_format(&idle, "%s%s", gap, format_rows[k].name);
-            gap = ", ";
-        }
-        buf_char(&idle, ')');
-    }
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct option_row *row = tables[i]; row->name; row++)
+            if (row->looks && !(row->looks & looks) && !settings_same(row, &given, &none) &&
+                !(row->offset == IN(looks.color) && strcmp(options->color, "always") != 0))
+                add_idle(&idle, row);
     if (idle.size && !idle.out_of_memory)
         print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);

@@ -8,6 +8,46 @@
 #include "session.h"
 #include "text/post_processor.h"
 
+static const struct option_row own_options[] = {
+    STRINGS("continue", 0, "TEXT", IN(score.continuations),
+            "score a continuation such as ' are' instead of the text (repeatable; compared with "
+            "the first)",
+            .heading = "Scoring"),
+    FLAG("total", 0, IN(score.total), "print totals only: tokens, log-probability, perplexity"),
+    FLAG("bits", 0, IN(score.bits), "surprisal and entropy in bits (default: nats)"),
+    INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
+            "read texts beyond the context in windows that advance by N tokens"),
+    INTEGER("top", 0, "N", IN(score.best), 0, 1000,
+            "N most likely tokens at each position, in text and json (default: 3)", .preset = 3),
+    FLAG("words", 0, IN(select.words), "merge subword tokens into words and sum their surprisal"),
+    {0},
+};
+
+const struct command command_score = {
+    .name = "score",
+    .group = "Analyse",
+    .about = "log-probability, surprisal and perplexity",
+    .operands = "[TEXT]...",
+    .examples =
+        "attn-cli score \"Life is short, eat dessert first\"\n"
+        "attn-cli score \"Life is short\" --bits --words --format csv\n"
+        "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
+        "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
+        "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
+    .run = score_command,
+    .options = own_options,
+    .shared = {{text_options, NULL},
+               {model_options, NULL},
+               {mechanism_options, "mask-after attention-temperature dropout seed"},
+               {edit_options, NULL},
+               {table_options, NULL},
+               {terminal_options, "force"},
+               {figure_options, "range"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+    .in_batch = true,
+};
+
 enum {
     GROUP_TOKENS = 1024, /* of the texts that are scored together */
     GROUP_TEXTS = 256,

@@ -15,6 +15,32 @@
 #include "text/decoder/decoder.h"
 #include "text/token_list.h"
 
+static const struct option_row own_options[] = {
+    FLAG("only-ids", 0, IN(tokens.only_ids), "print only the ids, separated by spaces",
+         .heading = "Tokens"),
+    FLAG("decode", 0, IN(tokens.decode), "read ids and print their text"),
+    STRING("file", 'f', "FILE", IN(input.file), "the file as one text; - is standard input",
+           .heading = "Input"),
+    {0},
+};
+
+const struct command command_tokenize = {
+    .name = "tokenize",
+    .group = "Inspect",
+    .about = "text to tokens and back",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli tokenize \"Life is short, eat dessert first\"\n"
+                "echo \"Life is short\" | attn-cli tokenize --only-ids\n"
+                "attn-cli tokenize --only-ids \"Life is short\" | attn-cli tokenize --decode\n",
+    .run = tokenize_command,
+    .options = own_options,
+    .shared = {{text_options, "document ids source no-bos words long"},
+               {model_options, "precision"},
+               {table_options, NULL},
+               {running_options, "threads verbose"}},
+    .reads_texts = true,
+};
+
 enum { PLACE_BYTES = 32 };
 
 struct job {

@@ -7,10 +7,76 @@
 #include "base/clock.h"
 #include "base/stream.h"
 #include "command.h"
+#include "model/weight_init.h"
 #include "session.h"
 #include "model/model.h"
 #include "model_maker.h"
 #include "train/trainer.h"
+
+static const struct option_row own_options[] = {
+    STRINGS("data", 'd', "FILE", IN(train.data),
+            "training text, one or more lines per text (repeatable); the last 2 % of lines are "
+            "held out",
+            .heading = "Text and model"),
+    STRING("shape", 0, "NAME", IN(make.shape),
+           "new model with the sizes of a well-known one (see 'help sizes'); needs --vocab",
+           .values = &values_shapes),
+    STRING("config", 0, "FILE", IN(make.config),
+           "new model with the sizes of a config.json; needs --vocab"),
+    STRINGS("set", 0, "LIST", IN(make.sets),
+            "override values of the config: n_layer=2,n_head=4 (see 'help sizes')",
+            .values = &values_keys, .joints = ","),
+    STRING("vocab", 0, "FILE", IN(make.vocab), "vocab.json of a new model"),
+    STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
+    STRING("model", 'm', "MODEL", IN(model.name), "start from the weights of this model",
+           .values = &values_models),
+    STRING("resume", 0, "DIR", IN(train.resume),
+           "continue a saved training, bit for bit, with its settings"),
+    INTEGER("steps", 0, "N", IN(train.settings.steps), 1, 1000000000,
+            "optimiser steps (default: 1000)", .heading = "Training", .preset = 1000),
+    INTEGER("batch-size", 0, "N", IN(train.settings.texts), 1, 1000000,
+            "texts per batch (default: 32)", .preset = 32),
+    INTEGER("context", 0, "N", IN(train.settings.tokens), 1, 1000000,
+            "tokens per text (default: the model's context, at most 128)"),
+    INTEGER("grad-accum", 0, "N", IN(train.settings.accumulate), 1, 1000000,
+            "batches per step (default: 1)", .preset = 1),
+    REAL("lr", 0, "R", IN(train.settings.rate), 0, 1000,
+         "peak learning rate of AdamW (default: 0.001); β₁ is 0.9, β₂ 0.99, ε 1e-8",
+         .preset = 1e-3),
+    INTEGER("warmup-steps", 0, "N", IN(train.settings.warmup), 0, 1000000000,
+            "steps of linear warmup, then cosine decay to a tenth of --lr (default: a twentieth of "
+            "--steps)"),
+    REAL("weight-decay", 0, "D", IN(train.settings.decay), 0, 1000,
+         "weight decay of matrices (default: 0.1)", .preset = 0.1),
+    REAL("grad-clip", 0, "G", IN(train.settings.clip), 0, 1000000,
+         "maximum gradient norm; 0: no clipping (default: 1)", .preset = 1),
+    REAL("dropout", 0, "P", IN(train.settings.dropout), 0, 1,
+         "dropout of attention, embeddings and residual stream (default: 0)"),
+    REAL("drills", 0, "P", IN(train.settings.drills), 0, 1,
+         "share of texts replaced by repeated random tokens, which teach induction (default: 0)"),
+    INTEGER("seed", 0, "N", IN(train.seed), 0, 9007199254740991,
+            "seed of initial weights, text order and dropout (default: 0)"),
+    STRING("output", 'o', "DIR", IN(output.path), "folder to write (default: that of --resume)",
+           .heading = "Output", .flags = OPTION_PROCESS),
+    INTEGER("save-every", 0, "N", IN(train.settings.save_every), 1, 1000000000,
+            "save every N steps (default: at powers of two)"),
+    FLAG("force", 0, IN(output.force), "replace existing files in a folder",
+         .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_train = {
+    .name = "train",
+    .group = "Build",
+    .about = "train a small model",
+    .operands = "",
+    .examples = "attn-cli train -d fables.txt --shape tiny --vocab v.json --steps 64 -o fables\n"
+                "attn-cli train -d fables.txt -m fables --steps 200 --lr 0.0003 -o more\n"
+                "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
+    .run = train_command,
+    .options = own_options,
+    .shared = {{running_options, "verbose"}},
+};
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
