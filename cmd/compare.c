@@ -14,7 +14,7 @@ static const struct option_row own_options[] = {
            "attention patterns to compare with dense attention: window:8,linear",
            .heading = "Comparison", .values = &values_attention, .joints = ",+"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of random keys (default: 0)"),
-    INTEGER("repeat", 0, "N", IN(bench.repeat), 1, 1000, "number of timing rounds (default: 5)",
+    INTEGER("repeat", 0, "N", IN(rounds), 1, 1000, "number of timing rounds (default: 5)",
             .preset = 5),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
             "number of threads (default: one per processor)"),
@@ -116,7 +116,7 @@ static int compare(struct job *job, struct err *err)
     job->plan.ways = job->ways;
     job->plan.edits = job->session.viewer.edits;
     job->plan.selection = &job->selection;
-    job->plan.rounds = (size_t)options->bench.repeat;
+    job->plan.rounds = (size_t)options->rounds;
     progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);

@@ -36,9 +36,19 @@ static const struct value_list values_shells = {"shells", NULL, shells_at, NULL}
 VALUES_AT(commands, command_count, commands[index]->name, commands[index]->about)
 static const struct value_list values_commands = {"commands", NULL, commands_at, NULL};
 
+struct help_options {
+    const char *completion;
+    bool man;
+};
+
+static const struct help_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
 static const struct option_row own_options[] = {
-    FLAG("man", 0, IN(learn.man), "print a manual page, for man"),
-    STRING("completion", 0, "SHELL", IN(learn.completion),
+    FLAG("man", 0, OWN(struct help_options, man), "print a manual page, for man"),
+    STRING("completion", 0, "SHELL", OWN(struct help_options, completion),
            "print a completion script for bash, zsh or fish", .values = &values_shells),
     {0},
 };
@@ -574,7 +584,7 @@ int help_command(const struct options *options, struct err *err)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (options->learn.completion)
-        return write_completion(options->learn.completion, err);
-    return options->learn.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
+    if (own(options)->completion)
+        return write_completion(own(options)->completion, err);
+    return own(options)->man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
 }

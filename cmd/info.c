@@ -18,14 +18,24 @@
 #include "text/post_processor.h"
 #include "text/token_set.h"
 
+struct info_options {
+    long long sizes; /* of a text of that many tokens */
+    bool hash;
+};
+
+static const struct info_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
 static const struct option_row own_options[] = {
     STRING("model", 'm', "MODEL", IN(model.name),
            "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
            "(default: $ATTN_MODEL, else tiny)",
            .values = &values_models),
-    INTEGER("tokens", 'n', "N", IN(tokens.sizes), 1, 100000000,
+    INTEGER("tokens", 'n', "N", OWN(struct info_options, sizes), 1, 100000000,
             "also print the cost of a run over N tokens"),
-    FLAG("hash", 0, IN(tokens.hash), "also print a hash of the weights"),
+    FLAG("hash", 0, OWN(struct info_options, hash), "also print a hash of the weights"),
     STRING("output", 'o', "FILE", IN(output.path),
            "file (default: standard output); the ending sets the format", .flags = OPTION_PROCESS),
     {0},
@@ -385,7 +395,7 @@ static size_t tell_weights(struct info *info, const struct model *model)
     size_t bytes = 0;
     size_t converted = 0; /* of weights that become float32 when they are first used */
     char size[NUM_SIZE_BYTES];
-    char *hash = info->options->tokens.hash
+    char *hash = own(info->options)->hash
                      ? arena_alloc(&info->arena, SHA256_DIGITS + 1, 1, info->err)
                      : NULL;
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
@@ -406,7 +416,7 @@ static size_t tell_weights(struct info *info, const struct model *model)
     facts_text(info->facts, "weights_file", file);
     facts_integer(info->facts, "parameters", (long long)parameters);
     facts_integer(info->facts, "weight_bytes", (long long)bytes);
-    info->failed |= info->options->tokens.hash && !hash;
+    info->failed |= own(info->options)->hash && !hash;
     if (hash) {
         weights_hash(weights, hash);
         facts_row(info->facts, "hash", hash);
@@ -602,9 +612,9 @@ static int show_model(struct info *info, const char *name)
     if (model_open(&model, name, info->err))
         return -1;
     size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
-    size_t tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
-                    : positions           ? positions
-                                          : TOKENS_SHOWN;
+    size_t tokens = own(options)->sizes ? (size_t)own(options)->sizes
+                    : positions         ? positions
+                                        : TOKENS_SHOWN;
     int failed = provenance_add_model(&model, info->err);
     failed = failed ||
              (positions && tokens > positions

@@ -29,8 +29,17 @@ WORDS_AT(formats, {"text", "text for the terminal"}, {"json", "the steps, for pr
          {"html", "a web page"})
 static const struct value_list values_lesson_formats = {"lesson_formats", NULL, formats_at, NULL};
 
+struct lesson_options {
+    bool list;
+};
+
+static const struct lesson_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
 static const struct option_row own_options[] = {
-    FLAG("list", 0, IN(learn.list), "list the steps with their command lines"),
+    FLAG("list", 0, OWN(struct lesson_options, list), "list the steps with their command lines"),
     STRING("output", 'o', "FILE", IN(output.path),
            "HTML page to write: lesson.html (default: text on standard output)",
            .flags = OPTION_PROCESS),
@@ -279,7 +288,7 @@ static int choose_form(enum form *form, const struct options *options, struct er
         return -1;
     *form = (enum form)(row - rows);
     if (*form == FORM_HTML)
-        return options->learn.list
+        return own(options)->list
                    ? err_usage(err, "--list: expected it without a page, found --format html")
                    : 0;
     if (*form == FORM_TEXT && !output_is_standard(options->output.path))
@@ -295,9 +304,9 @@ static int choose_form(enum form *form, const struct options *options, struct er
 static int choose_steps(struct tour *tour, enum form form, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
-    const char *name = operands->count                                  ? operands->items[0]
-                       : tour->options->learn.list || form != FORM_TEXT ? "all"
-                                                                        : "1";
+    const char *name = operands->count                                 ? operands->items[0]
+                       : own(tour->options)->list || form != FORM_TEXT ? "all"
+                                                                       : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -328,8 +337,8 @@ int lesson_command(const struct options *options, struct err *err)
         return failed;
     }
     tour.columns = page_columns(&options->looks);
-    int failed = options->learn.list ? write_list(&tour, err) : 0;
-    for (size_t step = tour.first; !options->learn.list && !failed && step < tour.end; step++)
+    int failed = own(options)->list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !own(options)->list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
     return failed;

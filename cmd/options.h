@@ -22,7 +22,6 @@
 
 #include "base/buf.h"
 #include "math/precision.h"
-#include "train/trainer_settings.h"
 
 struct command;
 
@@ -121,13 +120,6 @@ struct make_options {
     long long table, seed, size;
 };
 
-struct train_options {
-    struct texts data;
-    const char *resume;
-    struct trainer_settings settings; /* but for the seed */
-    long long seed;
-};
-
 enum { OWN_BYTES = 256 };
 
 struct options {
@@ -150,13 +142,8 @@ struct options {
         long long best;
     } lens;
     struct batch_options batch;
+    long long rounds; /* --repeat of compare */
     struct make_options make;
-    struct train_options train;
-    struct {
-        const char *lengths, *only, *shape;
-        bool growth;
-        long long repeat; /* of compare, too */
-    } bench;
     struct {
         const char *token, *part;
         long long digits;
@@ -179,21 +166,17 @@ struct options {
         const char *clean, *corrupt, *over, *path;
         bool noise;
     } patch;
-    struct { /* of help and lesson */
-        const char *completion;
-        bool man, list;
-    } learn;
-    struct { /* of tokenize and info */
+    struct { /* of tokenize; the first of patch, too */
         bool only_ids, decode;
-        long long sizes; /* for a text of so many */
-        bool hash;
     } tokens;
     _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* a struct of the command's own file */
 };
 
-/* Where a row puts its value: a field of struct options; of a struct in options.own. */
+/* Where a row puts its value: a field of struct options; of a struct that is in options.own. */
 #define IN(field) offsetof(struct options, field)
-#define OWN(type, field) (offsetof(struct options, own) + offsetof(type, field))
+#define OWN(type, field)                                     \
+    (offsetof(struct options, own) + offsetof(type, field) + \
+     0 * sizeof(char[sizeof(type) <= OWN_BYTES ? 1 : -1]))
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
