@@ -43,7 +43,7 @@ static const struct option_row own_options[] = {
            "measurements to make (default: all)", .values = &values_measurements, .joints = ","),
     INTEGER("repeat", 0, "N", OWN(struct bench_options, repeat), 1, 1000,
             "number of rounds (default: 5)", .preset = 5),
-    STRING("precision", 0, "TYPE", IN(model.precision), "fp32 (default) or bf16",
+    STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
            .values = &values_precisions),
     FLAG("growth", 0, OWN(struct bench_options, growth),
          "measure how attention grows with text length (one head of size 64 unless a model is "

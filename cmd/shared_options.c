@@ -36,7 +36,7 @@ const struct option_row model_options[] = {
             "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
             "(default: $ATTN_MODEL, else tiny); repeatable for comparisons: 'pythia/step*'",
             .heading = "Model", .values = &values_models),
-    STRING("precision", 0, "TYPE", IN(model.precision), "fp32 (default) or bf16",
+    STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
            .values = &values_precisions),
     {0},
 };
