@@ -35,7 +35,7 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
     .run = attribute_command,
     .options = own_options,
-    .shared = {{text_options, "source no-bos words"},
+    .shared = {{text_options, "source words"},
                {model_options, "precision"},
                {output_options, NULL},
                {terminal_options, NULL},

@@ -36,7 +36,7 @@ const struct command command_compare = {
         "attn-cli compare life life-causal -s \"Life is short\"\n",
     .run = compare_command,
     .options = own_options,
-    .shared = {{text_options, "no-bos words"},
+    .shared = {{text_options, "words"},
                {model_options, "precision"},
                {edit_options, NULL},
                {select_options, "show mean hide-first"},

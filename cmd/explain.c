@@ -52,7 +52,7 @@ const struct command command_explain = {
                 "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --part cross\n",
     .run = explain_command,
     .options = own_options,
-    .shared = {{text_options, "document no-bos words"},
+    .shared = {{text_options, "document words"},
                {model_options, "precision"},
                {mechanism_options, NULL},
                {edit_options, NULL},

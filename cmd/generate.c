@@ -54,7 +54,7 @@ const struct command command_generate = {
         "attn-cli generate -m translate --source \"the small black cat sees a white cow\"\n",
     .run = generate_command,
     .options = own_options,
-    .shared = {{text_options, "document no-bos"},
+    .shared = {{text_options, "document"},
                {model_options, NULL},
                {mechanism_options, "attention-temperature"},
                {edit_options, NULL},

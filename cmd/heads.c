@@ -60,7 +60,7 @@ const struct command command_heads = {
                 "attn-cli heads --format csv > heads.csv\n",
     .run = heads_command,
     .options = own_options,
-    .shared = {{text_options, "document ids source no-bos words"},
+    .shared = {{text_options, "document ids source words"},
                {model_options, "precision"},
                {edit_options, NULL},
                {table_options, NULL},

@@ -222,7 +222,7 @@ static void tell_special(struct info *info)
     tell_buf(info, "special tokens", NULL, &row);
 }
 
-/* The tokens that --add-special puts before and after a text. */
+/* The tokens that the tokenizer adds before and after a text. */
 static void tell_around(struct info *info, const struct special_ids *special)
 {
     struct buf row = {0};
@@ -230,12 +230,12 @@ static void tell_around(struct info *info, const struct special_ids *special)
         add_token(info, &row, special->before[i]);
         buf_char(&row, ' ');
     }
-    buf_text(&row, special->before_count || special->after_count ? "TEXT" : "adds nothing");
+    buf_text(&row, special->before_count || special->after_count ? "TEXT" : "nothing");
     for (size_t i = 0; i < special->after_count; i++) {
         buf_char(&row, ' ');
         add_token(info, &row, special->after[i]);
     }
-    tell_buf(info, "--add-special", "add_special", &row);
+    tell_buf(info, "added to text", "add_special", &row);
 }
 
 static void list_added(struct info *info)

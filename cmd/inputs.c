@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "command.h"
 #include "items.h"
@@ -110,11 +111,11 @@ static void add_whole(struct inputs *inputs, const struct input_options *options
 
 int inputs_check_ids(const struct input_options *options, struct err *err)
 {
-    if (options->ids && options->bos)
-        return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
-    if (options->ids && options->add_special)
-        return err_usage(err, "--add-special: is for texts, found --ids: put those tokens there");
-    return 0;
+    if (!options->ids || !options->special || strcmp(options->special, "none") == 0)
+        return 0;
+    return err_usage(err,
+                     "--special %s: is for texts, found --ids: put the ids of these tokens there",
+                     options->special);
 }
 
 /* Room for all texts; a pipe may be empty. */
@@ -235,17 +236,19 @@ void dropped_note(const struct dropped *dropped, const char *place)
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err)
 {
-    if (options->no_bos && (options->bos || options->add_special))
-        return err_usage(err,
-                         "--no-bos: expected neither --bos nor --add-special beside it, found --%s",
-                         options->bos ? "bos" : "add-special");
-    if (!tokenizer)
-        return 0; /* texts are refused for that */
-    if (options->no_special)
-        tokenizer_spell_special(tokenizer);
-    if (options->add_special && tokenizer_add_special(tokenizer, err))
+    enum { AUTO, NONE, BOS };
+    static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};
+    size_t when = AUTO;
+    if (options->special &&
+        names_choose(&when, NAMES_LIST(words), "--special", options->special, err))
         return -1;
-    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+    if (!tokenizer || options->ids)
+        return 0; /* texts are refused for that; ids are taken as they are */
+    if (options->literal_special)
+        tokenizer_spell_special(tokenizer);
+    if (when == BOS)
+        return tokenizer_begin_texts(tokenizer, folder, err);
+    return when == AUTO ? tokenizer_add_special(tokenizer, err) : 0;
 }
 
 /* --- a token that an option names ------------------------------------------------------------- */

@@ -43,8 +43,8 @@ bool texts_have(const struct texts *texts, const char *text);
 struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
-    const char *file, *ids, *source;
-    bool bos, no_bos, add_special, no_special, any_length, document;
+    const char *file, *ids, *source, *special;
+    bool literal_special, any_length, document;
 };
 
 struct model_options {
@@ -301,9 +301,9 @@ bool value_at(struct value *value, const struct value_list *list, size_t index);
 /* Lists that several commands use (value_lists.c). */
 extern const struct value_list values_formats, values_table_formats, values_models,
     values_attention, values_precisions, values_tensors, values_shapes, values_keys,
-    values_palettes, values_venues, values_edits, values_defaults, values_layer_defaults,
-    values_scales, values_block_parts, values_means, values_views, values_cells,
-    values_colour_scales, values_ranges, values_masks, values_colors, values_settings;
+    values_specials, values_palettes, values_venues, values_edits, values_defaults,
+    values_layer_defaults, values_scales, values_block_parts, values_means, values_views,
+    values_cells, values_colour_scales, values_ranges, values_masks, values_colors, values_settings;
 
 /* --- the command line ------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ const struct command command_page = {
                 "attn-cli page -s \"Life is short\" --layer 1 --view lines > lines.html\n",
     .run = page_command,
     .options = own_options,
-    .shared = {{text_options, "no-bos"},
+    .shared = {{text_options, NULL},
                {model_options, NULL},
                {mechanism_options, NULL},
                {edit_options, NULL},
@@ -148,11 +148,9 @@ static int read_texts(void *context, struct err *err)
 
 /* Those of the model, of texts and of what is shown are the page's to add. */
 static const char *const told[] = {
-    "attention", "mask-after", "scale",       "attention-temperature",
-    "dropout",   "without",    "seed",        "source",
-    "precision", "bos",        "add-special", "no-special",
-    "long",      "edit",       "ablate",      "knockout",
-    "from",      "reference"};
+    "attention", "mask-after", "scale",    "attention-temperature", "dropout", "without", "seed",
+    "source",    "precision",  "special",  "literal-special",       "long",    "edit",    "ablate",
+    "knockout",  "from",       "reference"};
 
 enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
 

@@ -48,7 +48,7 @@ const struct command command_patch = {
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n",
     .run = patch_command,
     .options = own_options,
-    .shared = {{text_options, "sentence file document ids source no-bos words"},
+    .shared = {{text_options, "sentence file document ids source words"},
                {model_options, NULL},
                {mechanism_options, "mask-after attention-temperature dropout seed"},
                {edit_options, "from"},

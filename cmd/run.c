@@ -18,7 +18,7 @@ const struct command command_run = {
                 "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
                 "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
     .run = run_command,
-    .shared = {{text_options, "no-bos"},
+    .shared = {{text_options, NULL},
                {model_options, NULL},
                {mechanism_options, NULL},
                {edit_options, NULL},

@@ -6,7 +6,7 @@
 #include "instrument.h"
 #include "output.h"
 #include "session.h"
-#include "text/post_processor.h"
+#include "text/tokenizer.h"
 
 static const struct option_row own_options[] = {
     STRINGS("continue", 0, "TEXT", IN(score.continuations),
@@ -63,7 +63,8 @@ static int ask(struct question *question, const struct format *format, struct ar
     const struct score_options *score = &options->score;
     struct viewer *viewer = question->viewer;
     struct scoring *scoring = &question->scoring;
-    struct special_ids special = {0};
+    size_t before = 0;
+    size_t after = 0;
     bool continues = score->continuations.count > 0;
     const char *moot = continues && score->total ? "total" : options->select.words ? "words" : NULL;
     bool for_people = format_is(format, "text");
@@ -78,12 +79,13 @@ static int ask(struct question *question, const struct format *format, struct ar
                          continues ? "continue" : "total", moot);
     if (continues && options->input.ids)
         return err_usage(err, "--continue: expected a text, found --ids");
-    if (text_origin_attends(&question->view.origin, arena, err) ||
-        (continues && options->input.add_special &&
-         tokenizer_special(&special, viewer->tokenizer, err)))
+    if (text_origin_attends(&question->view.origin, arena, err))
         return -1;
-    if (special.after_count)
-        return err_usage(err, "--continue: expected no token after a text, found --add-special");
+    if (continues && viewer->tokenizer)
+        tokenizer_adds(viewer->tokenizer, &before, &after);
+    if (after)
+        return err_usage(err, "--continue: expected no token after a text, found one that the "
+                              "tokenizer adds: --special none or bos leaves it out");
     if (has_best && !score->total && !continues && !options->select.words)
         scoring->best_count = (size_t)score->best;
     if (score->stride > 0 && options->input.any_length)

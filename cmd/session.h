@@ -51,7 +51,7 @@ void inputs_release(struct inputs *inputs);
 /* How many blank lines were skipped before a text: with them its number is that of its line. */
 size_t inputs_blank_before(const struct inputs *inputs, size_t index);
 
-/* Ids are taken as they are: --bos and --add-special beside them are refused, of items, too. */
+/* Ids are taken as they are: --special auto and bos are refused with them, of items, too. */
 int inputs_check_ids(const struct input_options *options, struct err *err);
 
 /* Is any text named? If not, can one be read from standard input, which is no terminal? */
@@ -80,7 +80,7 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 /* Note that they were left out; `place` is that of the text with the first, NULL or "": none. */
 void dropped_note(const struct dropped *dropped, const char *place);
 
-/* Let the tokenizer, which may be NULL, read texts as --bos, --add-special and --no-special say. */
+/* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err);
 
@@ -110,7 +110,7 @@ int session_read_options(struct session *session, struct err *err);
 /* Open --model on --threads, with --long for any length, and note what it lacks. */
 int session_open_model(struct session *session, struct err *err);
 
-/* Open the model; its tokenizer reads texts as --bos, --add-special and --no-special say. */
+/* Open the model; its tokenizer reads texts as --special and --literal-special say. */
 int session_open(struct session *session, struct err *err);
 
 /* Let the model, which attends as it will, change what --edit and its like say from now on. */

@@ -34,7 +34,7 @@ const struct command command_tokenize = {
                 "attn-cli tokenize --only-ids \"Life is short\" | attn-cli tokenize --decode\n",
     .run = tokenize_command,
     .options = own_options,
-    .shared = {{text_options, "document ids source no-bos words long"},
+    .shared = {{text_options, "document ids source words long"},
                {model_options, "precision"},
                {table_options, NULL},
                {running_options, "threads verbose"}},
@@ -269,9 +269,8 @@ static int check_options(struct job *job, struct err *err)
     const char *other = options->tokens.only_ids         ? "--only-ids"
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
-                        : options->input.bos             ? "--bos"
-                        : options->input.add_special     ? "--add-special"
-                        : options->input.no_special      ? "--no-special"
+                        : options->input.special         ? "--special"
+                        : options->input.literal_special ? "--literal-special"
                                                          : NULL;
     if (options->tokens.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);

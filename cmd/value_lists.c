@@ -125,6 +125,8 @@ const struct value_list values_settings = {"settings", NULL, settings_at, NULL};
     WORDS_AT(list, __VA_ARGS__) \
     const struct value_list values_##list = {#list, title, list##_at, NULL};
 
+WORDS(specials, NULL, {"auto", "those of the tokenizer (default)"}, {"none", NULL},
+      {"bos", "the beginning token"})
 WORDS(scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
 WORDS(means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"})
 WORDS(colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
