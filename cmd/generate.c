@@ -56,7 +56,7 @@ const struct command command_generate = {
     .options = own_options,
     .shared = {{text_options, "document"},
                {model_options, NULL},
-               {mechanism_options, "attention-temperature"},
+               {mechanism_options, NULL},
                {edit_options, NULL},
                {select_options, NULL},
                {output_options, NULL},

@@ -50,7 +50,7 @@ const struct command command_patch = {
     .options = own_options,
     .shared = {{text_options, "sentence file document ids source words"},
                {model_options, NULL},
-               {mechanism_options, "mask-after attention-temperature dropout seed"},
+               {mechanism_options, NULL},
                {edit_options, "from"},
                {output_options, NULL},
                {terminal_options, NULL},
