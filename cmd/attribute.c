@@ -5,10 +5,8 @@
 #include "instrument.h"
 #include "session.h"
 
-VALUES_AT(attributions, ATTRIBUTION_WAYS, attribution_ways[index].name,
-          attribution_ways[index].about)
-static const struct value_list values_attributions = {"attributions", "Parts", attributions_at,
-                                                      NULL};
+VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
+       attribution_ways[index].about)
 
 static const struct option_row own_options[] = {
     STRING("answer", 0, "TOKEN", IN(attribute.answer),

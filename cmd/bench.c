@@ -12,9 +12,8 @@
 #include "output.h"
 #include "session.h"
 
-VALUES_AT(measurements, TASK_KINDS, task_rows[index].name, task_rows[index].about)
-static const struct value_list values_measurements = {
-    "measurements", "Measurements, medians of all rounds", measurements_at, NULL};
+VALUES(measurements, "Measurements, medians of all rounds", TASK_KINDS, task_rows[index].name,
+       task_rows[index].about)
 
 struct bench_options {
     const char *lengths, *only, *shape;

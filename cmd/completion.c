@@ -35,6 +35,12 @@ static enum value_paths value_paths(const char *argument)
     return PATHS_NONE;
 }
 
+/* As an option without a name. */
+static struct option_row operands_of(const struct command *command)
+{
+    return (struct option_row){.argument = command->operands, .values = command->operand_values};
+}
+
 /* Text in single quotes: what stands before a quote, and a backslash before each of `escaped`. */
 static void write_text(struct stream *out, const char *text, const char *quote, const char *escaped)
 {
@@ -54,15 +60,15 @@ static void bash_value(struct stream *out, const struct value *value)
     stream_format(out, "%s%.*s", value->name, value->end != 0, &value->end);
 }
 
-static void bash_taken(struct stream *out, const struct value_list *list, const char *joints,
-                       const char *argument)
+static void bash_taken(struct stream *out, const struct option_row *row)
 {
+    const struct value_list *list = row->values;
     static const char *const paths[] = {
         [PATHS_NONE] = "", [PATHS_FILES] = " paths=file", [PATHS_FOLDERS] = " paths=directory"};
     stream_char(out, ')');
     if (list)
-        stream_format(out, " words=$%s joints='%s'", list->name, joints ? joints : "");
-    stream_format(out, "%s ;;\n", paths[value_paths(argument)]);
+        stream_format(out, " words=$%s joints='%s'", list->name, row->joints ? row->joints : "");
+    stream_format(out, "%s ;;\n", paths[value_paths(row->argument)]);
 }
 
 static void bash_option(struct stream *out, const struct option_row *row,
@@ -73,15 +79,16 @@ static void bash_option(struct stream *out, const struct option_row *row,
     stream_format(out, "    '%s --%s'", command->name, row->name);
     if (row->letter)
         stream_format(out, " | '%s -%c'", command->name, row->letter);
-    bash_taken(out, row->values, row->joints, row->argument);
+    bash_taken(out, row);
 }
 
 static void bash_operands(struct stream *out, const struct command *command)
 {
+    const struct option_row operands = operands_of(command);
     if (!command->operand_values && value_paths(command->operands) == PATHS_NONE)
         return; /* then options may as well be offered */
     stream_format(out, "    '%s'", command->name);
-    bash_taken(out, command->operand_values, NULL, command->operands);
+    bash_taken(out, &operands);
 }
 
 /* --- zsh -------------------------------------------------------------------------------------- */
@@ -103,21 +110,21 @@ static void zsh_value(struct stream *out, const struct value *value)
     stream_text(out, "'\n");
 }
 
-static void zsh_taken(struct stream *out, const struct value_list *list, const char *joints,
-                      const char *argument)
+static void zsh_taken(struct stream *out, const struct option_row *row)
 {
+    const struct value_list *list = row->values;
     static const char *const paths[] = {
         [PATHS_NONE] = " ", [PATHS_FILES] = "_files", [PATHS_FOLDERS] = "_files -/"};
-    const char *path = paths[value_paths(argument)];
+    const char *path = paths[value_paths(row->argument)];
     if (!list)
         stream_text(out, path);
     else if (list == &values_settings)
         stream_text(out, " _attn_cli_sweep");
-    else if (value_paths(argument))
+    else if (value_paths(row->argument))
         stream_format(out, " _alternative \"%s\\:%s\\: _attn_cli_%s\" \"paths\\:%s\\:%s\"",
                       list->name, list->name, list->name, "path", path);
     else
-        stream_format(out, " _attn_cli_%s \"%s\"", list->name, joints ? joints : "");
+        stream_format(out, " _attn_cli_%s \"%s\"", list->name, row->joints ? row->joints : "");
 }
 
 static void zsh_command(struct stream *out, const struct command *command)
@@ -141,18 +148,19 @@ static void zsh_option(struct stream *out, const struct option_row *row,
     stream_char(out, ']');
     if (!is_flag) {
         stream_format(out, ":%s:", row->argument);
-        zsh_taken(out, row->values, row->joints, row->argument);
+        zsh_taken(out, row);
     }
     stream_text(out, "' \\\n");
 }
 
 static void zsh_operands(struct stream *out, const struct command *command)
 {
+    const struct option_row operands = operands_of(command);
     if (*command->operands) {
         stream_text(out, strstr(command->operands, "...") ? "    '*:" : "    '1:");
         zsh_text(out, command->operands);
         stream_char(out, ':');
-        zsh_taken(out, command->operand_values, NULL, command->operands);
+        zsh_taken(out, &operands);
         stream_text(out, "' \\\n");
     }
     stream_text(out, "    && return 0 ;;\n");
@@ -175,18 +183,18 @@ static void fish_value(struct stream *out, const struct value *value)
 }
 
 /* -a '(what may follow)', and files or none. */
-static void fish_taken(struct stream *out, const struct value_list *list, const char *joints,
-                       const char *argument)
+static void fish_taken(struct stream *out, const struct option_row *row)
 {
-    enum value_paths paths = value_paths(argument);
+    const struct value_list *list = row->values;
+    enum value_paths paths = value_paths(row->argument);
     stream_text(out, paths == PATHS_FILES ? " -F" : " -f");
     if (!list && paths != PATHS_FOLDERS)
         return;
     stream_text(out, " -k -a '");
     if (list == &values_settings)
         stream_text(out, "(__attn_cli_sweep)");
-    else if (list && joints)
-        stream_format(out, "(__attn_cli_joined %s __attn_cli_%s)", joints, list->name);
+    else if (list && row->joints)
+        stream_format(out, "(__attn_cli_joined %s __attn_cli_%s)", row->joints, list->name);
     else if (list)
         stream_format(out, "(__attn_cli_%s)", list->name);
     if (paths == PATHS_FOLDERS)
@@ -196,13 +204,14 @@ static void fish_taken(struct stream *out, const struct value_list *list, const 
 
 static void fish_command(struct stream *out, const struct command *command)
 {
+    const struct option_row operands = operands_of(command);
     stream_format(out, "complete -c attn-cli -n __attn_cli_is_first -a %s -d ", command->name);
     fish_text(out, command->about);
     stream_char(out, '\n');
     if (!*command->operands)
         return;
     stream_format(out, "complete -c attn-cli -n '__attn_cli_is %s'", command->name);
-    fish_taken(out, command->operand_values, NULL, command->operands);
+    fish_taken(out, &operands);
     stream_char(out, '\n');
 }
 
@@ -215,7 +224,7 @@ static void fish_option(struct stream *out, const struct option_row *row,
         stream_format(out, " -s %c", row->letter);
     if (row->kind != OPTION_FLAG) {
         stream_text(out, " -r");
-        fish_taken(out, row->values, row->joints, row->argument);
+        fish_taken(out, row);
     }
     stream_text(out, " -d ");
     fish_text(out, row->about);

@@ -7,12 +7,10 @@
 #include "explain/explanation.h"
 #include "session.h"
 
-VALUES_AT(formats, explain_format_count, explain_formats[index].name, explain_formats[index].about)
-static const struct value_list values_explain_formats = {"explain_formats", "Formats", formats_at,
-                                                         NULL};
+VALUES(explain_formats, "Formats", explain_format_count, explain_formats[index].name,
+       explain_formats[index].about)
 
-VALUES_AT(parts, attention_part_count, attention_parts[index].name, attention_parts[index].words)
-static const struct value_list values_parts = {"attention_parts", NULL, parts_at, NULL};
+VALUES(parts, NULL, attention_part_count, attention_parts[index].name, attention_parts[index].words)
 
 static const struct option_row own_options[] = {
     STRING("token", 0, "TOKEN", IN(explain.token),

@@ -13,12 +13,10 @@
 #include "output.h"
 #include "session.h"
 
-VALUES_AT(scores, score_row_count, score_rows[index].name, score_rows[index].about)
-static const struct value_list values_scores = {
-    "scores", "Scores, averaged over all queries but the first", scores_at, NULL};
+VALUES(scores, "Scores, averaged over all queries but the first", score_row_count,
+       score_rows[index].name, score_rows[index].about)
 
-VALUES_AT(compositions, COMPOSITIONS, composition_names[index], NULL)
-static const struct value_list values_compositions = {"compositions", NULL, compositions_at, NULL};
+VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", IN(heads.score),

@@ -16,8 +16,7 @@
 #include "progress.h"
 #include "text/subword/bpe_learn.h"
 
-WORDS_AT(draws, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
-static const struct value_list values_draws = {"draws", NULL, draws_at, NULL};
+WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 
 static const struct option_row own_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),

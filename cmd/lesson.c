@@ -25,9 +25,8 @@ static bool steps_at(struct value *value, size_t index)
 }
 static const struct value_list values_steps = {"steps", "Steps", steps_at, NULL};
 
-WORDS_AT(formats, {"text", "text for the terminal"}, {"json", "the steps, for programs"},
-         {"html", "a web page"})
-static const struct value_list values_lesson_formats = {"lesson_formats", NULL, formats_at, NULL};
+WORDS(lesson_formats, NULL, {"text", "text for the terminal"}, {"json", "the steps, for programs"},
+      {"html", "a web page"})
 
 struct lesson_options {
     bool list;

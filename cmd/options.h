@@ -292,18 +292,26 @@ bool value_at(struct value *value, const struct value_list *list, size_t index);
         return true;                                         \
     }
 
-/* The same of a few words, each {name, what it means or NULL}. */
+/* Define LIST_at of a few words, each {name, what it means or NULL}. */
 #define WORDS_AT(list, ...)                                                             \
     static const char *const list##_words[][2] = {__VA_ARGS__};                         \
     VALUES_AT(list, sizeof list##_words / sizeof *list##_words, list##_words[index][0], \
               list##_words[index][1])
 
+/* Define values_LIST of either, for the file's own options. */
+#define VALUES(list, title, count, name_of, about_of) \
+    VALUES_AT(list, count, name_of, about_of)         \
+    static const struct value_list values_##list = {#list, title, list##_at, NULL};
+#define WORDS(list, title, ...) \
+    WORDS_AT(list, __VA_ARGS__) \
+    static const struct value_list values_##list = {#list, title, list##_at, NULL};
+
 /* Lists that several commands use (value_lists.c). */
 extern const struct value_list values_formats, values_table_formats, values_models,
     values_attention, values_precisions, values_tensors, values_shapes, values_keys,
-    values_specials, values_palettes, values_venues, values_edits, values_defaults,
-    values_layer_defaults, values_scales, values_block_parts, values_means, values_views,
-    values_cells, values_colour_scales, values_ranges, values_masks, values_colors, values_settings;
+    values_specials, values_palettes, values_venues, values_edits, values_defaults, values_scales,
+    values_block_parts, values_means, values_views, values_cells, values_colour_scales,
+    values_ranges, values_masks, values_colors, values_settings;
 
 /* --- the command line ------------------------------------------------------------------------- */
 

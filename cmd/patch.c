@@ -6,11 +6,9 @@
 #include "instrument.h"
 #include "session.h"
 
-VALUES_AT(patches, PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
-static const struct value_list values_patches = {"patches", "Patches", patches_at, NULL};
+VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
 
-VALUES_AT(numbers, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
-static const struct value_list values_numbers = {"patch_numbers", NULL, numbers_at, NULL};
+VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
 
 static const struct option_row own_options[] = {
     STRING("clean", 0, "TEXT", IN(patch.clean), "text that contains the information",

@@ -121,23 +121,24 @@ const struct value_list values_settings = {"settings", NULL, settings_at, NULL};
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-#define WORDS(list, title, ...) \
-    WORDS_AT(list, __VA_ARGS__) \
+#define SHARED_WORDS(list, title, ...) \
+    WORDS_AT(list, __VA_ARGS__)        \
     const struct value_list values_##list = {#list, title, list##_at, NULL};
 
-WORDS(specials, NULL, {"auto", "those of the tokenizer (default)"}, {"none", NULL},
-      {"bos", "the beginning token"})
-WORDS(scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
-WORDS(means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"})
-WORDS(colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
-WORDS(edits, "Edits", {"SITE = 0", "set a tensor of run --show to 0; h.2.SITE: in layer 2"},
-      {"SITE[PLACES] = X",
-       "only at some layer, head, token (or query), key or channel: [head=6,token=-1]"},
-      {"SITE * X", "multiply by X"},
-      {"SITE = mean", "the mean over the texts of --reference, position by position"},
-      {"SITE = resample:SEED", "the value in a random text of --reference"},
-      {"SITE = from", "the value in the text of --from"},
-      {"SITE + FILE.npy", "add an array saved by numpy; = FILE.npy replaces the tensor"})
+SHARED_WORDS(specials, NULL, {"auto", "those of the tokenizer (default)"}, {"none", NULL},
+             {"bos", "the beginning token"})
+SHARED_WORDS(scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
+SHARED_WORDS(means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"})
+SHARED_WORDS(colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL},
+             {"never", NULL})
+SHARED_WORDS(edits, "Edits", {"SITE = 0", "set a tensor of run --show to 0; h.2.SITE: in layer 2"},
+             {"SITE[PLACES] = X",
+              "only at some layer, head, token (or query), key or channel: [head=6,token=-1]"},
+             {"SITE * X", "multiply by X"},
+             {"SITE = mean", "the mean over the texts of --reference, position by position"},
+             {"SITE = resample:SEED", "the value in a random text of --reference"},
+             {"SITE = from", "the value in the text of --from"},
+             {"SITE + FILE.npy", "add an array saved by numpy; = FILE.npy replaces the tensor"})
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
@@ -230,18 +231,8 @@ static bool defaults_at(struct value *value, size_t index)
     return format;
 }
 
-static bool layer_defaults_at(struct value *value, size_t index)
-{
-    const struct format *format = default_format(value, index);
-    value->about = format ? format_layer(format) : NULL;
-    return format;
-}
-
 const struct value_list values_tensors = {"tensors", "Tensors, in the order of the forward pass",
                                           tensors_at, NULL};
 
 const struct value_list values_defaults = {"defaults", "Default tensors and layers", defaults_at,
                                            NULL};
-
-const struct value_list values_layer_defaults = {"layer_defaults", "Default layers with --show",
-                                                 layer_defaults_at, NULL};
