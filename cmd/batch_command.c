@@ -34,7 +34,8 @@ WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 
 static const struct option_row own_options[] = {
     STRING("do", 0, "COMMAND", IN(batch.instrument),
-           "run this command on each text: run (default), score, lens, attribute or patch",
+           "run this command on each text: run (default), heads, score, lens, attribute or "
+           "patch",
            .heading = "Batch", .values = &values_done, .flags = OPTION_FIXED),
     STRINGS("sweep", 0, "NAME=LIST", IN(batch.sweeps),
             "run each item with each value of an option (repeatable): head=0-3, model=life,journey",
@@ -127,6 +128,9 @@ static const char *make_input(const struct driver *driver, struct arena *arena, 
 {
     const struct items *items = &driver->items;
     const struct edit_options *edits = &driver->options->edit;
+    const char *const files[] = {
+        edits->reference && strcmp(edits->reference, "-") == 0 ? NULL : edits->reference,
+        driver->options->heads.pairs, driver->options->heads.needles};
     struct buf text = {0};
     struct sha256 hash;
     int failed = 0;
@@ -136,8 +140,8 @@ static const char *make_input(const struct driver *driver, struct arena *arena, 
         sha256_add(&hash, items->file.bytes, items->file.size);
         add_digest(&text, inputs_shown_path(items->path), &hash);
     }
-    if (edits->reference && strcmp(edits->reference, "-") != 0)
-        failed = add_file(&text, edits->reference, err);
+    for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
+        failed = files[i] && add_file(&text, files[i], err);
     for (size_t i = 0; i < edits->edits.count && !failed; i++)
         if (file_of_edit(edits->edits.items[i]))
             failed = add_file(&text, file_of_edit(edits->edits.items[i]), err);
@@ -409,8 +413,9 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 static const struct task *find_task(const struct options *options)
 {
-    const struct task *task = instrument_task(options->set.done);
-    return task ? task : &run_task;
+    const struct command *done = options->set.done;
+    const struct task *task = instrument_task(done);
+    return task ? task : done == &command_heads ? &heads_task : &run_task;
 }
 
 /* One operand is the file, as --file, unless it has a blank and no file has that name. */

@@ -26,7 +26,7 @@ static const struct option_row own_options[] = {
 const struct command command_compare = {
     .name = "compare",
     .group = "Analyse",
-    .about = "compare models, settings, or another program's tensors",
+    .about = "compare models or settings",
     .operands = "[MODEL MODEL] [TEXT]...",
     .examples =
         "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"

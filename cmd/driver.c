@@ -206,6 +206,8 @@ int driver_each(struct driver *driver, work_visit *visit, void *context, struct 
         for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
             failed = visit_job(driver, job, visit, context, &arena, err);
             arena_clear(&arena);
+            if (failed && driver->sweep.of_models)
+                model_blame(driver->current.model.name, err);
         }
     }
     arena_release(&arena);
@@ -400,6 +402,13 @@ static void set_index(struct place *place, const struct work *work, size_t index
     place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
 }
 
+/* NULL: there is one, or results are about all of them. */
+static const char *name_of_model(const struct driver *driver)
+{
+    bool follow = driver->place.count > place_sentences(&driver->place);
+    return driver->sweep.of_models && follow ? driver->session.viewer.model.name : NULL;
+}
+
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err)
 {
@@ -407,7 +416,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     struct json_writer json = {.buf = &identity};
     *place = driver->place;
     set_index(place, work, driver->written);
-    place->model = driver->sweep.of_models ? driver->session.viewer.model.name : NULL;
+    place->model = name_of_model(driver);
     if (find_columns(driver, work, place, arena, err))
         return -1;
     if (driver->is_batch)
@@ -524,12 +533,14 @@ static int write_of_batch(struct driver *driver, const struct work *work, struct
     return 0;
 }
 
-static int write_work(struct driver *driver, const struct work *work, struct arena *arena,
+static int write_work(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err)
 {
     struct place place;
+    if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
+        return -1;
     if (driver->accumulates && !work->fault)
-        return driver->task->add(driver->state, work, err);
+        return 0;
     if (driver_place(driver, work, &place, arena, err))
         return -1;
     if (!work->is_written &&
@@ -548,6 +559,8 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 {
     struct place place = driver->place;
     place.index = driver->written++;
+    place.sentences = 1;
+    place.model = name_of_model(driver);
     return output_open(&driver->output, err) || output_write(&driver->output, report, &place, err)
                ? -1
                : 0;
@@ -558,7 +571,7 @@ static int write_round(struct driver *driver, struct round *round, struct err *e
     if (!driver->log && output_open(&driver->output, err))
         return -1;
     for (size_t i = 0; i < round->count; i++) {
-        const struct work *work = &round->works[i];
+        struct work *work = &round->works[i];
         if (write_work(driver, work, &round->arena, err))
             return -1;
         driver->survey.failed += work->fault != ERR_NONE;
@@ -656,7 +669,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         model_list_read(&driver->models, options, &driver->kept, err) ||
         sweep_read(&driver->sweep, options, &driver->models.names, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
-        items_open(&driver->items, options, task->fields, task->many, err))
+        items_open(&driver->items, options, task->fields,
+                   driver->is_batch && task->many == ITEMS_ANY ? ITEMS_SOME : task->many, err))
         return -1;
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
@@ -665,10 +679,13 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
-    size_t texts = driver->sweep.of_models ? driver->items.count : driver->jobs;
+    if (task->prepare && task->prepare(driver->state, driver, err))
+        return -1;
+    size_t texts = driver->place.count;
+    if (driver->sweep.of_models)
+        texts = place_sentences(&driver->place);
     if (output_check_count(&driver->output, texts, err) ||
-        model_list_check(&driver->models, &driver->output, err) ||
-        (task->prepare && task->prepare(driver->state, driver, err)))
+        (texts < driver->place.count && model_list_check(&driver->models, &driver->output, err)))
         return -1;
     bool draws = driver->output.draws_pages;
     (draws ? looks_note_pictures : looks_note)(&options->looks, driver->output.format);

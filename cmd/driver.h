@@ -81,9 +81,9 @@ struct task {
     /* Fill the report of each job, by group_look, group_watch or passes of its own. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
-    /* Where the driver accumulates: take the finding of a job into account, in the order of the
-     * jobs, in place of writing it. */
-    int (*add)(void *state, const struct work *work, struct err *err);
+    /* Take the result of a job into account, in the order of the jobs, before it is written; where
+     * the driver accumulates, in place of writing it. */
+    int (*add)(void *state, struct work *work, struct err *err);
 
     /* The bytes that a job's result takes; NULL: few. */
     size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
@@ -120,7 +120,7 @@ struct driver {
     } survey;
 
     struct derivation derivation; /* of every report; an open hook sets it */
-    bool accumulates;             /* jobs have no results of their own; a prepare hook sets it */
+    bool accumulates;             /* results are not written; a prepare or begin hook sets it */
     struct output output;
     struct style style;
     struct place place;
@@ -130,7 +130,7 @@ struct driver {
     struct arena kept; /* lives as long as the driver */
 };
 
-extern const struct task run_task;
+extern const struct task run_task, heads_task;
 
 /* Run a command: everything from the options to the result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);

@@ -456,6 +456,8 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
 {
     const struct input_options *options = &items->options->input;
     size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    if (many == ITEMS_NONE)
+        return 0;
     if (items_check_operands(options, err))
         return -1;
     if (many == ITEMS_ONE && given > 1)

@@ -75,8 +75,9 @@ struct items {
     struct arena arena;
 };
 
-/* How many texts a command takes. ITEMS_ONE: at most one, and a file of lines is one text. */
-enum items_many { ITEMS_ANY, ITEMS_SOME, ITEMS_ONE };
+/* How many texts a command takes. ITEMS_NONE: none, and standard input is not read; ITEMS_ONE: at
+ * most one, and a file of lines is one text. */
+enum items_many { ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_NONE };
 
 /* Find all items: sentences, operands, those of the file or the pipe, ids. `fields` names the
  * columns that the command takes besides those that all take, as 1 << ITEM_…. Refused: no text

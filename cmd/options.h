@@ -151,7 +151,7 @@ struct options {
     struct {
         const char *score, *sort, *map, *composition, *pairs, *needles;
         bool baseline;
-        long long seed;
+        long long top;
     } heads;
     struct {
         const char *answer, *position, *by;

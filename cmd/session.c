@@ -59,7 +59,7 @@ int session_read_options(struct session *session, struct err *err)
     return mechanism_options_read(&session->mechanism, &session->options->mechanism, err);
 }
 
-int session_open_model(struct session *session, struct err *err)
+int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
@@ -69,15 +69,7 @@ int session_open_model(struct session *session, struct err *err)
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);
-    return 0;
-}
-
-int session_open(struct session *session, struct err *err)
-{
-    const struct options *options = session->options;
-    struct viewer *viewer = &session->viewer;
-    if (session_open_model(session, err) ||
-        inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
+    if (inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     viewer_set_precision(viewer, session->precision);
     print_note_of_tokenizer(viewer->tokenizer);

@@ -107,10 +107,8 @@ struct session {
 /* --precision and the options of the mechanism, before there is a model to ask. */
 int session_read_options(struct session *session, struct err *err);
 
-/* Open --model on --threads, with --long for any length, and note what it lacks. */
-int session_open_model(struct session *session, struct err *err);
-
-/* Open the model; its tokenizer reads texts as --special and --literal-special say. */
+/* Open --model on --threads, with --long for any length, and note what it lacks; its tokenizer
+ * reads texts as --special and --literal-special say. */
 int session_open(struct session *session, struct err *err);
 
 /* Let the model, which attends as it will, change what --edit and its like say from now on. */

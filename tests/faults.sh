@@ -241,7 +241,7 @@ try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
 try batch "$in/plain.txt" -m "$in/school" --do score --total
 try batch "$in/goes_on.jsonl" -m "$in/school" --fail-fast --do score --format csv -o here/
-for do in score lens attribute; do
+for do in score lens attribute heads; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
 done
@@ -285,6 +285,7 @@ try heads -m "$in/school" -m "$in/school" 'Anna is' --sort self
 try heads -m "$in/school" -m "$in/school" 'Anna is' --map self --format jsonl -o here
 try heads -m "$in/school" 'Anna is' --score self --format svg -o here/
 try heads -m "$in/school" 'Anna is' --score self,sink,offset:-1 --baseline --sort sink -o here.csv
+try heads -m "$in/school" -f "$in/plain.txt" --score induction:texts,self --sort self --top 2
 try heads -m "$in/school" --score copying,successor --pairs "$in/pairs.csv" --format jsonl
 try heads -m "$in/school" --needle "$in/needles.jsonl" --score needle,needle-top
 for format in text json svg; do

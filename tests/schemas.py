@@ -89,6 +89,7 @@ LINES = [
     (["batch", "items.jsonl", "--do", "score", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "lens", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "attribute", "--format", "jsonl"], None),
+    (["batch", "items.jsonl", "--do", "heads", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--format", "npy", "-o", "items/"], "items/items.jsonl"),
     (["batch", "items.jsonl", "--format", "tidy", "-o", "lines", "--shard", "1/1"], "lines.1-of-1.part"),
     (["batch", "items.jsonl", "--format", "tidy", "-o", "lines", "--shard", "2/2"], "lines.2-of-2.batch"),

@@ -1,11 +1,13 @@
-"""Print the largest difference of each tensor of two folders that `attn-cli run --format npy -o DIR/` wrote, or yours.
+"""Compare the npy files of a folder that `attn-cli run --format npy -o DIR/` wrote with those of another program.
 
-python3 data/guides/differences.py OURS YOURS
+python3 data/guides/differences.py ATTN PORT
 
-The difference is divided by the largest element of the first. Masked scores (-inf) are left out.
+Each line: the largest difference, divided by the largest element of ATTN, and the index where it is. Masked scores (-inf) are left out,
+files that PORT lacks are skipped.
 """
 
 import json
+import os
 import sys
 
 import numpy
@@ -14,8 +16,13 @@ ours, yours = sys.argv[1:]
 with open(f"{ours}/manifest.json", encoding="utf-8") as manifest:
     names = [entry["file"] for entry in json.load(manifest)["files"]]
 for name in names:
+    if not os.path.exists(f"{yours}/{name}"):
+        print(f"{name:24} missing")
+        continue
     a, b = numpy.load(f"{ours}/{name}"), numpy.load(f"{yours}/{name}")
     if a.shape != b.shape:
         sys.exit(f"{name}: expected shape {a.shape}, found {b.shape}")
     seen = numpy.isfinite(a)
-    print(f"{name:24} {abs(a - b)[seen].max() / abs(a[seen]).max():.1e}")
+    difference = abs(numpy.where(seen, a, 0) - numpy.where(seen, b, 0))
+    worst = numpy.unravel_index(difference.argmax(), a.shape)
+    print(f"{name:24} {difference.max() / abs(a[seen]).max():.1e} at {list(map(int, worst))}")

@@ -15,7 +15,7 @@
  *
  *     struct circuit_words words;
  *     if (circuits_all_words(&words, &viewer, seed, &arena, err) ||
- *         circuits_count(score, &words, &viewer, seed, err)) ...
+ *         circuits_count(found, random, &words, &viewer, seed, err)) ...
  *     if (circuits_compose(values, COMPOSE_K, &viewer, err)) ...
  */
 #ifndef ATTN_MEASURE_HEAD_CIRCUITS_H
@@ -41,13 +41,10 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
 /* Refused, as not supported: models without logits; without W_V and W_O. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 
-/* Count, for every head, whether each word raises the other's logit above all else; and, as what is
- * random, that of another pair, so many further on as the seed says. */
-int circuits_count(struct score *score, const struct circuit_words *words, struct viewer *viewer,
-                   uint64_t seed, struct err *err);
-
-/* A norm of rows, but for its divisor and its shift. */
-void circuits_apply_scales(struct matrix rows, const struct norm *norm);
+/* found [heads]: how many words raise the logit of the other word most; random [heads]: that of the
+ * word of another pair, which the seed chooses. */
+int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
+                   struct viewer *viewer, uint64_t seed, struct err *err);
 
 enum composition { COMPOSE_Q, COMPOSE_K, COMPOSE_V, COMPOSITIONS };
 

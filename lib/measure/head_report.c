@@ -7,51 +7,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "measure/head_scores.h"
 #include "text/label.h"
 
-static size_t ways_of(const struct head_results *results)
-{
-    return results->with_baseline ? 2 : 1;
-}
-
+/* Columns are scores; with a baseline each has its own after it. */
 static size_t column_count(const struct head_results *results)
 {
-    return results->scores->count * ways_of(results);
+    return results->scores->count * (results->with_baseline ? 2 : 1);
 }
 
 static const struct score *score_of(const struct head_results *results, size_t column)
 {
-    return &results->scores->items[column / ways_of(results)];
+    return &results->scores->items[column / (results->with_baseline ? 2 : 1)];
 }
 
-static bool is_baseline(const struct head_results *results, size_t column)
-{
-    return column % ways_of(results) > 0;
-}
-
+/* "induction_baseline"; NULL with `err`. */
 static const char *column_name(const struct head_results *results, size_t column,
                                struct arena *arena, struct err *err)
 {
-    const char *ending = is_baseline(results, column) ? "_baseline" : "";
-    return arena_format(arena, err, "%s%s", score_of(results, column)->name, ending);
+    bool is_baseline = results->with_baseline && column % 2;
+    return arena_format(arena, err, "%s%s", score_of(results, column)->name,
+                        is_baseline ? "_baseline" : "");
 }
 
-/* NaN where the model has no such head. */
-static double value_of(const struct head_result *result, size_t column, size_t layer, size_t head)
+/* A column of a table without its name and values. */
+static struct column score_column(const struct head_results *results, size_t column)
 {
-    size_t index = layer * result->heads + head;
-    if (layer >= result->layers || head >= result->heads)
-        return (double)NAN;
-    return result->values[column * result->layers * result->heads + index];
+    const struct score *score = score_of(results, column);
+    const struct score_row *row = score->row;
+    bool is_baseline = results->with_baseline && column % 2;
+    bool has_argument = score_has_argument(score);
+    return (struct column){
+        .title = is_baseline    ? "baseline"
+                 : has_argument ? score->name
+                                : row->heading,
+        .brief = is_baseline    ? "base"
+                 : has_argument ? score->name + strlen(row->name)
+                                : row->brief,
+        .unit = row->unit,
+        .flags = COLUMN_COLOURED | COLUMN_PLAIN,
+        .digits = 3,
+        .fraction = !row->unit,
+    };
 }
 
-/* --- the order of rows ------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 struct row {
     double key;
     size_t layer, head;
 };
+
+/* NaN where the model has no such head. */
+static double value_of(const struct head_result *result, size_t column, const struct row *row)
+{
+    if (row->layer >= result->layers || row->head >= result->heads)
+        return (double)NAN;
+    return result->values[(column * result->layers + row->layer) * result->heads + row->head];
+}
 
 /* The highest first, then by layer and head. */
 static int compare(const void *a, const void *b)
@@ -65,120 +79,104 @@ static int compare(const void *a, const void *b)
     return (one->head > other->head) - (one->head < other->head);
 }
 
-/* All heads of so many layers, in the order of one model's scores; heads without a score last. */
-static struct row *sort_heads(const struct head_results *results, const struct head_result *by,
-                              size_t layers, size_t heads, struct arena *arena, struct err *err)
+/* How many of a table's heads are shown. */
+static size_t shown(const struct head_results *results, size_t heads)
+{
+    return results->top ? num_min(results->top, heads) : heads;
+}
+
+/* All heads of so many layers in the order of a model's scores, those without a score last; and
+ * labels of the first `count`. NULL with `err`. */
+static const struct row *sort_heads(struct label *labels, size_t count,
+                                    const struct head_results *results,
+                                    const struct head_result *by, size_t layers, size_t heads,
+                                    struct arena *arena, struct err *err)
 {
     struct row *rows = arena_alloc(arena, layers * heads, sizeof *rows, err);
-    size_t column = results->sort ? (size_t)(results->sort - results->scores->items) : 0;
+    size_t column = 0;
+    while (results->sort && score_of(results, column) != results->sort)
+        column++;
     for (size_t i = 0; rows && i < layers * heads; i++) {
-        double key = 0;
-        if (results->sort)
-            key = value_of(by, column * ways_of(results), i / heads, i % heads);
-        rows[i] = (struct row){isnan(key) ? (double)-INFINITY : key, i / heads, i % heads};
+        rows[i] = (struct row){0, i / heads, i % heads};
+        double key = results->sort ? value_of(by, column, &rows[i]) : 0;
+        rows[i].key = isnan(key) ? (double)-INFINITY : key;
     }
     if (rows)
         qsort(rows, layers * heads, sizeof *rows, compare);
+    for (size_t i = 0; rows && i < count; i++)
+        if (label_of_head(&labels[i], rows[i].layer, rows[i].head, arena, err))
+            return NULL;
     return rows;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static struct column score_column(const struct head_results *results, size_t column,
-                                  const char *name, const double *values)
+enum { MODEL, LAYER, HEAD, SCORES }; /* the last column is that of verdicts */
+
+static int fill_model(struct frame *frame, size_t first, const struct head_results *results,
+                      const struct head_result *result, struct label *labels, struct arena *arena,
+                      struct err *err)
 {
-    const struct score *score = score_of(results, column);
-    bool is_null = is_baseline(results, column);
-    return (struct column){
-        .name = name,
-        .title = is_null                    ? "baseline"
-                 : score->row->takes_offset ? score->name
-                                            : score->row->heading,
-        .brief = is_null                    ? "base"
-                 : score->row->takes_offset ? score->name + strlen(score->row->name)
-                                            : score->row->brief,
-        .unit = score->row->unit,
-        .flags = COLUMN_COLOURED | COLUMN_PLAIN,
-        .digits = 3,
-        .fraction = !score->row->unit,
-        .values = values,
-    };
+    size_t verdict = SCORES + column_count(results);
+    size_t count = shown(results, result->layers * result->heads);
+    const struct row *rows = sort_heads(labels + first, count, results, result, result->layers,
+                                        result->heads, arena, err);
+    for (size_t i = 0; rows && i < count; i++) {
+        size_t at = first + i;
+        frame_texts(frame, MODEL)[at] = result->model;
+        frame_integers(frame, LAYER)[at] = (long long)rows[i].layer;
+        frame_integers(frame, HEAD)[at] = (long long)rows[i].head;
+        frame_texts(frame, verdict)[at] =
+            result->verdicts[rows[i].layer * result->heads + rows[i].head];
+        for (size_t k = SCORES; k < verdict; k++)
+            frame_floats(frame, k)[at] = value_of(result, k - SCORES, &rows[i]);
+    }
+    return rows ? 0 : -1;
 }
 
-/* Room for the columns of keys and verdicts. */
-struct lines {
-    struct label *labels;
-    const char **models, **verdicts;
-    long long *layers, *heads;
-    double *values; /* [columns, rows] */
-    bool has_verdicts;
-};
-
-static int fill_lines(struct lines *lines, const struct head_results *results, size_t count,
-                      struct arena *arena, struct err *err)
+/* The columns of models and verdicts are left out where they say nothing. */
+static void drop_columns(struct frame *frame, bool has_models)
 {
-    size_t at = 0;
-    for (size_t m = 0; m < results->count; m++) {
-        const struct head_result *result = &results->items[m];
-        size_t heads = result->layers * result->heads;
-        const struct row *rows =
-            sort_heads(results, result, result->layers, result->heads, arena, err);
-        for (size_t i = 0; i < heads; i++, at++) {
-            if (!rows || label_of_head(&lines->labels[at], rows[i].layer, rows[i].head, arena, err))
-                return -1;
-            lines->models[at] = result->model;
-            lines->layers[at] = (long long)rows[i].layer;
-            lines->heads[at] = (long long)rows[i].head;
-            lines->verdicts[at] = result->verdicts[rows[i].layer * result->heads + rows[i].head];
-            lines->has_verdicts |= *lines->verdicts[at] != '\0';
-            for (size_t k = 0; k < column_count(results); k++)
-                lines->values[k * count + at] = value_of(result, k, rows[i].layer, rows[i].head);
-        }
-    }
-    return 0;
+    bool has_verdicts = false;
+    for (size_t i = 0; i < frame->rows.size; i++)
+        has_verdicts |= *column_text(&frame->columns[frame->count - 1], i, true) != '\0';
+    frame->count -= !has_verdicts + !has_models;
+    frame->columns += !has_models;
+    frame->flags = has_models ? COLUMN_DATA_ONLY : 0;
 }
 
 static int add_table(struct frame *frame, const struct head_results *results, struct arena *arena,
                      struct err *err)
 {
     size_t count = 0;
-    size_t at = 0;
     size_t scores = column_count(results);
     for (size_t m = 0; m < results->count; m++)
-        count += results->items[m].layers * results->items[m].heads;
-    struct lines lines = {
-        .labels = arena_alloc(arena, count, sizeof *lines.labels, err),
-        .models = arena_alloc(arena, count, sizeof *lines.models, err),
-        .verdicts = arena_alloc(arena, count, sizeof *lines.verdicts, err),
-        .layers = arena_alloc(arena, count, sizeof *lines.layers, err),
-        .heads = arena_alloc(arena, count, sizeof *lines.heads, err),
-        .values = arena_alloc(arena, scores, count * sizeof *lines.values, err),
-    };
-    struct column *columns = arena_alloc(arena, scores + 4, sizeof *columns, err);
-    if (!lines.labels || !lines.models || !lines.verdicts || !lines.layers || !lines.heads ||
-        !lines.values || !columns || fill_lines(&lines, results, count, arena, err))
+        count += shown(results, results->items[m].layers * results->items[m].heads);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    struct column *columns = arena_alloc(arena, SCORES + scores + 1, sizeof *columns, err);
+    if (!labels || !columns)
         return -1;
-    if (results->count > 1)
-        columns[at++] = (struct column){
-            .name = "model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY, .values = lines.models};
-    columns[at++] = (struct column){
-        .name = "layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.layers};
-    columns[at++] = (struct column){
-        .name = "head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.heads};
+    columns[MODEL] = (struct column){"model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY};
+    columns[LAYER] = (struct column){"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
+    columns[HEAD] = (struct column){"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
     for (size_t k = 0; k < scores; k++) {
-        const char *name = column_name(results, k, arena, err);
-        columns[at++] = score_column(results, k, name, lines.values + k * count);
-        if (!name)
+        columns[SCORES + k] = score_column(results, k);
+        if (!(columns[SCORES + k].name = column_name(results, k, arena, err)))
             return -1;
     }
-    if (lines.has_verdicts)
-        columns[at++] = (struct column){.name = "verdict",
-                                        .title = "",
-                                        .kind = COLUMN_TEXT,
-                                        .flags = COLUMN_TEXT_ONLY,
-                                        .values = lines.verdicts};
-    *frame = (struct frame){"heads", {"head", count, lines.labels, 0}, columns, at};
-    frame->flags = results->count > 1 ? COLUMN_DATA_ONLY : 0;
+    columns[SCORES + scores] =
+        (struct column){"verdict", .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_TEXT_ONLY};
+    *frame = (struct frame){"heads", {"head", count, labels, 0}};
+    if (frame_columns(frame, columns, SCORES + scores + 1, arena, err))
+        return -1;
+    count = 0;
+    for (size_t m = 0; m < results->count; m++) {
+        const struct head_result *result = &results->items[m];
+        if (fill_model(frame, count, results, result, labels, arena, err))
+            return -1;
+        count += shown(results, result->layers * result->heads);
+    }
+    drop_columns(frame, results->count > 1);
     return 0;
 }
 
@@ -195,79 +193,69 @@ static const char *visible_name(const char *model, struct arena *arena, struct e
 static int add_comparison(struct frame *frame, const struct head_results *results, size_t column,
                           struct arena *arena, struct err *err)
 {
+    const struct head_result *items = results->items;
     size_t layers = 0;
     size_t heads = 0;
     for (size_t m = 0; m < results->count; m++) {
-        layers = results->items[m].layers > layers ? results->items[m].layers : layers;
-        heads = results->items[m].heads > heads ? results->items[m].heads : heads;
+        layers = num_max(layers, items[m].layers);
+        heads = num_max(heads, items[m].heads);
     }
-    size_t count = layers * heads;
-    const struct row *rows =
-        sort_heads(results, &results->items[results->count - 1], layers, heads, arena, err);
+    size_t count = shown(results, layers * heads);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     struct column *columns = arena_alloc(arena, results->count + 1, sizeof *columns, err);
-    if (!rows || !labels || !columns)
+    const struct row *rows = labels ? sort_heads(labels, count, results, &items[results->count - 1],
+                                                 layers, heads, arena, err)
+                                    : NULL;
+    if (!rows || !columns)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (label_of_head(&labels[i], rows[i].layer, rows[i].head, arena, err))
-            return -1;
-    columns[0] = (struct column){
-        .name = "head", .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
-    columns[0].title = column_name(results, column, arena, err);
+    columns[0] = (struct column){"head", column_name(results, column, arena, err),
+                                 .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
     for (size_t m = 0; m < results->count; m++) {
-        double *values = arena_alloc(arena, count, sizeof *values, err);
-        const char *name = visible_name(results->items[m].model, arena, err);
-        if (!values || !name)
+        struct column *of_model = &columns[m + 1];
+        *of_model = score_column(results, column);
+        of_model->name = visible_name(items[m].model, arena, err);
+        of_model->title = of_model->brief = NULL;
+        of_model->flags = of_model->fraction ? COLUMN_COLOURED | COLUMN_PLAIN : 0;
+        if (!of_model->name)
             return -1;
-        for (size_t i = 0; i < count; i++)
-            values[i] = value_of(&results->items[m], column, rows[i].layer, rows[i].head);
-        columns[m + 1] = score_column(results, column, name, values);
-        columns[m + 1].title = columns[m + 1].brief = NULL;
-        columns[m + 1].flags = columns[m + 1].fraction ? COLUMN_COLOURED | COLUMN_PLAIN : 0;
     }
-    *frame = (struct frame){"comparison", {"head", count, labels, 0}, columns, results->count + 1};
-    frame->flags = COLUMN_TEXT_ONLY;
-    return columns[0].title ? 0 : -1;
+    *frame = (struct frame){"comparison", {"head", count, labels, 0}, .flags = COLUMN_TEXT_ONLY};
+    if (!columns[0].title || frame_columns(frame, columns, results->count + 1, arena, err))
+        return -1;
+    for (size_t m = 0; m < results->count; m++)
+        for (size_t i = 0; i < count; i++)
+            frame_floats(frame, m + 1)[i] = value_of(&items[m], column, &rows[i]);
+    return 0;
 }
 
-/* What each model is, and was measured on. */
+/* Each model, and the material it was measured on. */
 static int add_models(struct frame *frame, const struct head_results *results, struct arena *arena,
                       struct err *err)
 {
-    size_t count = results->count;
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    const char **hashes = arena_alloc(arena, count, sizeof *hashes, err);
-    const char **origins = arena_alloc(arena, count, sizeof *origins, err);
-    if (!labels || !hashes || !origins)
+    enum { NAME, HASH, ORIGIN, COLUMNS };
+    static const struct column columns[COLUMNS] = {
+        [NAME] = {"model", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [HASH] = {"weights_sha256", .kind = COLUMN_TEXT, .flags = COLUMN_DATA_ONLY},
+        [ORIGIN] = {"measured_on", .title = "measured on", .kind = COLUMN_TEXT},
+    };
+    *frame = (struct frame){"models", {"model", results->count, NULL, 0}};
+    if (frame_columns(frame, columns, COLUMNS, arena, err))
         return -1;
-    for (size_t m = 0; m < count; m++) {
-        const char *model = results->items[m].model;
-        labels[m] = (struct label){visible_name(model, arena, err), model, model};
-        hashes[m] = results->items[m].hash;
-        origins[m] = results->items[m].origin;
+    struct label *labels = frame_labels(frame, NAME);
+    frame->rows.labels = labels;
+    for (size_t m = 0; m < results->count; m++) {
+        const struct head_result *result = &results->items[m];
+        labels[m] =
+            (struct label){visible_name(result->model, arena, err), result->model, result->model};
+        frame_texts(frame, HASH)[m] = result->hash;
+        frame_texts(frame, ORIGIN)[m] = result->origin;
         if (!labels[m].text)
             return -1;
     }
-    const struct column columns[] = {
-        {.name = "model", .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels},
-        {.name = "weights_sha256",
-         .kind = COLUMN_TEXT,
-         .flags = COLUMN_DATA_ONLY,
-         .values = hashes},
-        {.name = "measured_on", .title = "measured on", .kind = COLUMN_TEXT, .values = origins},
-    };
-    *frame = (struct frame){"models", {"model", count, labels, 0}};
-    return frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+    return 0;
 }
 
-static const char *join_names(const struct head_results *results, struct arena *arena,
-                              struct err *err)
-{
-    struct buf text = {0};
-    for (size_t m = 0; m < results->count; m++)
-        buf_format(&text, "%s%s", m ? ", " : "", results->items[m].model);
-    return buf_keep(&text, arena, err);
-}
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static bool origins_differ(const struct head_results *results)
 {
@@ -277,21 +265,28 @@ static bool origins_differ(const struct head_results *results)
     return differ;
 }
 
-/* --- reports ---------------------------------------------------------------------------------- */
-
 static int begin_report(struct report *report, const struct head_results *results,
                         struct arena *arena, struct err *err)
 {
     struct facts *facts = facts_new(arena, err);
-    if (!facts)
+    struct buf names = {0};
+    for (size_t m = 0; m < results->count; m++)
+        buf_format(&names, "%s%s", m ? ", " : "", results->items[m].model);
+    const char *model = buf_keep(&names, arena, err);
+    if (!facts || !model)
         return -1;
     if (!origins_differ(results))
         facts_text(facts, "measured_on", results->items->origin);
     if (results->items->texts)
         facts_integer(facts, "texts", (long long)results->items->texts);
-    *report = (struct report){
-        .model = join_names(results, arena, err), .facts = &facts->frame, .has_encoder = true};
-    return report->model ? 0 : -1;
+    for (size_t i = 0; results->count == 1 && i < results->scores->count; i++) {
+        const char *name = arena_format(arena, err, "%s_count", results->scores->items[i].name);
+        if (!name)
+            return -1;
+        facts_integer(facts, name, (long long)results->items->counts[i]);
+    }
+    *report = (struct report){.model = model, .facts = &facts->frame, .has_encoder = true};
+    return 0;
 }
 
 int head_table_report(struct report *report, const struct head_results *results,
@@ -332,22 +327,20 @@ int head_map_report(struct report *report, const struct head_results *results,
         axis_of_numbers(&layers, "layer", result->layers, arena, err) ||
         axis_of_numbers(&heads, "head", result->heads, arena, err))
         return -1;
+    for (size_t i = 0; i < most * count; i++)
+        values[i] = (float)result->values[i];
     for (size_t k = 0; k < most; k++) {
         const struct score *score = score_of(results, k);
         struct sheet *sheet = &sheets[report->tensor_count];
         if (only && only != score)
             continue;
-        for (size_t i = 0; i < count; i++)
-            values[k * count + i] = (float)result->values[k * count + i];
-        *sheet = (struct sheet){
-            .tensor = column_name(results, k, arena, err),
-            .layer = -1,
-            .head = -1,
-            .rows = layers,
-            .columns = heads,
-            .values = values + k * count,
-            .fraction = !score->row->unit,
-        };
+        *sheet = (struct sheet){.tensor = column_name(results, k, arena, err),
+                                .layer = -1,
+                                .head = -1,
+                                .rows = layers,
+                                .columns = heads,
+                                .values = values + k * count,
+                                .fraction = !score->row->unit};
         kept[report->tensor_count++] = kept_made(sheet);
         if (!sheet->tensor)
             return -1;

@@ -2,25 +2,29 @@
  *
  * A score is the mean of a measure over queries (without each text's first query, which sees only
  * itself), over words or over pairs of words. Scores that need repeated tokens are measured on
- * random tokens that come twice; those of weights alone are counted by head_circuits.h. Sums are
- * exact: the order of the texts does not change a mean.
+ * random tokens that come twice, unless they are asked for on the texts ("induction:texts"); those
+ * of weights alone are counted by head_circuits.h.
+ *
+ * Each text has sums of its own, and texts may be measured at the same time; their sums are then
+ * merged in the order of the texts, so that threads and groups do not change a bit.
  *
  * The baseline of a score is the same score on random input: the weight on the same positions of
  * random tokens, or the share of words that are paired at random.
  *
  *     struct score_list scores = {0};
  *     struct head_survey survey = {.viewer = &viewer, .scores = &scores, .bos = -1};
- *     if (score_choose(&scores, &index, "--score", "offset:-2", 9, err) ||
- *         head_survey_open(&survey, &arena, err) ||
- *         head_survey_add_text(&survey, &pair.sentence, err)) ...      for every text
- *     double score = mean_value(&scores.items[index].found[layer * heads + head]);
+ *     struct head_sums sums;
+ *     struct head_text text = {ids, count, .sums = &sums};
+ *     if (score_choose(&scores, &index, "--score", "offset:-2", 9, &arena, err) ||
+ *         head_survey_open(&survey, &arena, err) || head_sums_init(&sums, &survey, &arena, err) ||
+ *         head_survey_run(&survey, &viewer, OF_TEXTS, &text, 1, err)) ...
+ *     double score = mean_value(&sums.found[index * survey.heads + layer * heads + head]);
  */
 #ifndef ATTN_MEASURE_HEAD_SCORES_H
 #define ATTN_MEASURE_HEAD_SCORES_H
 
 #include "lens/report.h"
 #include "lens/viewer.h"
-#include "math/exact_sum.h"
 
 /* --- measures (measure.c) --------------------------------------------------------------------- */
 
@@ -53,9 +57,9 @@ struct score_row {
 extern const struct score_row score_rows[];
 extern const size_t score_row_count;
 
-/* A mean whose sum is exact; NaN if nothing was counted. */
+/* NaN if nothing was counted. */
 struct mean {
-    struct exact_sum sum;
+    double sum;
     uint64_t count;
 };
 
@@ -66,9 +70,9 @@ enum { SCORES_MAX = 24, HEAD_SURVEY_REPEATS = 16 /* texts of random tokens */ };
 /* A score that was chosen. */
 struct score {
     const struct score_row *row;
-    const char *name; /* with its offset: "offset:-2" */
+    const char *name;             /* with what follows it: "offset:-2", "induction:texts" */
+    enum score_material material; /* the row's, or that of the name */
     long long offset;
-    struct mean *found, *random; /* [layers * heads] */
 };
 
 struct score_list {
@@ -76,23 +80,39 @@ struct score_list {
     size_t count;
 };
 
-/* Find a score by `size` bytes of its name, or append it to the list; append all usual ones. Names
- * live in the arena. Unknown names are refused as usage. */
+/* Find a score by `size` bytes of its name, or append it to the list. Names live in the arena.
+ * Unknown names are refused as usage. */
 int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
                  size_t size, struct arena *arena, struct err *err);
-void score_choose_usual(struct score_list *list);
+
+/* Whether something follows its name. */
+bool score_has_argument(const struct score *score);
 
 /* --- measuring (head_scores.c) ---------------------------------------------------------------- */
 
 struct head_survey {
-    struct viewer *viewer;
-    struct score_list *scores;
+    const struct viewer *viewer;
+    const struct score_list *scores;
     uint64_t seed;              /* of random tokens */
     long long bos;              /* the token that begins texts; -1: none */
-    bool on_texts;              /* texts will be added */
+    bool on_texts;              /* texts will be run */
     bool with_baseline;         /* measure on random input, too */
     struct selection selection; /* the weights of every head */
-    size_t counts[SCORE_MATERIALS];
+    size_t heads;               /* in all layers */
+};
+
+/* What was counted so far. */
+struct head_sums {
+    struct mean *found, *random;    /* [scores, heads] */
+    size_t counts[SCORE_MATERIALS]; /* texts, words or pairs */
+};
+
+struct head_text {
+    const uint32_t *ids;
+    size_t count;
+    const bool *marked;     /* OF_NEEDLES: tokens that the last one looks for */
+    size_t number;          /* among the texts of its material */
+    struct head_sums *sums; /* its rows are added here */
 };
 
 /* Refuses, as not supported, models that look ahead or at a second text. */
@@ -101,11 +121,21 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
 /* True if any score is measured on it. */
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
 
-/* Run text `number` of random tokens; a text; a text whose last token looks for marked tokens. */
-int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err);
-int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err);
-int head_survey_add_needle(struct head_survey *survey, const struct tokenized *text,
-                           const bool *marked, struct err *err);
+/* Sums that are zero; and add others to them. */
+int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,
+                   struct err *err);
+void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
+                     const struct head_sums *others);
+
+/* Run texts in one pass and add what each head does; with a baseline, as many random tokens in
+ * another pass. The viewer is the survey's or, in a thread, a copy of it. */
+int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
+                    enum score_material material, const struct head_text *texts, size_t count,
+                    struct err *err);
+
+/* The same of all texts of repeated random tokens. */
+int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,
+                            struct head_sums *sums, struct err *err);
 
 /* --- results (head_report.c) ------------------------------------------------------------------ */
 
@@ -116,7 +146,8 @@ struct head_result {
     const char *origin; /* what was it measured on: "1 text given" */
     size_t texts;
     size_t layers, heads;
-    const double *values;        /* [columns, layers * heads] NaN: nothing was counted */
+    const double *values;   /* [columns, layers * heads] NaN: nothing was counted */
+    const uint64_t *counts; /* [scores] queries, words or pairs, of which a score is the mean */
     const char *const *verdicts; /* [layers * heads] "previous token, induction"; "": none */
 };
 
@@ -124,13 +155,14 @@ struct head_results {
     const struct score_list *scores;
     bool with_baseline;       /* columns are scores, each with its baseline after it */
     const struct score *sort; /* highest first; NULL: by layer and head */
+    size_t top;               /* rows of each model; 0: all */
     const struct head_result *items;
     size_t count; /* models */
 };
 
 /* Keep what a survey has measured, in memory of the arena; model names are borrowed. */
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
-                     struct arena *arena, struct err *err);
+                     const struct head_sums *sums, struct arena *arena, struct err *err);
 
 /* A table with a row for each head of each model; text compares models side by side. */
 int head_table_report(struct report *report, const struct head_results *results,

@@ -118,7 +118,7 @@ static double needle_top(const struct attention_row *row)
 
 double mean_value(const struct mean *mean)
 {
-    return mean->count ? exact_sum_value(&mean->sum) / (double)mean->count : (double)NAN;
+    return mean->count ? mean->sum / (double)mean->count : (double)NAN;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -153,6 +153,29 @@ const struct score_row score_rows[] = {
 };
 const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 
+/* What follows a name: an offset; or, of what attention rows are measured on, texts or repeats. */
+static int read_argument(struct score *score, const char *argument, const char *option,
+                         struct err *err)
+{
+    bool on_rows = score->material == OF_TEXTS || score->material == OF_REPEATS;
+    score->material = strcmp(argument, "texts") == 0 ? OF_TEXTS : OF_REPEATS;
+    if (score->row->takes_offset) {
+        score->material = OF_TEXTS;
+        return num_parse_integer(argument, -OFFSET_MAX, 0, &score->offset)
+                   ? 0
+                   : err_usage(err,
+                               "%s: expected offset:N, where N is 0 or below: offset:-2, found "
+                               "'%s'",
+                               option, score->name);
+    }
+    if (on_rows && (score->material == OF_TEXTS || strcmp(argument, "repeats") == 0))
+        return 0;
+    return on_rows ? err_usage(err, "%s: expected %s, %s:texts or %s:repeats, found '%s'", option,
+                               score->row->name, score->row->name, score->row->name, score->name)
+                   : err_usage(err, "%s: expected %s, found '%s'", option, score->row->name,
+                               score->name);
+}
+
 int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
                  size_t size, struct arena *arena, struct err *err)
 {
@@ -164,13 +187,10 @@ int score_choose(struct score_list *list, size_t *index, const char *option, con
         names_choose_item(&row, NAMES(score_rows, score_row_count), option, name, name_size, err))
         return -1;
     score.row = &score_rows[row];
-    const char *argument = colon ? score.name + name_size + 1 : "";
-    if (score.row->takes_offset ? !num_parse_integer(argument, -OFFSET_MAX, 0, &score.offset)
-                                : colon != NULL)
-        return err_usage(err, "%s: expected %s, found '%s'", option,
-                         score.row->takes_offset ? "offset:N, where N is 0 or below: offset:-2"
-                                                 : score.row->name,
-                         score.name);
+    score.material = score.row->material;
+    if ((colon || score.row->takes_offset) &&
+        read_argument(&score, colon ? score.name + name_size + 1 : "", option, err))
+        return -1;
     for (*index = 0; *index < list->count; ++*index)
         if (strcmp(list->items[*index].name, score.name) == 0)
             return 0;
@@ -180,10 +200,7 @@ int score_choose(struct score_list *list, size_t *index, const char *option, con
     return 0;
 }
 
-void score_choose_usual(struct score_list *list)
+bool score_has_argument(const struct score *score)
 {
-    for (size_t i = 0; i < score_row_count; i++)
-        if (score_rows[i].usual)
-            list->items[list->count++] =
-                (struct score){.row = &score_rows[i], .name = score_rows[i].name};
+    return strcmp(score->name, score->row->name) != 0;
 }

@@ -12,8 +12,6 @@ static struct viewer viewer;
 static struct arena arena;
 static struct err err;
 static struct instruments_golden golden; /* what oracle/circuits.py found */
-static struct score_list scores;
-static struct head_survey survey;
 
 static void leave(void)
 {
@@ -30,33 +28,25 @@ static const char *open_model(int model)
     golden.folder.path = "tests/oracle";
     snprintf(golden.path, sizeof golden.path, "%s%s", model == TINY ? "" : "tests/golden-families/",
              name);
-    scores.count = 0;
     int failed = viewer_open(&viewer, golden.path, 1, &err) ||
                  safetensors_open(&golden.tensors, &golden.folder, "circuits.safetensors", &err);
     ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
     return name;
 }
 
-static const struct score *count(const char *name, const struct circuit_words *words)
-{
-    size_t index = 0;
-    survey = (struct head_survey){.viewer = &viewer, .scores = &scores};
-    int failed = score_choose(&scores, &index, "--score", name, strlen(name), &arena, &err) ||
-                 head_survey_open(&survey, &arena, &err) ||
-                 circuits_count(&scores.items[index], words, &viewer, 0, &err);
-    ck_assert_msg(!failed, "%s", err.text);
-    return &scores.items[index];
-}
-
-static void expect(const struct score *score, const char *model)
+static void expect(const char *score, const struct circuit_words *words, const char *model)
 {
     const struct config *c = &viewer.model.config;
+    size_t heads = c->n_layer * c->n_head;
     char name[96];
-    float found[64];
-    for (size_t i = 0; i < c->n_layer * c->n_head; i++)
-        found[i] = (float)mean_value(&score->found[i]);
-    snprintf(name, sizeof name, "%s/%s", model, score->name);
-    instruments_expect(&golden, name, found, c->n_layer * c->n_head, 1e-6);
+    struct mean found[64], random[64];
+    float values[64];
+    ck_assert_uint_le(heads, COUNT(found));
+    ck_assert_msg(!circuits_count(found, random, words, &viewer, 0, &err), "%s", err.text);
+    for (size_t i = 0; i < heads; i++)
+        values[i] = (float)mean_value(&found[i]);
+    snprintf(name, sizeof name, "%s/%s", model, score);
+    instruments_expect(&golden, name, values, heads, 1e-6);
 }
 
 TEST_LOOP(copying_is_that_of_the_reference, MODELS)
@@ -65,7 +55,7 @@ TEST_LOOP(copying_is_that_of_the_reference, MODELS)
     const char *model = open_model(_i);
     ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
     ck_assert_uint_eq(words.count, viewer.model.config.vocab_size);
-    expect(count("copying", &words), model);
+    expect("copying", &words, model);
 }
 
 TEST_LOOP(successors_are_those_of_the_reference, MODELS)
@@ -88,7 +78,7 @@ TEST_LOOP(successors_are_those_of_the_reference, MODELS)
                 among[words.among_count++] = id;
                 break;
             }
-    expect(count("successor", &words), model);
+    expect("successor", &words, model);
 }
 
 TEST_LOOP(compositions_are_those_of_the_reference, MODELS)

@@ -8,9 +8,10 @@ static const char *const verdicts[] = {"", "", "self", ""};
 /* self, its baseline; of two layers of two heads, and of one layer of three. */
 static const double values[] = {0.1, NAN, 0.9, 0.1, 0, 0, 0, 0.5};
 static const double others[] = {0.2, 0.3, 0.4, 0, 0, 0};
+static const uint64_t counts[] = {7};
 static const struct head_result results[] = {
-    {"one", "hash", "1 text", 1, 2, 2, values, verdicts},
-    {"other", "hush", "1 text", 1, 1, 3, others, none},
+    {"one", "hash", "1 text", 1, 2, 2, values, counts, verdicts},
+    {"other", "hush", "1 text", 1, 1, 3, others, counts, none},
 };
 
 static struct score_list scores;
@@ -31,11 +32,11 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-static struct report make(size_t count, bool sorted)
+static struct report make(size_t count, bool sorted, size_t top)
 {
     struct report report;
-    const struct head_results all = {&scores, true, sorted ? &scores.items[0] : NULL, results,
-                                     count};
+    const struct head_results all = {&scores, true,    sorted ? &scores.items[0] : NULL,
+                                     top,     results, count};
     ck_assert_int_eq(head_table_report(&report, &all, &arena, &err), 0);
     return report;
 }
@@ -51,7 +52,7 @@ static const struct column *column_of(const struct frame *frame, const char *nam
 TEST(rows_are_sorted_by_a_score_and_missing_ones_come_last)
 {
     static const char *const order[] = {"L1H0", "L0H0", "L1H1", "L0H1"};
-    struct report report = make(1, true);
+    struct report report = make(1, true, 0);
     const struct frame *frame = &report.frames[0];
     ck_assert_uint_eq(report.frame_count, 1);
     for (size_t i = 0; i < COUNT(order); i++)
@@ -60,11 +61,12 @@ TEST(rows_are_sorted_by_a_score_and_missing_ones_come_last)
     ck_assert_double_eq(column_float(column_of(frame, "self_baseline"), 2), 0.5);
     ck_assert_str_eq(column_text(column_of(frame, "verdict"), 0, true), "self");
     ck_assert_ptr_null(column_of(frame, "model"));
+    ck_assert_int_eq(column_integer(column_of(report.facts, "self_count"), 0), 7);
 }
 
 TEST(models_of_any_shape_share_a_table)
 {
-    struct report report = make(2, false);
+    struct report report = make(2, false, 0);
     const struct frame *data = &report.frames[0];
     const struct frame *text = &report.frames[1];
     ck_assert_str_eq(report.model, "one, other");
@@ -78,10 +80,20 @@ TEST(models_of_any_shape_share_a_table)
     ck_assert_str_eq(column_text(column_of(&report.frames[3], "weights_sha256"), 1, false), "hush");
 }
 
+TEST(the_first_rows_of_each_model_are_shown)
+{
+    struct report report = make(2, true, 3);
+    ck_assert_uint_eq(report.frames[0].rows.size, 3 + 3);
+    ck_assert_str_eq(report.frames[0].rows.labels[2].plain, "L1H1");
+    ck_assert_str_eq(report.frames[0].rows.labels[3].plain, "L0H2");
+    ck_assert_uint_eq(report.frames[1].rows.size, 3); /* by the scores of the last model */
+    ck_assert_str_eq(report.frames[1].rows.labels[0].plain, "L0H2");
+}
+
 TEST(a_map_has_a_matrix_for_each_column_or_for_one_score)
 {
     struct report report;
-    const struct head_results one = {&scores, true, NULL, results, 1};
+    const struct head_results one = {&scores, true, NULL, 0, results, 1};
     ck_assert_int_eq(head_map_report(&report, &one, NULL, &arena, &err), 0);
     ck_assert_uint_eq(report.tensor_count, 2);
     ck_assert_str_eq(report.tensors[1].made->tensor, "self_baseline");

@@ -11,9 +11,14 @@
 static const char even[] = "{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_positions\": 6, "
                            "\"n_embd\": 2, \"n_layer\": 1, \"n_head\": 1}";
 
-static struct head_survey survey;
+static const uint32_t ids[] = {1, 3, 2, 3};
+static const bool marked[] = {true, false, true, false};
+
 static struct score_list scores;
+static struct head_survey survey;
+static struct head_sums sums;
 static struct arena arena;
+static struct err err;
 
 static void leave(void)
 {
@@ -22,34 +27,33 @@ static void leave(void)
 
 FIXTURE(NULL, leave)
 
-static const struct score *choose(const char *name)
+static size_t choose(const char *name)
 {
-    struct err err = {0};
     size_t index = 0;
     ck_assert_msg(!score_choose(&scores, &index, "--score", name, strlen(name), &arena, &err), "%s",
                   err.text);
-    return &scores.items[index];
+    return index;
 }
 
-/* All but those that are taken from repeats, here from the text, too. */
-static void measure(const uint32_t *ids, size_t count, bool with_baseline)
+/* All but those that are taken from repeats, here from the texts, too. */
+static void measure(const struct head_text *texts, size_t count, bool with_baseline)
 {
-    struct err err = {0};
     struct new_model new_model;
     struct viewer viewer = {0};
-    struct tokenized text = {.ids = ids, .count = count};
-    static const bool marked[] = {true, false, true, false};
+    struct head_text needle = texts[0];
     survey = (struct head_survey){.viewer = &viewer,
                                   .scores = &scores,
                                   .bos = 2,
                                   .on_texts = true,
                                   .with_baseline = with_baseline};
+    needle.marked = marked;
     int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
                  model_open_folder(&viewer.model, &new_model.folder, &err) ||
                  machine_open(&viewer.machine, 1, &err) ||
                  head_survey_open(&survey, &arena, &err) ||
-                 head_survey_add_text(&survey, &text, &err) ||
-                 head_survey_add_needle(&survey, &text, marked, &err);
+                 head_sums_init(&sums, &survey, &arena, &err) ||
+                 head_survey_run(&survey, &viewer, OF_TEXTS, texts, count, &err) ||
+                 head_survey_run(&survey, &viewer, OF_NEEDLES, &needle, 1, &err);
     ck_assert_msg(!failed, "%s", err.text);
     viewer_release(&viewer);
     new_model_release(&new_model);
@@ -58,7 +62,6 @@ static void measure(const uint32_t *ids, size_t count, bool with_baseline)
 TEST(an_even_head_has_even_scores)
 {
     /* weights 1/2 1/2, then thirds, then quarters */
-    static const uint32_t ids[] = {1, 3, 2, 3};
     static const struct {
         const char *name;
         double expected;
@@ -72,30 +75,58 @@ TEST(an_even_head_has_even_scores)
         {"offset:0", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
         {"offset:-2", (1 / 3. + 1 / 4.) / 2},
         {"offset:-3", 1 / 4.},
+        {"duplicate-token:texts", 1 / 4.}, /* of the last token alone */
+        {"induction:texts", 1 / 4.},
         {"needle", 2 / 4.},
         {"needle-top", 0}, /* all are equal */
     };
-    const struct score *chosen[COUNT(cases)];
+    const struct head_text text = {ids, 4, NULL, 0, &sums};
+    size_t chosen[COUNT(cases)];
     for (size_t i = 0; i < COUNT(cases); i++)
         chosen[i] = choose(cases[i].name);
-    measure(ids, 4, true);
+    measure(&text, 1, true);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        double found = mean_value(&chosen[i]->found[0]);
+        double found = mean_value(&sums.found[chosen[i]]);
         double expected = i == 3 ? (log(2) + log(3) + log(4)) / 3 : cases[i].expected;
         ck_assert_msg(fabs(found - expected) < 1e-6, "%s: expected %g, found %g", cases[i].name,
                       expected, found);
         /* it looks at random tokens as it does at any */
-        ck_assert_double_eq(mean_value(&chosen[i]->random[0]), found);
+        ck_assert_double_eq(mean_value(&sums.random[chosen[i]]), found);
     }
 }
 
 TEST(what_no_query_has_is_not_counted)
 {
-    static const uint32_t ids[] = {0, 1, 2, 3};
-    const struct score *far = choose("offset:-4");
-    const struct score *near = choose("offset:-1");
-    measure(ids, 4, false);
-    ck_assert(isnan(mean_value(&far->found[0])));
-    ck_assert(!isnan(mean_value(&near->found[0])));
-    ck_assert(isnan(mean_value(&near->random[0])));
+    static const uint32_t once[] = {0, 1, 2, 3};
+    const struct head_text text = {once, 4, NULL, 0, &sums};
+    size_t far = choose("offset:-4");
+    size_t near = choose("offset:-1");
+    measure(&text, 1, false);
+    ck_assert(isnan(mean_value(&sums.found[far])));
+    ck_assert(!isnan(mean_value(&sums.found[near])));
+    ck_assert(isnan(mean_value(&sums.random[near])));
+}
+
+TEST(texts_of_one_pass_have_sums_of_their_own)
+{
+    struct head_sums one = {0};
+    struct head_sums other = {0};
+    struct head_text texts[] = {{ids, 4, NULL, 0, &one}, {ids, 3, NULL, 1, &other}};
+    struct head_text again[] = {{ids, 4, NULL, 0, &sums}, {ids, 3, NULL, 1, &sums}};
+    survey = (struct head_survey){.scores = &scores, .heads = 1};
+    choose("self");
+    choose("entropy");
+    ck_assert(!head_sums_init(&one, &survey, &arena, &err));
+    ck_assert(!head_sums_init(&other, &survey, &arena, &err));
+    measure(texts, 2, true);
+    ck_assert_uint_eq(one.found[0].count, 3);
+    ck_assert_uint_eq(other.found[0].count, 2);
+    head_sums_merge(&one, &survey, &other);
+    measure(again, 2, true);
+    ck_assert_uint_eq(sums.counts[OF_TEXTS], 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(one.found[i].count, 5);
+        ck_assert_double_eq_tol(one.found[i].sum, sums.found[i].sum, 1e-12);
+        ck_assert_double_eq_tol(one.random[i].sum, sums.random[i].sum, 1e-12);
+    }
 }
