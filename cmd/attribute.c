@@ -124,7 +124,7 @@ static void note(const struct finding *finding)
 }
 
 const struct instrument attribute_instrument = {
-    .command = FOR_ATTRIBUTE,
+    .command = &command_attribute,
     .ask = ask,
     .check = check,
     .find = find,

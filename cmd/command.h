@@ -45,26 +45,6 @@ extern const struct command command_run, command_heads, command_explain, command
     command_compare, command_generate, command_batch, command_bench, command_init, command_train,
     command_lesson, command_help;
 
-/* Short for a moment. */
-#define FOR_RUN (&command_run)
-#define FOR_HEADS (&command_heads)
-#define FOR_EXPLAIN (&command_explain)
-#define FOR_PAGE (&command_page)
-#define FOR_TOKENIZE (&command_tokenize)
-#define FOR_INFO (&command_info)
-#define FOR_SCORE (&command_score)
-#define FOR_LENS (&command_lens)
-#define FOR_ATTRIBUTE (&command_attribute)
-#define FOR_PATCH (&command_patch)
-#define FOR_COMPARE (&command_compare)
-#define FOR_GENERATE (&command_generate)
-#define FOR_BATCH (&command_batch)
-#define FOR_BENCH (&command_bench)
-#define FOR_INIT (&command_init)
-#define FOR_TRAIN (&command_train)
-#define FOR_LESSON (&command_lesson)
-#define FOR_HELP (&command_help)
-
 /* All options that a command can have; batch: those without --do. */
 struct option_set command_set(const struct command *command);
 

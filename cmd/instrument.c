@@ -176,10 +176,10 @@ static void note(void *state, const struct work *work)
     }
 
 static const struct task tasks[] = {
-    TASK("score", FOR_SCORE, 1 << ITEM_CONTINUE, true, NULL),
-    TASK("lens", FOR_LENS, 1 << ITEM_TARGET, true, NULL),
-    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL),
-    TASK("patch", FOR_PATCH,
+    TASK("score", &command_score, 1 << ITEM_CONTINUE, true, NULL),
+    TASK("lens", &command_lens, 1 << ITEM_TARGET, true, NULL),
+    TASK("attribute", &command_attribute, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL),
+    TASK("patch", &command_patch,
          1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false,
          "patches"),
 };

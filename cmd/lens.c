@@ -114,7 +114,7 @@ static void expect(struct viewer *viewer, const struct question *question, size_
 }
 
 const struct instrument lens_instrument = {
-    .command = FOR_LENS,
+    .command = &command_lens,
     .ask = ask,
     .find = find,
     .expect = expect,

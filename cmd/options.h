@@ -6,9 +6,9 @@
  * The parser, help, manual pages and completions all walk these rows.
  *
  *     static const struct option_row own_options[] = {
- *         FLAG("baseline", 0, IN(heads.baseline), "add a column with each score on random tokens"),
- *         INTEGER("seed", 0, "N", IN(heads.seed), 0, LLONG_MAX, "seed of the random tokens"),
- *         STRING("sort", 0, "SCORE", IN(heads.sort), "sort by a score", .values = &values_scores),
+ *         FLAG("list", 0, OWN(struct lesson_options, list), "list the steps"),
+ *         INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of the random tokens"),
+ *         STRING("scale", 0, "X", IN(mechanism.scale), "multiply scores by X", .values = &values),
  *         {0},
  *     };
  *
@@ -149,10 +149,8 @@ struct options {
         long long digits;
     } explain;
     struct {
-        const char *score, *sort, *map, *composition, *pairs, *needles;
-        bool baseline;
-        long long top;
-    } heads;
+        const char *pairs, *needles;
+    } heads; /* files that a batch hashes */
     struct {
         const char *answer, *position, *by;
     } attribute; /* the first two of patch, too */

@@ -269,7 +269,7 @@ static void expect(struct viewer *viewer, const struct question *question, size_
 }
 
 const struct instrument patch_instrument = {
-    .command = FOR_PATCH,
+    .command = &command_patch,
     .ask = ask,
     .check = check,
     .find = find,

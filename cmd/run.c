@@ -201,7 +201,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 const struct task run_task = {
     .name = "run",
-    .command = FOR_RUN,
+    .command = &command_run,
     .many = ITEMS_SOME,
     .takes_source = true,
     .parts = "layers",

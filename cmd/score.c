@@ -211,7 +211,7 @@ static int find(struct finding *findings, const struct question *question, const
 }
 
 const struct instrument score_instrument = {
-    .command = FOR_SCORE, .ask = ask, .check = check, .find = find};
+    .command = &command_score, .ask = ask, .check = check, .find = find};
 
 /* --- the command ------------------------------------------------------------------------------ */
 
