@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
-#include "session.h"
 
 VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
        attribution_ways[index].about)
@@ -87,33 +87,19 @@ static int describe(struct finding *finding, const struct answer *answer, struct
     return report->about ? 0 : -1;
 }
 
-static int find(struct finding *findings, const struct question *question, const struct look *look,
-                struct arena *arena, struct err *err)
+static int find(struct finding *finding, struct arena *arena, struct err *err)
 {
+    const struct question *question = finding->question;
+    struct attribution_question own = question->attribution;
     bool capped = question->viewer->model.config.logit_cap > 0;
-    for (size_t i = 0; i < look->count; i++) {
-        struct finding *finding = &findings[i];
-        struct attribution_question own = question->attribution;
-        *finding = (struct finding){question, &look->pairs[i], .position = 0};
-        if (answer_position(&own.position, question->options, &look->pairs[i].sentence, err) ||
-            attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena,
-                             err))
-            return -1;
-        const struct answer answer = {finding->attribution.answer, own.against,
-                                      capped ? "before" : NULL};
-        finding->position = own.position;
-        finding->report = finding->attribution.report;
-        if (describe(finding, &answer, arena, err))
-            return -1;
-    }
-    return 0;
-}
-
-static void expect(struct viewer *viewer, const struct question *question, size_t tokens)
-{
-    (void)question;
-    viewer_expect(viewer, tokens);
-    viewer_expect_steps(viewer, tokens);
+    if (answer_position(&own.position, question->options, &finding->pair->sentence, err) ||
+        attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena, err))
+        return -1;
+    const struct answer answer = {finding->attribution.answer, own.against,
+                                  capped ? "before" : NULL};
+    finding->position = own.position;
+    finding->report = finding->attribution.report;
+    return describe(finding, &answer, arena, err);
 }
 
 static void note(const struct finding *finding)
@@ -128,11 +114,10 @@ const struct instrument attribute_instrument = {
     .ask = ask,
     .check = check,
     .find = find,
-    .expect = expect,
     .note = note,
 };
 
 int attribute_command(const struct options *options, struct err *err)
 {
-    return instrument_command(&attribute_instrument, options, err);
+    return driver_do(&attribute_task, options, err);
 }

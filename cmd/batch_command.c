@@ -14,7 +14,6 @@
 #include "base/sha256.h"
 #include "command.h"
 #include "driver.h"
-#include "instrument.h"
 #include "model/model.h"
 #include "write/table.h"
 
@@ -413,9 +412,12 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 static const struct task *find_task(const struct options *options)
 {
-    const struct command *done = options->set.done;
-    const struct task *task = instrument_task(done);
-    return task ? task : done == &command_heads ? &heads_task : &run_task;
+    static const struct task *const tasks[] = {&score_task, &heads_task, &lens_task,
+                                               &attribute_task, &patch_task};
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (tasks[i]->command == options->set.done)
+            return tasks[i];
+    return &run_task;
 }
 
 /* One operand is the file, as --file, unless it has a blank and no file has that name. */

@@ -134,7 +134,6 @@ static int read_texts(struct driver *driver, struct work *work, struct arena *ar
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    viewer->reads_any_length = item->options.score.stride > 0;
     if (viewer_read(viewer, &work->pair, &item->input, text ? &source : NULL, arena, err) ||
         edits_check_text(viewer->edits, &viewer->model.config, work->pair.sentence.count,
                          work->pair.source.count, err))
@@ -155,11 +154,14 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     if (task->takes_source &&
         inputs_check_source(&work->item.options.input, &driver->session.viewer.model, why))
         return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
-    if (read_texts(driver, work, arena, why))
-        return items_blame(items, work->index, why);
-    if (!task->read || !task->read(driver->state, driver, work, arena, why))
+    bool is_read = !read_texts(driver, work, arena, why);
+    if (is_read && (!task->read || !task->read(driver->state, driver, work, arena, why)))
         return 0;
-    return items->count > 1 ? items_blame(items, work->index, why) : -1;
+    if (task->way_out && (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
+        err_append(why, ": %s", task->way_out);
+        why->about = ERR_ABOUT_ANYTHING;
+    }
+    return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
 /* Settings, and jobs of one, that this process does, from `first` up to `end`. A setting is opened
@@ -679,6 +681,9 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
+    if (task->pages && format_is(driver->output.format, "html"))
+        return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
+                         task->pages);
     if (task->prepare && task->prepare(driver->state, driver, err))
         return -1;
     size_t texts = driver->place.count;

@@ -57,6 +57,8 @@ struct task {
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
     enum items_many many; /* how many texts it takes */
     bool takes_source;    /* --source is the text of cross-attention, which has to be there */
+    const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
+    const char *pages;    /* the command that writes its pages; NULL: this one */
     const char *parts;    /* what progress counts of an only text: "layers"; NULL: nothing */
     size_t state_bytes;   /* of what hooks share, zero at first */
 
@@ -130,7 +132,7 @@ struct driver {
     struct arena kept; /* lives as long as the driver */
 };
 
-extern const struct task run_task, heads_task;
+extern const struct task run_task, score_task, heads_task, lens_task, attribute_task, patch_task;
 
 /* Run a command: everything from the options to the result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);

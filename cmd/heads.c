@@ -183,21 +183,16 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* Common to tables and maps. One table holds all models; maps are a report for each model. */
-static int prepare_output(struct state *own, struct driver *driver, struct err *err)
+static void prepare_output(struct state *own, struct driver *driver)
 {
-    const struct format *format = driver->output.format;
-    if (format_is(format, "html"))
-        return err_usage(err, "--format html: expected text, data or a picture: 'attn-cli page' "
-                              "writes pages");
     driver->accumulates = own->accumulates = !driver->is_batch;
     driver->output.draws_pages = true;
     if (!own->in_maps)
         driver->place.lines = 0; /* every head has its row */
     if (driver->is_batch)
-        return 0;
+        return;
     driver->place.count = own->in_maps ? model_list_count(&driver->models) : 1;
     driver->place.sentences = 1;
-    return 0;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -222,7 +217,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->results.top = (size_t)heads_options(options)->top;
     own->results.items = own->measured;
     own->results.count = models;
-    return prepare_output(own, driver, err);
+    prepare_output(own, driver);
+    return 0;
 }
 
 /* Rows of one CSV table have the same columns, which are heads. */
@@ -629,6 +625,7 @@ const struct task heads_task = {
     .command = &command_heads,
     .many = ITEMS_ANY,
     .takes_source = true,
+    .pages = "attn-cli page",
     .state_bytes = sizeof(struct state),
     .prepare = prepare,
     .open = open,
@@ -654,11 +651,9 @@ static int prepare_composition(void *state, struct driver *driver, struct err *e
         return err_usage(err, "--composition: expected no text, found '%s'",
                          options->input.operands.items[0]);
     own->in_maps = true;
+    prepare_output(own, driver);
     return names_choose(&own->way, NAMES_LIST(composition_names), "--composition",
-                        heads_options(options)->composition, err) ||
-                   prepare_output(own, driver, err)
-               ? -1
-               : 0;
+                        heads_options(options)->composition, err);
 }
 
 static int open_composition(void *state, struct driver *driver, struct err *err)
@@ -684,6 +679,7 @@ static const struct task composition_task = {
     .name = "heads",
     .command = &command_heads,
     .many = ITEMS_NONE,
+    .pages = "attn-cli page",
     .state_bytes = sizeof(struct state),
     .prepare = prepare_composition,
     .open = open_composition,

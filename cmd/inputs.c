@@ -29,7 +29,7 @@ static void add_lines(struct inputs *inputs)
     const char *end = inputs->file.bytes + inputs->file.size;
     const char *next = NULL;
     size_t number = 1;
-    size_t before = inputs->of_file = inputs->count;
+    size_t before = inputs->count;
     size_t first = 0; /* blank line */
     for (const char *line = inputs_after_mark(&inputs->file); line < end; line = next, number++) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
@@ -51,13 +51,6 @@ static void add_lines(struct inputs *inputs)
         print_note("'%s': %zu blank line%s skipped (line %zu%s)", inputs_shown_path(inputs->path),
                    inputs->blank, inputs->blank == 1 ? "" : "s", first,
                    inputs->blank == 1 ? "" : " is the first");
-}
-
-size_t inputs_blank_before(const struct inputs *inputs, size_t index)
-{
-    if (inputs->lines[index])
-        return inputs->lines[index] - 1 - (index - inputs->of_file);
-    return inputs->items[index].text ? 0 : inputs->blank;
 }
 
 const char *inputs_shown_path(const char *path)

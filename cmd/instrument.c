@@ -1,5 +1,5 @@
-/* instrument.c: score, lens, attribute and patch as tasks of the driver; the token that the last
- * two ask about. */
+/* instrument.c: lens, attribute and patch as tasks of the driver; the token that the last two ask
+ * about. */
 #include "instrument.h"
 
 #include <string.h>
@@ -77,24 +77,19 @@ struct state {
 /* One item's question and finding: its answer, target or second text may be its own. */
 struct asked {
     struct question question;
-    struct text_pair pair;
     struct finding finding;
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    static const struct instrument *const rows[] = {&score_instrument, &lens_instrument,
-                                                    &attribute_instrument, &patch_instrument};
+    static const struct instrument *const rows[] = {&lens_instrument, &attribute_instrument,
+                                                    &patch_instrument};
     struct state *own = state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->command == driver->task->command)
             own->instrument = rows[i];
     own->format = driver->output.format;
-    bool is_page = format_is(own->format, "html");
-    if (is_page && own->instrument->pages)
-        return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
-                         own->instrument->pages);
-    if (is_page && driver->output.to_folder)
+    if (format_is(own->format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
     driver->style.two_sided = own->instrument == &patch_instrument;
@@ -148,11 +143,9 @@ static int run(void *state, const struct group *group, struct err *err)
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct work *work = group->works[i];
         struct asked *asked = work->own;
-        const struct look look = {.pairs = &asked->pair, .count = 1, .first = work->job};
-        asked->pair = work->pair;
-        asked->question.options = &work->item.options;
         asked->question.patching.progress = sink;
-        failed = own->instrument->find(&asked->finding, &asked->question, &look, group->arena, err);
+        asked->finding = (struct finding){.question = &asked->question, .pair = &work->pair};
+        failed = own->instrument->find(&asked->finding, group->arena, err);
         work->report = asked->finding.report;
     }
     *progress = sink;
@@ -167,33 +160,18 @@ static void note(void *state, const struct work *work)
         own->instrument->note(&asked->finding);
 }
 
-#define TASK(word, row, columns, looks_at_source, things)                                 \
-    {                                                                                     \
-        .name = word, .command = row, .fields = columns, .takes_source = looks_at_source, \
-        .parts = things, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),         \
-        .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run,     \
-        .note = note,                                                                     \
-    }
+#define TASK(word, bit, columns)                                                             \
+    .name = word, .command = bit, .fields = columns, .many = ITEMS_SOME,                     \
+    .state_bytes = sizeof(struct state), .prepare = prepare, .open = open, .expect = expect, \
+    .read = read, .run = run, .note = note
 
-static const struct task tasks[] = {
-    TASK("score", &command_score, 1 << ITEM_CONTINUE, true, NULL),
-    TASK("lens", &command_lens, 1 << ITEM_TARGET, true, NULL),
-    TASK("attribute", &command_attribute, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL),
+const struct task lens_task = {TASK("lens", &command_lens, 1 << ITEM_TARGET), .takes_source = true,
+                               .pages = "attn-cli page --lens"};
+
+const struct task attribute_task = {
+    TASK("attribute", &command_attribute, 1 << ITEM_ANSWER | 1 << ITEM_POSITION)};
+
+const struct task patch_task = {
     TASK("patch", &command_patch,
-         1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false,
-         "patches"),
-};
-
-const struct task *instrument_task(const struct command *command)
-{
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (tasks[i].command == command)
-            return &tasks[i];
-    return NULL;
-}
-
-int instrument_command(const struct instrument *instrument, const struct options *options,
-                       struct err *err)
-{
-    return driver_do(instrument_task(instrument->command), options, err);
-}
+         1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION),
+    .parts = "patches"};

@@ -1,13 +1,12 @@
-/* instrument.h: what score, lens, attribute and patch ask of a text by their options, and what
- * they find: for their own commands, and for items of a batch that does one of them (--do).
+/* instrument.h: what lens, attribute and patch ask of a text by their options, and what they find:
+ * for their own commands, and for items of a batch that does one of them (--do).
  *
  *     struct question question = {.options = options, .viewer = &viewer};
+ *     struct finding finding = {&question, &pair};
  *     const struct instrument *instrument = &lens_instrument;
  *     if (instrument->ask(&question, format, &arena, err) ||
- *         instrument->find(&finding, &question, &look, &arena, err) ||
+ *         instrument->find(&finding, &arena, err) ||
  *         format_write(format, &out, &finding.report, &place, err)) ...
- *
- * instrument_command is the whole command of an instrument that asks the same of every text.
  */
 #ifndef ATTN_CMD_INSTRUMENT_H
 #define ATTN_CMD_INSTRUMENT_H
@@ -18,7 +17,8 @@
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
 #include "measure/patching.h"
-#include "measure/score_report.h"
+#include "measure/text_origin.h"
+#include "measure/token_scores.h"
 #include "options.h"
 #include "write/format.h"
 
@@ -27,8 +27,6 @@ struct question {
     const struct options *options;
     struct viewer *viewer; /* it attends, and edits, as they say */
     struct text_origin origin;
-    struct scoring scoring;
-    struct score_view view;
     struct selection selection; /* of layers of the lens … */
     struct lens_plan plan;
     unsigned numbers; /* … and which of its numbers, 1 << LENS_…, or of patches, 1 << PATCH_… */
@@ -40,7 +38,6 @@ struct question {
 struct finding {
     const struct question *question;
     const struct text_pair *pair;
-    struct score_total total; /* of scores, but for continuations */
     struct attribution attribution;
     struct patching patching;
     struct report report;
@@ -54,28 +51,18 @@ struct instrument {
     int (*ask)(struct question *question, const struct format *format, struct arena *arena,
                struct err *err);
 
-    /* Refuse a text that cannot be asked that; with --words its words are found, for patch the
-     * corrupt text. NULL: any text can. */
+    /* Refuse a text that cannot be asked that; for patch the corrupt text is read. NULL: any text
+     * can. */
     int (*check)(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err);
 
-    /* Findings [look->count], with their reports, of texts that were checked. */
-    int (*find)(struct finding *findings, const struct question *question, const struct look *look,
-                struct arena *arena, struct err *err);
+    /* The finding of a text that was checked, with its report; question and pair are filled in. */
+    int (*find)(struct finding *finding, struct arena *arena, struct err *err);
 
     /* Of its own command: */
-    const char *pages; /* the command that writes its pages; NULL: this one */
     void (*expect)(struct viewer *viewer, const struct question *question, size_t tokens);
     void (*note)(const struct finding *finding); /* after each text; NULL: nothing */
 };
-
-/* What the driver runs of the command (driver.h); NULL: it is none of these. */
-struct task;
-const struct task *instrument_task(const struct command *command);
-
-/* The command of an instrument: several models, several texts, any format. */
-int instrument_command(const struct instrument *instrument, const struct options *options,
-                       struct err *err);
 
 /* Whether a format is for programs, which get every number. */
 bool instrument_is_of_data(const struct format *format);
@@ -99,7 +86,6 @@ const char *answer_describe(const struct answer *answer, const struct viewer *vi
                             const struct label *after, struct arena *arena, struct err *err);
 void answer_facts(struct facts *facts, const struct answer *answer, size_t position);
 
-extern const struct instrument score_instrument, lens_instrument, attribute_instrument,
-    patch_instrument;
+extern const struct instrument lens_instrument, attribute_instrument, patch_instrument;
 
 #endif

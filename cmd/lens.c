@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
-#include "session.h"
 
 static const struct option_row own_options[] = {
     STRING("site", 0, "SITE", IN(lens.site),
@@ -90,21 +90,18 @@ static int ask(struct question *question, const struct format *format, struct ar
     return 0;
 }
 
-static int find(struct finding *findings, const struct question *question, const struct look *look,
-                struct arena *arena, struct err *err)
+static int find(struct finding *finding, struct arena *arena, struct err *err)
 {
-    for (size_t i = 0; i < look->count; i++) {
-        const struct text_pair *pair = &look->pairs[i];
-        struct text_origin origin = question->origin;
-        struct logit_lens lens;
-        origin.source = &pair->source;
-        findings[i] = (struct finding){question, pair, .position = 0};
-        if (lens_look(&lens, &question->plan, pair, arena, err) ||
-            lens_report(&findings[i].report, &lens, question->numbers, &origin, &pair->sentence,
-                        arena, err))
-            return -1;
-    }
-    return 0;
+    const struct question *question = finding->question;
+    const struct text_pair *pair = finding->pair;
+    struct text_origin origin = question->origin;
+    struct logit_lens lens;
+    origin.source = &pair->source;
+    return lens_look(&lens, &question->plan, pair, arena, err) ||
+                   lens_report(&finding->report, &lens, question->numbers, &origin, &pair->sentence,
+                               arena, err)
+               ? -1
+               : 0;
 }
 
 static void expect(struct viewer *viewer, const struct question *question, size_t tokens)
@@ -118,10 +115,9 @@ const struct instrument lens_instrument = {
     .ask = ask,
     .find = find,
     .expect = expect,
-    .pages = "attn-cli page --lens",
 };
 
 int lens_command(const struct options *options, struct err *err)
 {
-    return instrument_command(&lens_instrument, options, err);
+    return driver_do(&lens_task, options, err);
 }

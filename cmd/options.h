@@ -103,7 +103,8 @@ struct generate_options {
 struct score_options {
     struct texts continuations;
     long long best, stride;
-    bool bits, total;
+    const char *per;
+    bool bits, total, begin_word;
 };
 
 struct batch_options {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
-#include "session.h"
 
 VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
 
@@ -229,11 +229,12 @@ static int add_facts(struct finding *finding, const struct answer *answer, struc
     return 0;
 }
 
-static int find_one(struct finding *finding, const struct question *question,
-                    const struct text_pair *pair, struct arena *arena, struct err *err)
+static int find(struct finding *finding, struct arena *arena, struct err *err)
 {
+    const struct question *question = finding->question;
+    const struct text_pair *pair = finding->pair;
+    bool capped = question->viewer->model.config.logit_cap > 0;
     struct patching_plan *plan = arena_alloc(arena, 1, sizeof *plan, err);
-    *finding = (struct finding){question, pair, .position = 0};
     if (!plan || answer_position(&finding->position, question->options, &pair->sentence, err))
         return -1;
     *plan = question->patching;
@@ -244,19 +245,9 @@ static int find_one(struct finding *finding, const struct question *question,
         patching_report(&finding->report, &finding->patching, question->numbers, &question->origin,
                         arena, err))
         return -1;
-    bool capped = question->viewer->model.config.logit_cap > 0;
     const struct answer answer = {finding->patching.answer, plan->against, capped ? "after" : NULL};
     return describe(finding, &answer, arena, err) || add_facts(finding, &answer, arena, err) ? -1
                                                                                              : 0;
-}
-
-static int find(struct finding *findings, const struct question *question, const struct look *look,
-                struct arena *arena, struct err *err)
-{
-    for (size_t i = 0; i < look->count; i++)
-        if (find_one(&findings[i], question, &look->pairs[i], arena, err))
-            return -1;
-    return 0;
 }
 
 /* About as many tokens as the copies of both texts have. */
@@ -290,5 +281,5 @@ int patch_command(const struct options *options, struct err *err)
         own.input.ids = clean;
     else
         own.input.sentences = (struct texts){&clean, 1};
-    return instrument_command(&patch_instrument, &own, err);
+    return driver_do(&patch_task, &own, err);
 }

@@ -31,8 +31,7 @@ struct inputs {
     struct input *items;
     size_t *lines; /* where each stands in the file, from 1; 0: not in it */
     size_t count;
-    size_t of_file; /* the first text that is a line of the file */
-    size_t blank;   /* lines of the file that are skipped, those after its last text not counted */
+    size_t blank; /* lines of the file that are skipped, those after its last text not counted */
     const char *path;
     const char *whole; /* what messages call a file that is one text; NULL: a line a text */
     struct file file;  /* what they point into */
@@ -48,10 +47,7 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
                 struct err *err);
 void inputs_release(struct inputs *inputs);
 
-/* How many blank lines were skipped before a text: with them its number is that of its line. */
-size_t inputs_blank_before(const struct inputs *inputs, size_t index);
-
-/* Ids are taken as they are: --special auto and bos are refused with them, of items, too. */
+/* Ids are taken as they are: --bos and --add-special beside them are refused, of items, too. */
 int inputs_check_ids(const struct input_options *options, struct err *err);
 
 /* Is any text named? If not, can one be read from standard input, which is no terminal? */

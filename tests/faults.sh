@@ -122,6 +122,7 @@ if ! (
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '{"id": "%s", "text": "Life is", "%s": %s}\n' a side 0 b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
+    printf 'who,sentence\nA,Anna is old\nB,Ben sees Anna\nA,Ben is old\n' >who.csv
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
@@ -297,6 +298,9 @@ for format in text csv jsonl svg; do
     try score -m "$in/school" 'Anna is' --continue ' old' --continue ' is' --format $format -o here
 done
 try score -m "$in/school" 'Anna is old' --color always
+try score -m "$in/school" -f "$in/who.csv" --per who --format csv
+try score -m "$in/school" -f "$in/who.csv" --total --format csv
+try score -m "$in/school" 'Anna is old' --begin-word
 try score -m "$in/scho*" -m "$in/school" 'Anna is old'
 try score -m "$in/scho*" -m "$in/school" 'Anna is old' --total --format json
 try lens -m "$in/scho*" -m "$in/school" Anna --format csv

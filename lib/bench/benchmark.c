@@ -299,14 +299,17 @@ static void report_progress(const struct bench *bench, size_t round, size_t inde
 }
 
 /* The fastest pass of a round counts, because other processes only make a pass longer. The first
- * one does not count: it packs weights and allocates memory. */
+ * two do not count: the first packs weights and finds how much memory a pass needs, the second
+ * takes that in one piece, which later ones use. */
 static int measure_task(struct bench *bench, const struct task *task, size_t round, struct err *err)
 {
     double *best = &task->seconds[round];
     double sum = 0;
     double once = 0;
-    if ((round == 0 || task->kind == TASK_ATTENTION) && run_task(bench, task, &once, err))
-        return -1;
+    int uncounted = round == 0 ? 2 : task->kind == TASK_ATTENTION;
+    while (uncounted-- > 0)
+        if (run_task(bench, task, &once, err))
+            return -1;
     for (*best = INFINITY; sum < SECONDS_LEAST; sum += once, *best = fmin(*best, once))
         if (run_task(bench, task, &once, err))
             return -1;

@@ -215,6 +215,17 @@ void choice_make(struct choice *choice, const float *logits, size_t count, uint3
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* The label of a token. In a long table rows share those of `known`, by their ids; else NULL. */
+static int label_likely(struct label *label, struct label *known, const struct likely *likely,
+                        const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    struct label *made = known ? &known[likely->id] : label;
+    if (!made->text && label_of_word(made, tokenizer, likely->id, arena, err))
+        return -1;
+    *label = *made;
+    return 0;
+}
+
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
                  struct err *err)
 {
@@ -237,14 +248,21 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
     *frame = (struct frame){table->name, {"choice", most, NULL, 0}, .flags = COLUMN_DATA_ONLY};
     if (frame_columns(frame, columns, keys + OWN, arena, err))
         return -1;
+    size_t words = 0; /* ids are below */
+    for (size_t i = 0; i < most; i++)
+        if (table->lists[i / table->each])
+            words = num_max(words, table->lists[i / table->each][i % table->each].id + (size_t)1);
+    struct label *known = NULL;
+    if (most >= words && !(known = arena_alloc(arena, words, sizeof *known, err)))
+        return -1;
     size_t row = 0;
     for (size_t i = 0; i < most; i++) {
         size_t place = i / table->each;
         if (!table->lists[place])
             continue;
         const struct likely *likely = &table->lists[place][i % table->each];
-        if (label_of_word(&frame_labels(frame, keys + TEXT)[row], table->tokenizer, likely->id,
-                          arena, err))
+        if (label_likely(&frame_labels(frame, keys + TEXT)[row], known, likely, table->tokenizer,
+                         arena, err))
             return -1;
         for (size_t k = 0; k < keys; k++)
             frame_integers(frame, k)[row] = column_integer(&table->places->columns[k], place);

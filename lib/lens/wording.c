@@ -261,3 +261,30 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     return tokenized->text ? find(tokenized, &script, arena, err)
                            : find_in_ids(tokenized, tokenizer, arena, err);
 }
+
+const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
+                        struct err *err)
+{
+    const char *prefix = tokenizer_prefix(tokenizer);
+    size_t prefix_size = prefix ? strlen(prefix) : 0;
+    bool are_apart = prefix || *tokenizer_gap(tokenizer);
+    bool *starts = arena_alloc(arena, count, sizeof *starts, err);
+    bool any = false;
+    for (size_t id = 0; starts && id < count; id++) {
+        uint32_t first = 0;
+        size_t size = 0;
+        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
+        const struct added_token *added =
+            added_tokens_of_id(tokenizer_added(tokenizer), (uint32_t)id);
+        if (!bytes)
+            continue;
+        bool goes_on = prefix_size && size > prefix_size && !memcmp(bytes, prefix, prefix_size);
+        bool blank = utf8_decode(&first, bytes, size) && utf8_class(first) == UTF8_SPACE;
+        bool is_start = are_apart ? !goes_on : blank;
+        any |= is_start;
+        starts[id] = is_start || (added && added->special);
+    }
+    if (starts && !any)
+        err_unsupported(err, "expected tokens that begin with white space, found none");
+    return any ? starts : NULL;
+}

@@ -29,6 +29,12 @@ struct score_total score_total_of(const struct scored *scored, size_t first, siz
     return total;
 }
 
+void score_total_add(struct score_total *sum, const struct score_total *total)
+{
+    sum->tokens += total->tokens;
+    sum->logprob += total->logprob;
+}
+
 double score_perplexity(const struct score_total *total)
 {
     return total->tokens ? exp_double(-total->logprob / (double)total->tokens) : (double)NAN;
@@ -204,16 +210,30 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
+/* A column of the texts as one of the table; the row of all texts lacks it. */
+static int copy_column(struct column *column, const struct score_totals *totals, size_t index,
+                       struct arena *arena, struct err *err)
+{
+    const char **values = arena_alloc(arena, totals->count, sizeof *values, err);
+    for (size_t i = 0; values && i < totals->count; i++)
+        values[i] = totals->items[i].columns ? totals->items[i].columns[index] : NULL;
+    *column = (struct column){.name = totals->names[index],
+                              .kind = COLUMN_TEXT,
+                              .flags = COLUMN_KEY | COLUMN_DATA_ONLY,
+                              .values = values};
+    return values ? 0 : -1;
+}
+
 static int add_totals(struct frame *frame, const struct score_view *view,
                       const struct score_totals *totals, struct arena *arena, struct err *err)
 {
     size_t count = totals->count;
-    bool is_numbered = strcmp(totals->rows, "text") == 0;
-    bool compares = strcmp(totals->rows, "continuation") == 0;
+    bool compares = totals->compares;
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     long long *integers = arena_alloc(arena, count, 2 * sizeof *integers, err);
     double *floats = arena_alloc(arena, count, 4 * sizeof *floats, err);
-    if (!labels || !integers || !floats)
+    struct column *columns = arena_alloc(arena, totals->name_count + 7, sizeof *columns, err);
+    if (!labels || !integers || !floats || !columns)
         return -1;
     long long *sentences = integers, *tokens = sentences + count;
     double *logprobs = floats, *surprisals = logprobs + count;
@@ -228,8 +248,11 @@ static int add_totals(struct frame *frame, const struct score_view *view,
         perplexities[i] = score_perplexity(total);
         differences[i] = surprisal_of(view, totals->items->logprob - total->logprob);
     }
-    struct column columns[] = {
-        key_column("sentence", is_numbered ? sentences : NULL),
+    for (size_t i = 0; i < totals->name_count; i++)
+        if (copy_column(&columns[i], totals, i, arena, err))
+            return -1;
+    const struct column own[] = {
+        key_column("sentence", totals->is_numbered ? sentences : NULL),
         label_column(totals->rows, labels),
         logprob_column(logprobs),
         surprisal_column(view, surprisals),
@@ -240,10 +263,11 @@ static int add_totals(struct frame *frame, const struct score_view *view,
          .values = perplexities},
         amount_column(view, "difference", "difference_bits", compares ? differences : NULL),
     };
-    columns[0].flags |= COLUMN_DATA_ONLY;
+    memcpy(columns + totals->name_count, own, sizeof own);
+    columns[totals->name_count].flags |= COLUMN_DATA_ONLY;
     *frame =
         (struct frame){compares ? "continuations" : "totals", {totals->rows, count, labels, 0}};
-    return add_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+    return add_columns(frame, columns, totals->name_count + sizeof own / sizeof *own, arena, err);
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,
@@ -272,12 +296,11 @@ int score_models_init(struct score_models *models, const char *const *names, siz
         .names = names,
         .count = count,
         .labels = arena_alloc(arena, count, sizeof *models->labels, err),
-        .totals = arena_alloc(arena, count, sizeof *models->totals, err),
         .title = arena_format(arena, err, "%zu models", count),
         .texts = arena_alloc(arena, texts, sizeof *models->texts, err),
         .arena = arena,
     };
-    if (!models->labels || !models->totals || !models->title || !models->texts)
+    if (!models->labels || !models->title || !models->texts)
         return -1;
     for (size_t i = 0; i < count; i++) {
         struct buf visible = {0};
@@ -289,66 +312,89 @@ int score_models_init(struct score_models *models, const char *const *names, siz
     return 0;
 }
 
-/* The first model's rows and keys, and room for a column of each model. */
-static int begin_table(struct frame *table, const struct score_models *models,
-                       const struct frame *scores, struct err *err)
+static int begin_table(struct score_table *table, const struct score_models *models,
+                       const struct axis *rows, struct err *err)
 {
-    size_t most = scores->count + models->count;
-    struct column *columns = arena_alloc(models->arena, most, sizeof *columns, err);
-    *table = (struct frame){"surprisal", scores->rows, columns, .count = 0};
-    for (size_t i = 0; columns && i < scores->count; i++)
-        if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
-            columns[table->count++] = scores->columns[i];
-    return columns ? 0 : -1;
+    struct arena *arena = models->arena;
+    table->rows = arena_alloc(arena, rows->size, sizeof *table->rows, err);
+    table->surprisals = arena_alloc(arena, rows->size, models->count * sizeof(double), err);
+    table->row_count = rows->size;
+    if (!table->rows || !table->surprisals)
+        return -1;
+    for (size_t i = 0; i < rows->size; i++) {
+        const struct label *label = &rows->labels[i];
+        table->rows[i].text = arena_text(arena, label->text, strlen(label->text), err);
+        table->rows[i].plain = arena_text(arena, label->plain, strlen(label->plain), err);
+        if (!table->rows[i].text || !table->rows[i].plain)
+            return -1;
+    }
+    return 0;
 }
 
-static int check_rows(const struct score_models *models, const struct axis *first,
+static int check_rows(const struct score_models *models, const struct score_table *table,
                       const struct axis *rows, struct err *err)
 {
     static const char fix[] = "--total compares models of different vocabularies";
-    if (first->size != rows->size)
-        return err_usage(err, "expected the %zu %ss of '%s', found %zu: %s", first->size,
-                         first->name, models->names[0], rows->size, fix);
+    if (table->row_count != rows->size)
+        return err_usage(err, "expected the %zu %ss of '%s', found %zu: %s", table->row_count,
+                         rows->name, models->names[0], rows->size, fix);
     for (size_t i = 0; i < rows->size; i++)
-        if (strcmp(first->labels[i].plain, rows->labels[i].plain) != 0)
+        if (strcmp(table->rows[i].plain, rows->labels[i].plain) != 0)
             return err_usage(
-                err, "expected the %ss of '%s', found '%s' in place of '%s' at %zu: %s",
-                first->name, models->names[0], rows->labels[i].text, first->labels[i].text, i, fix);
+                err, "expected the %ss of '%s', found '%s' in place of '%s' at %zu: %s", rows->name,
+                models->names[0], rows->labels[i].text, table->rows[i].text, i, fix);
     return 0;
 }
 
-int score_models_add(struct score_models *models, size_t model, size_t text,
-                     const struct report *scores, struct err *err)
+/* The keys of the last model's table, and a column of each model. */
+static int finish_table(struct report *report, const struct score_models *models,
+                        const struct score_table *table, const struct column *surprisal,
+                        struct arena *arena, struct err *err)
 {
-    const struct frame *added = scores->frames;
-    const struct column *column = added->columns;
-    struct frame *table = &models->texts[text];
+    const struct frame *scores = report->frames;
     const struct axis names = {"model", models->count, models->labels, 0};
-    struct buf title = {0};
-    if ((model == 0 && begin_table(table, models, added, err)) ||
-        check_rows(models, &table->rows, &added->rows, err))
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct column *columns =
+        arena_alloc(arena, scores->count + models->count, sizeof *columns, err);
+    const char *note = arena_format(arena, err, "surprisal in %s", surprisal->unit);
+    size_t count = 0;
+    if (!frame || !columns || !note)
         return -1;
-    while (!(column->flags & COLUMN_COLOURED))
-        column++;
-    double *values = arena_alloc(models->arena, added->rows.size, sizeof *values, err);
-    text_label(&title, &names, model, MODEL_COLUMNS);
-    struct column own = *column;
-    own.name = models->labels[model].plain;
-    own.title = buf_keep(&title, models->arena, err);
-    own.values = values;
-    if (!values || !own.title)
-        return -1;
-    memcpy(values, column->values, added->rows.size * sizeof *values);
-    ((struct column *)table->columns)[table->count++] = own; /* begin_table's */
+    for (size_t i = 0; i < scores->count; i++)
+        if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
+            columns[count++] = scores->columns[i];
+    for (size_t i = 0; i < models->count; i++) {
+        struct column *column = &columns[count++];
+        struct buf title = {0};
+        text_label(&title, &names, i, MODEL_COLUMNS);
+        *column = *surprisal;
+        column->name = models->labels[i].plain;
+        column->title = buf_keep(&title, arena, err);
+        column->values = table->surprisals + i * table->row_count;
+        if (!column->title)
+            return -1;
+    }
+    *frame = (struct frame){"surprisal", scores->rows, columns, count, .note = note};
+    report->model = models->title;
+    report->frames = frame;
+    report->frame_count = 1;
+    report->facts = NULL;
     return 0;
 }
 
-void score_models_report(struct report *report, const struct score_models *models, size_t text,
-                         const struct score_view *view, const struct tokenized *sentence)
+int score_models_add(struct score_models *models, size_t model, size_t text, struct report *report,
+                     struct arena *arena, struct err *err)
 {
-    models->texts[text].note = view->bits ? "surprisal in bits" : "surprisal in nats";
-    *report = text_origin_report(&view->origin, sentence);
-    report->model = models->title;
-    report->frames = &models->texts[text];
-    report->frame_count = 1;
+    struct score_table *table = &models->texts[text];
+    const struct axis *rows = &report->frames->rows;
+    const struct column *surprisal = report->frames->columns;
+    if ((model == 0 && begin_table(table, models, rows, err)) ||
+        check_rows(models, table, rows, err))
+        return -1;
+    while (!(surprisal->flags & COLUMN_COLOURED))
+        surprisal++;
+    for (size_t i = 0; i < rows->size; i++)
+        table->surprisals[model * rows->size + i] = column_float(surprisal, i);
+    return model + 1 == models->count ? finish_table(report, models, table, surprisal, arena, err)
+                                      : 0;
 }

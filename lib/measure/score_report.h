@@ -26,16 +26,18 @@ struct score_view {
     bool for_people; /* the most likely tokens are a column to read, not a table of their own */
 };
 
-/* The total of a text, of a continuation, or of all texts of a model. */
+/* The total of a text, of a continuation, or of several texts. */
 struct score_total {
     struct label label;
     long long sentence; /* the text's number; COLUMN_MISSING */
     size_t tokens;      /* that have a score */
     double logprob;
+    const char *const *columns; /* [name_count] values of the text's other columns; NULL: none */
 };
 
 /* The total of tokens first … first + count - 1; its label is left to the caller. */
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count);
+void score_total_add(struct score_total *sum, const struct score_total *total);
 double score_perplexity(const struct score_total *total);
 
 /* "5 tokens scored · logprob -20.1 · 4.02 nats a token · perplexity 55.7" */
@@ -50,9 +52,13 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* Totals, a row each. */
 struct score_totals {
-    const char *rows; /* what a row is: "text", "continuation", "model" */
+    const char *rows; /* what a row is: "text", "continuation", "model", a column of the input */
     const struct score_total *items;
     size_t count;
+    bool is_numbered;         /* rows are texts, which have numbers */
+    bool compares;            /* each with the first */
+    const char *const *names; /* [name_count] of columns of the texts that are copied */
+    size_t name_count;
     const struct tokenized *sentence; /* that was continued; NULL: they are of several texts … */
     size_t texts;                     /* … of so many */
 };
@@ -63,33 +69,33 @@ int score_totals_report(struct report *report, const struct score_view *view,
 /* --- several models ----------------------------------------------------------------------------
  *
  * A table for each text, with the surprisals of each model as a column. Models are added in turn,
- * each with all texts:
+ * each with all texts; the reports of the last model become the tables:
  *
  *     struct score_models models;
- *     if (score_models_init(&models, names, 3, text_count, &arena, err) ||
- *         score_models_add(&models, model, text, &scores, err)) ...        (of each)
- *     score_models_report(&report, &models, text, &view, &sentence);
+ *     if (score_models_init(&models, names, 3, text_count, &kept, err) ||
+ *         score_models_add(&models, model, text, &report, &arena, err)) ...   (of each)
  */
 struct score_models {
     const char *const *names; /* borrowed */
     size_t count;
-    struct label *labels;       /* [count] their names */
-    struct score_total *totals; /* [count] of all texts, for the caller to fill in */
-    const char *title;          /* "3 models" */
-    struct frame *texts;        /* [texts] */
+    struct label *labels; /* [count] their names */
+    const char *title;    /* "3 models" */
+    struct score_table {
+        struct label *rows; /* [row_count] copies of the first model's */
+        size_t row_count;
+        double *surprisals; /* [count, row_count] of each model */
+    } * texts;              /* [texts] */
     struct arena *arena;
 };
 
 int score_models_init(struct score_models *models, const char *const *names, size_t count,
                       size_t texts, struct arena *arena, struct err *err);
 
-/* Add what score_report or score_totals_report made of a text; what the first model gave must live
- * as long as the arena. Refused as usage: other rows than those of the first model, for example
- * because its vocabulary splits the text differently. */
-int score_models_add(struct score_models *models, size_t model, size_t text,
-                     const struct report *scores, struct err *err);
-
-void score_models_report(struct report *report, const struct score_models *models, size_t text,
-                         const struct score_view *view, const struct tokenized *sentence);
+/* Add the report of score_report or score_totals_report on a text; that of the last model is
+ * replaced by the table of all, which lives as long as `arena` and the report. Refused as usage:
+ * other rows than those of the first model, for example because its vocabulary splits the text
+ * differently. */
+int score_models_add(struct score_models *models, size_t model, size_t text, struct report *report,
+                     struct arena *arena, struct err *err);
 
 #endif

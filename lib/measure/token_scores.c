@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "lens/continuation.h"
+#include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/forward.h"
 #include "model/mechanism.h"
@@ -119,6 +120,15 @@ struct windows {
     size_t room;
 };
 
+/* One past the last token that is scored. To know whether the last word of a text ends there, a
+ * token after the text is. */
+static size_t scored_end(const struct window *window, const struct scoring *scoring,
+                         const struct look *look)
+{
+    size_t end = window->first + window->count;
+    return end + (scoring->begins && end == look->pairs[window->text].sentence.count);
+}
+
 static void take_windows(struct windows *windows, struct window *next,
                          const struct scoring *scoring, const struct look *look)
 {
@@ -126,7 +136,7 @@ static void take_windows(struct windows *windows, struct window *next,
     windows->count = windows->scored = 0;
     while (next->text < look->count && windows->count < windows->room && tokens < PASS_TOKENS) {
         windows->items[windows->count++] = *next;
-        windows->scored += next->first + next->count - next->scored;
+        windows->scored += scored_end(next, scoring, look) - next->scored;
         tokens += next->count;
         step_window(next, scoring, look);
     }
@@ -171,6 +181,7 @@ int scoring_check(const struct scoring *scoring, struct err *err)
 /* One pass, from the rows that the sink copies to the scores of the tokens after them. */
 struct reading {
     const struct scoring *scoring;
+    const struct look *look;
     const struct windows *windows;
     struct matrix rows;   /* [scored, C] */
     size_t filled;        /* rows */
@@ -187,7 +198,7 @@ static int keep_rows(void *context, const struct announcement *seen, struct err 
 {
     struct reading *reading = context;
     const struct window *window = &reading->windows->items[seen->text];
-    size_t end = window->first + window->count;
+    size_t end = scored_end(window, reading->scoring, reading->look);
     (void)err;
     for (size_t token = window->scored; token < end; token++) {
         struct tensor row = tensor_slice(&seen->values, token - 1 - window->first);
@@ -197,6 +208,20 @@ static int keep_rows(void *context, const struct announcement *seen, struct err 
     return 0;
 }
 
+/* The logarithm of the probability of marked tokens together. */
+static double log_share(const bool *marks, const float *logits, size_t count, double total)
+{
+    double sum = 0;
+    float most = -INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (marks[i] && logits[i] > most)
+            most = logits[i];
+    for (size_t i = 0; i < count; i++)
+        if (marks[i])
+            sum += exp_double((double)logits[i] - (double)most);
+    return (double)most + log_double(sum) - total;
+}
+
 static void score_row(void *context, size_t row, const float *logits, size_t count)
 {
     struct reading *reading = context;
@@ -204,6 +229,7 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     size_t best_count = reading->texts->best_count;
     struct likely *best = reading->best + row * best_count;
     uint32_t *ids = reading->best_ids + row * best_count;
+    const bool *begins = reading->scoring->begins;
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(ids, best_count, logits, count);
@@ -212,15 +238,17 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     *score = (struct token_score){
         .logprob = (float)((double)logits[reading->ids[row]] - total),
         .entropy = (float)entropy,
+        .begin = begins ? (float)log_share(begins, logits, count, total) : 0,
         .rank = likelier(logits, count, reading->ids[row]) + 1,
         .best = best,
     };
 }
 
 /* Memory for the windows of a pass, and what is read by it. */
-static int begin_reading(struct reading *reading, struct text *texts, const struct look *look,
-                         struct arena *arena, struct err *err)
+static int begin_reading(struct reading *reading, struct text *texts, struct arena *arena,
+                         struct err *err)
 {
+    const struct look *look = reading->look;
     const struct windows *windows = reading->windows;
     size_t count = windows->scored;
     size_t channels = reading->scoring->viewer->model.config.n_embd;
@@ -244,17 +272,18 @@ static int begin_reading(struct reading *reading, struct text *texts, const stru
             .ids = ids + window->first, .count = window->count, .prompt_count = pair->prompt_count};
         texts[i].source_ids = pair->source.count ? pair->source.ids : NULL;
         texts[i].source_count = pair->source.count;
-        for (size_t token = window->scored; token < window->first + window->count; token++) {
-            reading->ids[row] = ids[token];
+        size_t end = scored_end(window, reading->scoring, look);
+        for (size_t token = window->scored; token < end; token++) {
+            reading->ids[row] = token < pair->sentence.count ? ids[token] : 0;
             reading->scores[row++] = &reading->texts[window->text].tokens[token];
         }
     }
     return 0;
 }
 
-static int read_windows(struct reading *reading, const struct look *look, struct arena *arena,
-                        struct err *err)
+static int read_windows(struct reading *reading, struct arena *arena, struct err *err)
 {
+    const struct look *look = reading->look;
     struct viewer *viewer = reading->scoring->viewer;
     const struct windows *windows = reading->windows;
     struct selection selection = {.sites = site_bit(logits_site(&viewer->model.config))};
@@ -263,7 +292,7 @@ static int read_windows(struct reading *reading, const struct look *look, struct
         .items = texts, .count = windows->count, .first = look->first + windows->items[0].text};
     struct tap tap = {.sink = keep_rows, .context = reading};
     struct logits_work work = {.viewer = viewer, .normed = true, .see = score_row};
-    if (!texts || begin_reading(reading, texts, look, arena, err) ||
+    if (!texts || begin_reading(reading, texts, arena, err) ||
         selection_layers(&selection, "-1", &viewer->model.config, &reading->pass, err) ||
         viewer_run(viewer, &selection, &list, tap, err))
         return -1;
@@ -278,7 +307,8 @@ static int begin_scores(struct scored *scored, const struct scoring *scoring,
     size_t words = scoring->viewer->model.config.vocab_size;
     for (size_t i = 0; i < look->count; i++) {
         size_t count = look->pairs[i].sentence.count;
-        struct token_score *tokens = arena_room(arena, count, sizeof *tokens, err);
+        struct token_score *tokens =
+            arena_room(arena, count + (scoring->begins != NULL), sizeof *tokens, err);
         if (!tokens)
             return -1;
         tokens[0] = (struct token_score){.logprob = NAN, .entropy = NAN};
@@ -289,12 +319,25 @@ static int begin_scores(struct scored *scored, const struct scoring *scoring,
     return 0;
 }
 
+/* Move the probability that a word ends to its last token, from the first one of the next word. */
+static void move_ends(struct scored *scored, const uint32_t *ids, const bool *begins)
+{
+    struct token_score *tokens = scored->tokens;
+    for (size_t i = 1; i < scored->count; i++) {
+        bool ends = i + 1 == scored->count || begins[ids[i + 1]];
+        double moved = ends ? (double)tokens[i + 1].begin : 0;
+        moved -= begins[ids[i]] ? (double)tokens[i].begin : 0;
+        tokens[i].logprob = (float)((double)tokens[i].logprob + moved);
+    }
+}
+
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err)
 {
     struct window next = {.scored = 1};
     struct windows windows = {.room = PASS_TOKENS};
-    struct reading reading = {.scoring = scoring, .windows = &windows, .texts = scored};
+    struct reading reading = {
+        .scoring = scoring, .look = look, .windows = &windows, .texts = scored};
     windows.items = arena_room(arena, windows.room, sizeof *windows.items, err);
     int failed = !windows.items || begin_scores(scored, scoring, look, arena, err);
     next.count = look->pairs[0].sentence.count;
@@ -303,10 +346,12 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     while (!failed && next.text < look->count) {
         take_windows(&windows, &next, scoring, look);
         reading.filled = 0;
-        failed = windows.scored && read_windows(&reading, look, arena, err);
+        failed = windows.scored && read_windows(&reading, arena, err);
         arena_clear(&reading.pass);
     }
     arena_release(&reading.pass);
+    for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
+        move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);
     return failed ? -1 : 0;
 }
 

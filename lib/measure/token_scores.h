@@ -23,6 +23,7 @@ struct token_score {
     float entropy;             /* of the distribution that the token comes from, in nats */
     size_t rank;               /* 1: the most likely; 0: it is the first */
     const struct likely *best; /* [best_count] the likeliest first; NULL: it is the first */
+    float begin;               /* with `begins`: log-probability that the token is one of these */
 };
 
 struct scored {
@@ -36,6 +37,9 @@ struct scoring {
     size_t best_count; /* most likely tokens that are told of each; fewer in a small vocabulary */
     size_t context; /* the most tokens of a window, with a stride; else 0: texts are read whole */
     size_t stride;
+    const bool *begins; /* [V] tokens that begin a word; NULL: probabilities stay where they are.
+                         * A word ends where one of these is next: that probability moves from the
+                         * first token of a word to the last one of the word before */
 };
 
 /* Refuse, as not supported, models without logits or whose tokens see those to come; as usage, a

@@ -82,20 +82,19 @@ TEST(other_rows_than_the_first_models_are_refused)
     struct score_models models;
     struct report report = report_of(&view, &first, 0);
     ck_assert(!score_models_init(&models, names, 2, 1, &arena, &err));
-    ck_assert(!score_models_add(&models, 0, 0, &report, &err));
+    ck_assert(!score_models_add(&models, 0, 0, &report, &arena, &err));
     report = report_of(&view, &later, 0);
-    ck_assert(score_models_add(&models, 1, 0, &report, &err));
+    ck_assert(score_models_add(&models, 1, 0, &report, &arena, &err));
     ck_assert_str_eq(err.text, "expected the tokens of 'step8', found 'short' in place of '␣is' at "
                                "0: --total compares models of different vocabularies");
     err = (struct err){0};
     report = report_of(&view, &fewer, 0);
-    ck_assert(score_models_add(&models, 1, 0, &report, &err));
+    ck_assert(score_models_add(&models, 1, 0, &report, &arena, &err));
     ck_assert_str_eq(err.text, "expected the 2 tokens of 'step8', found 1: --total compares models "
                                "of different vocabularies");
     err = (struct err){0};
     report = report_of(&view, &first, 0);
-    ck_assert(!score_models_add(&models, 1, 0, &report, &err));
-    score_models_report(&report, &models, 0, &view, &first);
+    ck_assert(!score_models_add(&models, 1, 0, &report, &arena, &err));
     ck_assert_str_eq(report.model, "2 models");
     ck_assert_double_eq(column_float(column_called(report.frames, "other"), 1), 2);
     arena_release(&arena);

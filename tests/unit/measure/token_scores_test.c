@@ -109,3 +109,27 @@ TEST_LOOP(windows_score_what_no_earlier_one_had, COUNT(models) * 5)
     ck_assert_str_eq(err.text, "--stride: expected fewer tokens than a window has, 6, found 6");
     close_model();
 }
+
+/* A word may end with the text: its last window has the token after it, too. */
+TEST(ends_of_words_are_known_after_the_last_window)
+{
+    enum { CONTEXT = 6, WORDS = 64 };
+    static bool begins[WORDS] = {[1] = true, [4] = true, [9] = true};
+    open_model(models[1], 1);
+    ck_assert_uint_le(viewer.model.config.vocab_size, WORDS);
+    viewer.model.config.n_positions = CONTEXT;
+    viewer.reads_any_length = true;
+    struct text_pair pair = read_ids("5,8,1,2,4,11,9,0,7,3");
+    struct text_pair last = {.sentence = {.ids = pair.sentence.ids + 4, .count = CONTEXT}};
+    struct scoring scoring = {.viewer = &viewer, .begins = begins};
+    struct scored *alone = score(&scoring, &last, 1);
+    scoring.context = CONTEXT;
+    scoring.stride = 4;
+    struct scored *scored = score(&scoring, &pair, 1);
+    ck_assert_uint_eq(scored->count, 10);
+    ck_assert(alone->tokens[CONTEXT].begin < 0);
+    ck_assert(same_bits(scored->tokens[10].begin, alone->tokens[CONTEXT].begin));
+    for (size_t token = 6; token < 10; token++)
+        ck_assert(same_bits(scored->tokens[token].logprob, alone->tokens[token - 4].logprob));
+    close_model();
+}
