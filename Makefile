@@ -204,7 +204,7 @@ test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## all tests; ins
 
 $(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests
 
-$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/internal.a $(BUILD)/unit-suites
+$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a $(BUILD)/unit-suites
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $(filter-out %-suites,$^) $(TEST_LIBS) \
 		$(LIBS) -o $@
 
@@ -429,7 +429,7 @@ FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/$(LIBDIR)/pkgconfig
 DATA = $(ROOT)/share/attn-cli
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
-COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
+COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp' cmd/command.c)
 # Where no loader looks, programs are told.
 FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,

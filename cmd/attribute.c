@@ -5,6 +5,44 @@
 #include "driver.h"
 #include "instrument.h"
 
+VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
+       attribution_ways[index].about)
+
+static const struct option_row own_options[] = {
+    STRING("answer", 0, "TOKEN", IN(attribute.answer),
+           "explain this token's logit, or the difference of two: ' Mary: John' (default: the most "
+           "likely token)",
+           .heading = "Attribution"),
+    STRING("position", 0, "N", IN(attribute.position),
+           "index of the token before the answer; -1 is the last (default)"),
+    STRING("by", 0, "part|source|neuron", IN(attribute.by),
+           "split by component (default), source token or neuron (see Parts below)",
+           .values = &values_attributions),
+    {0},
+};
+
+const struct command command_attribute = {
+    .name = "attribute",
+    .group = "Analyse",
+    .about = "split a logit into the contribution of each component",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli attribute \"Life is short, eat dessert\"\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --position 1 --by source\n"
+                "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
+                "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
+    .run = attribute_command,
+    .options = own_options,
+    .shared = {{text_options, "source words"},
+               {model_options, "precision"},
+               {output_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "top"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+    .in_batch = true,
+};
+
 static int ask(struct question *question, const struct format *format, struct arena *arena,
                struct err *err)
 {
@@ -72,7 +110,7 @@ static void note(const struct finding *finding)
 }
 
 const struct instrument attribute_instrument = {
-    .command = FOR_ATTRIBUTE,
+    .command = &command_attribute,
     .ask = ask,
     .check = check,
     .find = find,

@@ -2,6 +2,7 @@
  *
  * The loop is the driver's; here are the header of the log, --dry-run, --join and the exit status.
  */
+#include <limits.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -15,6 +16,79 @@
 #include "driver.h"
 #include "model/model.h"
 #include "write/table.h"
+
+static bool done_at(struct value *value, size_t index)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (commands[i]->in_batch && !index--) {
+            value->name = commands[i]->name;
+            value->about = commands[i]->about;
+            return true;
+        }
+    return false;
+}
+static const struct value_list values_done = {"done", NULL, done_at, NULL};
+
+WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
+
+static const struct option_row own_options[] = {
+    STRING("do", 0, "COMMAND", IN(batch.instrument),
+           "run this command on each text: run (default), heads, score, lens, attribute, patch or "
+           "generate",
+           .heading = "Batch", .values = &values_done, .flags = OPTION_FIXED),
+    STRINGS("sweep", 0, "NAME=LIST", IN(batch.sweeps),
+            "run each item with each value of an option (repeatable): head=0-3, model=life,journey",
+            .values = &values_settings, .flags = OPTION_FIXED),
+    INTEGER("repeat", 0, "N", IN(batch.repeat), 1, 1000000,
+            "run each item N times with different seeds", .flags = OPTION_FIXED),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX / 2,
+            "first seed (default: 0); repetition I uses N + I"),
+    STRING("shard", 0, "I/N|auto", IN(batch.shard),
+           "process part I of N; auto: from Slurm, Open MPI or PMI variables",
+           .values = &values_shards, .flags = OPTION_PROCESS),
+    FLAG("join", 0, IN(batch.join),
+         "join the logs of all shards: --join out.jsonl.*.part -o out.jsonl",
+         .flags = OPTION_PROCESS),
+    FLAG("resume", 0, IN(batch.resume),
+         "continue an interrupted batch; a finished batch repeats its exit status",
+         .flags = OPTION_PROCESS),
+    FLAG("force", 0, IN(output.force), "replace existing results", .flags = OPTION_PROCESS),
+    FLAG("fail-fast", 0, IN(batch.fail_fast), "stop at the first item that fails",
+         .flags = OPTION_PROCESS),
+    FLAG("dry-run", 0, IN(batch.dry_run), "show counts, sizes and items, and compute nothing",
+         .flags = OPTION_PROCESS),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "texts: one per line, or CSV / JSONL with a column \"text\" (also as an operand)",
+           .heading = "Input", .flags = OPTION_FIXED),
+    STRING("output", 'o', "PATH", IN(output.path),
+           "file, or folder/ for one file per item (default: standard output)", .heading = "Output",
+           .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "output format (default: jsonl; see 'help formats')", .values = &values_formats,
+           .flags = OPTION_FIXED),
+    FLAG("verbose", 'v', IN(verbose), "print the model, the settings and the time taken",
+         .heading = "Running", .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_batch = {
+    .name = "batch",
+    .group = "Scale",
+    .about = "run any of these over many texts and settings, resumable",
+    .operands = "[FILE|TEXT...|LOG...]",
+    .examples =
+        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
+        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
+        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n"
+        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --do score --words\n"
+        "printf 'Life is short\\neat dessert\\n' > two.txt\n"
+        "for i in 1 2; do attn-cli batch two.txt --head 0 -o two.jsonl --shard $i/2; done\n"
+        "attn-cli batch --join two.jsonl.*.part -o two.jsonl\n",
+    .run = batch_command,
+    .options = own_options,
+    .done = &command_run,
+    .reads_texts = true,
+};
 
 /* --- the header of a log ---------------------------------------------------------------------- */
 
@@ -340,9 +414,8 @@ static const struct task *find_task(const struct options *options)
 {
     static const struct task *const tasks[] = {&score_task,     &heads_task, &lens_task,
                                                &attribute_task, &patch_task, &generate_task};
-    int command = options_instrument(options);
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (tasks[i]->command == command)
+        if (tasks[i]->command == options->set.done)
             return tasks[i];
     return &run_task;
 }

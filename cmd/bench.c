@@ -6,10 +6,73 @@
 #include "base/num.h"
 #include "bench/benchmark.h"
 #include "command.h"
+#include "math/pool.h"
 #include "model/model.h"
 #include "model/new_model.h"
 #include "output.h"
 #include "session.h"
+
+VALUES(measurements, "Measurements, medians of all rounds", TASK_KINDS, task_rows[index].name,
+       task_rows[index].about)
+
+struct bench_options {
+    const char *lengths, *only, *shape;
+    bool growth;
+    long long repeat;
+};
+
+static const struct bench_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
+static const struct option_row own_options[] = {
+    STRING("model", 'm', "MODEL", IN(model.name),
+           "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
+           "(default: $ATTN_MODEL, else tiny)",
+           .heading = "Model", .values = &values_models),
+    STRING("shape", 0, "NAME", OWN(struct bench_options, shape),
+           "use random weights in the shape of a well-known model (see 'help sizes')",
+           .values = &values_shapes),
+    STRING("tokens", 'n', "LIST", OWN(struct bench_options, lengths),
+           "text lengths (default: 6,64,256,1024 up to the context; --growth: "
+           "256,512,1024,2048,4096)",
+           .heading = "Measurements"),
+    STRING("only", 0, "LIST", OWN(struct bench_options, only),
+           "measurements to make (default: all)", .values = &values_measurements, .joints = ","),
+    INTEGER("repeat", 0, "N", OWN(struct bench_options, repeat), 1, 1000,
+            "number of rounds (default: 5)", .preset = 5),
+    STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
+           .values = &values_precisions),
+    FLAG("growth", 0, OWN(struct bench_options, growth),
+         "measure how attention grows with text length (one head of size 64 unless a model is "
+         "named)"),
+    STRING("attention", 0, "LIST", IN(mechanism.attention),
+           "attention patterns to compare, with --growth: dense,window:64 (default: dense)",
+           .values = &values_attention, .joints = ",+"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "file (default: standard output); the ending sets the format", .heading = "Output",
+           .flags = OPTION_PROCESS),
+    INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
+            "number of threads (default: one per processor)", .heading = "Running"),
+    {0},
+};
+
+const struct command command_bench = {
+    .name = "bench",
+    .group = "Scale",
+    .about = "speed compared with the limits of this machine",
+    .operands = "[MODEL]",
+    .examples = "attn-cli bench\n"
+                "attn-cli bench --shape gpt2 --threads 1\n"
+                "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
+                "attn-cli bench --growth --attention dense,window:64,linear -o growth.csv\n"
+                "attn-cli bench --only prefill --format json | jq '.tables.bench[].of_compute'\n",
+    .run = bench_command,
+    .options = own_options,
+    .shared = {{table_options, "output"}, {running_options, "verbose"}},
+    .operand_values = &values_models,
+};
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000 };
 
@@ -28,7 +91,7 @@ struct job {
 
 static int read_lengths(struct job *job, struct err *err)
 {
-    const char *item = job->options->bench.lengths;
+    const char *item = own(job->options)->lengths;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         char text[32];
         long long tokens = 0;
@@ -46,7 +109,7 @@ static int read_lengths(struct job *job, struct err *err)
 
 static int read_only(struct job *job, struct err *err)
 {
-    const char *item = job->options->bench.only;
+    const char *item = own(job->options)->only;
     job->kinds = item ? 0 : TASKS_ALL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         size_t kind = 0;
@@ -64,17 +127,17 @@ static int read_options(struct job *job, struct err *err)
     const char *model = options->model.name             ? options->model.name
                         : options->input.operands.count ? *options->input.operands.items
                                                         : NULL;
-    if (options->bench.shape && model)
+    if (own(options)->shape && model)
         return err_usage(err, "--shape: replaces a model, found '%s' as well", model);
-    if (options->mechanism.attention && !options->bench.growth)
+    if (options->mechanism.attention && !own(options)->growth)
         return err_usage(err, "--attention: expected --growth, which compares kinds of attention");
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
         read_only(job, err))
         return -1;
-    if (options->bench.growth)
-        return options->bench.only || options->model.precision
+    if (own(options)->growth)
+        return own(options)->only || options->model.precision
                    ? err_usage(err, "--%s and --growth cannot be combined",
-                               options->bench.only ? "only" : "precision")
+                               own(options)->only ? "only" : "precision")
                    : 0;
     return options_precision(&job->precision, &options->model, err);
 }
@@ -85,12 +148,12 @@ static int find_folder(struct job *job, struct err *err)
     const char *name = NULL;
     const struct options *options = job->options;
     bool named = options->input.operands.count || chosen_model(options->model.name);
-    if (!options->bench.shape && (!options->bench.growth || named))
+    if (!own(options)->shape && (!own(options)->growth || named))
         return only_model(&name, options, err) || model_find(&job->folder, name, &job->arena, err)
                    ? -1
                    : 0;
-    if (options->bench.shape ? shape_make(&job->new_model, options->bench.shape, err)
-                             : shape_make_head(&job->new_model, err))
+    if (own(options)->shape ? shape_make(&job->new_model, own(options)->shape, err)
+                            : shape_make_head(&job->new_model, err))
         return -1;
     job->folder = job->new_model.folder;
     return heap_expect(job->new_model.files[0].size, job->folder.path, err); /* packed weights */
@@ -106,7 +169,7 @@ static int measure(struct job *job, struct err *err)
     struct bench_plan plan = {
         .folder = &job->folder,
         .threads = (size_t)options->model.threads,
-        .rounds = (size_t)options->bench.repeat,
+        .rounds = (size_t)own(options)->repeat,
         .kinds = job->kinds,
         .lengths = job->length_count ? job->lengths : NULL,
         .length_count = job->length_count,
@@ -115,7 +178,7 @@ static int measure(struct job *job, struct err *err)
     };
     if (!mechanism.attention)
         mechanism.attention = "dense";
-    int failed = options->bench.growth &&
+    int failed = own(options)->growth &&
                  mechanism_options_list(&ways, &plan.way_count, &mechanism, &job->arena, err);
     plan.ways = ways;
     failed = failed || benchmark(&report, &plan, &job->arena, err);

@@ -12,23 +12,47 @@ struct model;
 /* 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-struct command {
-    const char *name;
-    int bit;              /* its FOR_… in the table of options */
-    const char *about;    /* one line */
-    const char *operands; /* what may follow the options; "" for nothing */
-    const char *examples; /* lines, each a command that works as it stands */
-    command_verb *run;
+enum {
+    COMMANDS_MAX = 24,
+    OPTION_USES = 9, /* tables of shared options that a command may have */
+    COMMAND_LISTS = 4,
 };
 
-extern const struct command command_rows[];
+/* A command is one file: its row, its options and what it does. */
+struct command {
+    const char *name;
+    const char *group;    /* its heading in the overview; NULL: it is not there */
+    const char *about;    /* one line */
+    const char *operands; /* after the options in its usage line; "": none */
+    const char *examples; /* lines, each a command that works as it is */
+    command_verb *run;
+    const struct option_row *options;              /* its own */
+    struct option_use shared[OPTION_USES];         /* and those it shares, in the order of help */
+    const struct value_list *operand_values;       /* NULL: free */
+    const struct value_list *lists[COMMAND_LISTS]; /* that its page explains, besides those that
+                                                      only its own options take */
+    bool reads_texts;                              /* 'help options' describes its shared options */
+    bool in_batch;                                 /* `batch --do` can do it */
+    const struct command *done;                    /* batch: what it does without --do */
+};
+
+/* All commands in the order of help, each by its row. */
+extern const struct command *const commands[];
 extern const size_t command_count;
+
+extern const struct command command_run, command_heads, command_explain, command_page,
+    command_tokenize, command_info, command_score, command_lens, command_attribute, command_patch,
+    command_compare, command_generate, command_batch, command_bench, command_init, command_train,
+    command_lesson, command_help;
+
+/* All options that a command can have; batch: those without --do. */
+struct option_set command_set(const struct command *command);
 
 /* The command of that name, or NULL with a usage error that names the nearest one. */
 const struct command *command_find(const char *name, struct err *err);
 
 /* Run a command by name with its arguments, up to a NULL; options live in the arena. */
-int command_run(const char *name, char **arguments, struct arena *arena, struct err *err);
+int command_do(const char *name, char **arguments, struct arena *arena, struct err *err);
 
 /* The rows' functions, each in the file of its name. */
 extern command_verb run_command, explain_command, batch_command, generate_command, score_command,

@@ -1,8 +1,10 @@
 /* compare.c: `attn-cli compare`: how far every head is from dense attention in other kinds of
  * attention or with edits, and what each kind costs; or how far two models are from each other.
  */
+#include "math/pool.h"
 #include "measure/comparison.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "command.h"
@@ -10,6 +12,42 @@
 #include "measure/model_distance.h"
 #include "output.h"
 #include "session.h"
+
+static const struct option_row own_options[] = {
+    STRING("attention", 0, "LIST", IN(mechanism.attention),
+           "attention patterns to compare with dense attention: window:8,linear",
+           .heading = "Comparison", .values = &values_attention, .joints = ",+"),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of random keys (default: 0)"),
+    INTEGER("repeat", 0, "N", IN(rounds), 1, 1000, "number of timing rounds (default: 5)",
+            .preset = 5),
+    INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
+            "number of threads (default: one per processor)"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)",
+           .heading = "Select"),
+    {0},
+};
+
+const struct command command_compare = {
+    .name = "compare",
+    .group = "Analyse",
+    .about = "compare models or settings",
+    .operands = "[MODEL MODEL] [TEXT]...",
+    .examples =
+        "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
+        "attn-cli compare -m life -s \"Life is short\" --attention "
+        "dense,window:2+global:1,blocked:2\n"
+        "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n"
+        "attn-cli compare life life-causal -s \"Life is short\"\n",
+    .run = compare_command,
+    .options = own_options,
+    .shared = {{text_options, "words"},
+               {model_options, "precision"},
+               {edit_options, NULL},
+               {select_options, "show mean hide-first"},
+               {table_options, NULL},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+};
 
 struct job {
     const struct options *options;
@@ -78,7 +116,7 @@ static int compare_kinds(struct job *job, struct err *err)
     struct mechanism *ways = NULL;
     struct comparison_plan plan = {.viewer = &session->viewer,
                                    .selection = &job->selection,
-                                   .rounds = (size_t)options->bench.repeat};
+                                   .rounds = (size_t)options->rounds};
     struct comparison comparison;
     struct report report;
     struct progress progress;

@@ -634,7 +634,6 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err)
 {
-    int command = driver->is_batch ? FOR_BATCH | (task->command & INSTRUMENTS) : task->command;
     driver->task = task;
     driver->options = options;
     driver->current = *options;
@@ -646,7 +645,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (!driver->state || session_read_options(&driver->session, err) ||
         output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
         model_list_read(&driver->models, options, &driver->kept, err) ||
-        sweep_read(&driver->sweep, options, command, &driver->models.names, &driver->kept, err) ||
+        sweep_read(&driver->sweep, options, &driver->models.names, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
         items_open(&driver->items, options, task->fields,
                    driver->is_batch && task->many != ITEMS_NONE ? ITEMS_SOME : task->many, err))

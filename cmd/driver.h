@@ -7,7 +7,7 @@
  * time.
  *
  *     static const struct task score_task = {
- *         .name = "score", .command = FOR_SCORE, .state_bytes = sizeof(struct score),
+ *         .name = "score", .command = &command_score, .state_bytes = sizeof(struct score),
  *         .open = open, .read = read, .run = run};
  *     int score_command(const struct options *options, struct err *err)
  *     {
@@ -53,7 +53,7 @@ struct group {
 
 struct task {
     const char *name;
-    int command;     /* FOR_… */
+    const struct command *command;
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
     enum items_many many; /* how many texts its command takes; a batch takes any number */
     bool takes_source;    /* --source is the text of cross-attention, which has to be there */

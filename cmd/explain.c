@@ -4,8 +4,62 @@
 #include "command.h"
 #include "explain/explanation.h"
 #include "items.h"
+#include "lens/sheet.h"
 #include "output.h"
 #include "session.h"
+
+VALUES(explain_formats, "Formats", explain_format_count, explain_formats[index].name,
+       explain_formats[index].about)
+
+VALUES(parts, NULL, attention_part_count, attention_parts[index].name, attention_parts[index].words)
+
+static const struct option_row own_options[] = {
+    STRING("token", 0, "TOKEN", IN(explain.token),
+           "the query: a token's text (is), its index (1, or -1 for the last), both (1:is), or all "
+           "(default: the last)",
+           .heading = "Query"),
+    STRING("part", 0, "PART", IN(explain.part),
+           "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
+           .values = &values_parts),
+    STRING("layer", 0, "N", IN(select.layer), "layer, -1 for the last (default: 0)"),
+    STRING("head", 0, "N", IN(select.head), "head, -1 for the last (default: 0)"),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "one text, without its final newline, or a table (.csv, .tsv, .jsonl) with one; - is "
+           "standard input",
+           .heading = "Input"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "file (default: standard output); the ending sets the format", .heading = "Output",
+           .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "output format (default: by the ending of -o, else text)",
+           .values = &values_explain_formats),
+    INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX, "decimals (default: 4)"),
+    FLAG("full", 0, IN(looks.full),
+         "show whole vectors, all keys and the matrices (json always has them)"),
+    {0},
+};
+
+const struct command command_explain = {
+    .name = "explain",
+    .group = "Inspect",
+    .about = "show the arithmetic behind one query, step by step",
+    .operands = "[TEXT]",
+    .examples = "attn-cli explain -m life \"Life is short eat dessert first\" --token is\n"
+                "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
+                "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
+                "attn-cli explain -m life -s \"Life is short\" --token is -o walk.md\n"
+                "attn-cli explain -s \"Life is short\" --token all --full -o walk.html\n"
+                "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --part cross\n",
+    .run = explain_command,
+    .options = own_options,
+    .shared = {{text_options, "document words"},
+               {model_options, "precision"},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {terminal_options, "color force"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+};
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
 

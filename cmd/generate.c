@@ -4,6 +4,7 @@
  * to a file. Reports (--show), tables and the results of a batch are written when the text has
  * ended.
  */
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,6 +14,62 @@
 #include "instrument.h"
 #include "lens/continuation.h"
 #include "write/text_page.h"
+
+static const struct option_row own_options[] = {
+    INTEGER("tokens", 'n', "N", IN(generate.tokens), 1, 1000000,
+            "generate at most N tokens (default: 32)", .heading = "Generation", .preset = 32),
+    REAL("temperature", 0, "T", IN(generate.temperature), 0, 1000,
+         "sample at temperature T (default: 0, the most likely token)"),
+    INTEGER("top-k", 0, "K", IN(generate.top_k), 0, 100000000,
+            "sample from the K most likely tokens (default: 0, all)"),
+    REAL("top-p", 0, "P", IN(generate.top_p), 0, 1,
+         "sample from the most likely tokens with total probability P (default: 1)", .preset = 1),
+    INTEGER("beams", 0, "N", IN(generate.beams), 1, 100,
+            "search for the most likely text with N beams (default: 1, one token at a time)"),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
+            "seed of sampling (default: 0); the same on every machine", .flags = OPTION_NOT_BATCH),
+    FLAG("ignore-eos", 0, IN(generate.ignore_eos), "continue after the model's end-of-text token"),
+    FLAG("logprobs", 0, IN(generate.logprobs),
+         "print log-probabilities, and the five most likely tokens at each step"),
+    STRINGS("sentence", 's', "TEXT", IN(input.sentences),
+            "text to continue (with --source, default: the model's first token)",
+            .heading = "Input", .flags = OPTION_FIXED),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "one text, without its final newline, or a table (.csv, .tsv, .jsonl) with one; - is "
+           "standard input"),
+    STRING("source", 0, "TEXT", IN(input.source),
+           "text for the encoder, such as the text to translate", .flags = OPTION_FIXED),
+    STRING("show", 0, "LIST", IN(select.show),
+           "output these tensors of the whole text instead of the text (see 'help run')",
+           .heading = "Select", .values = &values_tensors, .joints = ","),
+    {0},
+};
+
+const struct command command_generate = {
+    .name = "generate",
+    .group = "Analyse",
+    .about = "continue a text, with its attention",
+    .operands = "[TEXT]",
+    .examples =
+        "attn-cli generate \"Life is short, eat dessert\" -n 8\n"
+        "attn-cli generate -s \"Life is\" --temperature 0.8 --top-p 0.95 --seed 7\n"
+        "attn-cli generate -s \"Life is\" -n 4 --logprobs\n"
+        "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n"
+        "attn-cli generate -m translate --source \"the small black cat sees a white cow\"\n",
+    .run = generate_command,
+    .options = own_options,
+    .shared = {{text_options, "document"},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {select_options, NULL},
+               {output_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, NULL},
+               {running_options, NULL}},
+    .reads_texts = true,
+    .in_batch = true,
+};
 
 /* Of the setting that is open. */
 struct state {
@@ -290,7 +347,7 @@ static int run(void *state, const struct group *group, struct err *err)
 
 const struct task generate_task = {
     .name = "generate",
-    .command = FOR_GENERATE,
+    .command = &command_generate,
     .many = ITEMS_PROMPT,
     .alone = true,
     .state_bytes = sizeof(struct state),

@@ -5,6 +5,7 @@
  * result for each text. Scores that need no text of the user (random tokens, weights, needles) are
  * measured once for each model.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,79 @@
 #include "driver.h"
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
+
+VALUES(scores, "Scores, averaged over all queries but the first", score_row_count,
+       score_rows[index].name, score_rows[index].about)
+
+VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
+
+struct heads_options {
+    const char *score, *sort, *map, *composition;
+    bool baseline;
+    long long top;
+};
+
+static const struct heads_options *heads_options(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
+static const struct option_row own_options[] = {
+    STRING("score", 0, "LIST", OWN(struct heads_options, score),
+           "scores to compute: induction,copying,offset:-2, or all (default: previous-token to "
+           "distance); induction:texts measures it on the texts, self:repeats on random tokens",
+           .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
+    STRING("sort", 0, "SCORE", OWN(struct heads_options, sort),
+           "sort by a score, highest first (default: by layer and head)", .values = &values_scores,
+           .flags = OPTION_FIXED),
+    INTEGER("top", 0, "N", OWN(struct heads_options, top), 1, 100000000,
+            "with --sort: only the N heads with the highest scores (default: all)",
+            .flags = OPTION_FIXED),
+    STRING("map", 0, "SCORE", OWN(struct heads_options, map),
+           "show one score as a matrix of layers by heads", .values = &values_scores,
+           .flags = OPTION_FIXED),
+    FLAG("baseline", 0, OWN(struct heads_options, baseline),
+         "add a column with each score on random tokens (most data formats always have it)",
+         .flags = OPTION_FIXED),
+    STRING("composition", 0, "q|k|v", OWN(struct heads_options, composition),
+           "show how strongly each head composes with earlier heads through q, k or v, instead of "
+           "scores",
+           .values = &values_compositions, .flags = OPTION_NOT_BATCH),
+    STRING("pairs", 0, "FILE", IN(heads.pairs),
+           "word pairs for the score successor, one per line: Monday,Tuesday",
+           .flags = OPTION_FIXED),
+    STRING("needle", 0, "FILE", IN(heads.needles),
+           "texts for the score needle: JSONL or CSV with the columns text, needle and query",
+           .flags = OPTION_FIXED),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
+            "seed of the random tokens (default: 0)"),
+    {0},
+};
+
+const struct command command_heads = {
+    .name = "heads",
+    .group = "Inspect",
+    .about = "score every head: induction, previous token, sink, ...",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli heads\n"
+                "attn-cli heads -m tiny \"Life is short, eat dessert first\" --sort induction\n"
+                "attn-cli heads --map previous-token\n"
+                "attn-cli heads --map induction -o induction.svg\n"
+                "attn-cli heads --score induction,copying,offset:-2 --baseline\n"
+                "attn-cli heads --composition k\n"
+                "attn-cli heads --format csv > heads.csv\n",
+    .run = heads_command,
+    .options = own_options,
+    .shared = {{text_options, "source words"},
+               {model_options, "precision"},
+               {edit_options, NULL},
+               {table_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "view token-range top"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+    .in_batch = true,
+};
 
 struct state {
     struct score_list scores;
@@ -89,9 +163,9 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 {
     const struct options *options = driver->options;
     struct arena *arena = &driver->kept;
-    const char *list = options->heads.score;
-    const char *map = options->heads.map;
-    const char *sort = options->heads.sort;
+    const char *list = heads_options(options)->score;
+    const char *map = heads_options(options)->map;
+    const char *sort = heads_options(options)->sort;
     size_t index = 0;
     if (map && list)
         return err_usage(err, "--map and --score cannot be combined");
@@ -135,12 +209,12 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--sort: sorts the rows of tables, found %s%s",
                          own->map ? "--map " : "--format ",
                          own->map ? own->map->name : format->name);
-    if (options->heads.top && !own->results.sort)
+    if (heads_options(options)->top && !own->results.sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
     bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
     own->results.scores = &own->scores;
-    own->results.with_baseline = options->heads.baseline || (!is_read && !own->map);
-    own->results.top = (size_t)options->heads.top;
+    own->results.with_baseline = heads_options(options)->baseline || (!is_read && !own->map);
+    own->results.top = (size_t)heads_options(options)->top;
     own->results.items = own->measured;
     own->results.count = models;
     prepare_output(own, driver);
@@ -175,7 +249,7 @@ static bool of_weights(const struct score *score)
 /* Leave out, for all models, scores that a model lacks, unless they were asked for by name. */
 static int leave_out(struct state *own, const struct driver *driver, struct err *err)
 {
-    const char *list = driver->options->heads.score;
+    const char *list = heads_options(driver->options)->score;
     struct err why = {0};
     size_t kept = 0;
     if (!head_survey_needs(&own->survey, OF_WORDS) && !head_survey_needs(&own->survey, OF_PAIRS))
@@ -548,7 +622,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 const struct task heads_task = {
     .name = "heads",
-    .command = FOR_HEADS,
+    .command = &command_heads,
     .many = ITEMS_ANY,
     .takes_source = true,
     .pages = "attn-cli page",
@@ -579,7 +653,7 @@ static int prepare_composition(void *state, struct driver *driver, struct err *e
     own->in_maps = true;
     prepare_output(own, driver);
     return names_choose(&own->way, NAMES_LIST(composition_names), "--composition",
-                        options->heads.composition, err);
+                        heads_options(options)->composition, err);
 }
 
 static int open_composition(void *state, struct driver *driver, struct err *err)
@@ -603,7 +677,7 @@ static int end_composition(void *state, struct driver *driver, struct err *err)
 
 static const struct task composition_task = {
     .name = "heads",
-    .command = FOR_HEADS,
+    .command = &command_heads,
     .many = ITEMS_NONE,
     .pages = "attn-cli page",
     .state_bytes = sizeof(struct state),
@@ -614,5 +688,6 @@ static const struct task composition_task = {
 
 int heads_command(const struct options *options, struct err *err)
 {
-    return driver_do(options->heads.composition ? &composition_task : &heads_task, options, err);
+    return driver_do(heads_options(options)->composition ? &composition_task : &heads_task, options,
+                     err);
 }

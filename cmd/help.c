@@ -1,13 +1,63 @@
-#include "catalog.h"
-
+/* help.c: `attn-cli help`: pages of text and of the manual, from rows of commands and options. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/utf8.h"
+#include "command.h"
+#include "completion.h"
 #include "math/kernel.h"
-#include "write/text_line.h"
 #include "output.h"
+#include "write/text_line.h"
+
+WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some items failed"},
+      {"2", "usage error"}, {"3", "input error"}, {"4", "unsupported model"},
+      {"5", "output could not be written"}, {"130", "interrupted"})
+WORDS(variables, "Environment", {"ATTN_MODEL", "default model"},
+      {"ATTN_MODEL_PATH", "folders to search for models by name, separated by :"},
+      {"HF_HUB_CACHE", "cache of the Hugging Face Hub, searched next; default: below HF_HOME, "
+                       "XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
+      {"COLUMNS", "width of text output on a terminal"}, {"NO_COLOR", "if set, no colours"},
+      {"LIBXSMM_TARGET", "instruction set of the kernels: generic, snb, hsw, skx"})
+WORDS(files, "Files",
+      {"share/attn-cli/schemas", "below the installation prefix: JSON schemas; NAME.json "
+                                 "describes the format attn-cli/NAME/1"})
+WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
+VALUES(commands, NULL, command_count, commands[index]->name, commands[index]->about)
+
+struct help_options {
+    const char *completion;
+    bool man;
+};
+
+static const struct help_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
+static const struct option_row own_options[] = {
+    FLAG("man", 0, OWN(struct help_options, man), "print a manual page, for man"),
+    STRING("completion", 0, "SHELL", OWN(struct help_options, completion),
+           "print a completion script for bash, zsh or fish", .values = &values_shells),
+    {0},
+};
+
+const struct command command_help = {
+    .name = "help",
+    .about = "list commands or options",
+    .operands = "[COMMAND|TOPIC]",
+    .examples = "attn-cli help run\n"
+                "attn-cli help options\n"
+                "attn-cli help --man run | man -l -\n"
+                "eval \"$(attn-cli help --completion bash)\"\n",
+    .run = help_command,
+    .options = own_options,
+    .shared = {{running_options, "threads quiet verbose"}},
+    .operand_values = &values_commands,
+    .lists = {&values_variables, &values_files, &values_statuses},
+};
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */
@@ -23,151 +73,276 @@ enum {
     TITLE_COLUMNS = 8, /* of groups of commands */
     COMMAND_COLUMNS = 10,
     COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 1,
+    FEW = 9, /* options of a command that needs no headings */
+    TOPIC_LISTS = 6,
 };
 
-static void write_row(struct stream *out, const char *name, const char *about)
+/* Pages about more than one command, and the lists of values that they explain. */
+static const struct help_topic {
+    const char *name, *about;
+    const struct value_list *lists[TOPIC_LISTS];
+} topics[] = {
+    {"options",
+     "options shared by the commands that read texts",
+     {&values_attention, &values_models}},
+    {"edits", "changing values during the pass", {&values_edits}},
+    {"formats",
+     "output formats, and what they show by default",
+     {&values_defaults, &values_formats, &values_palettes, &values_venues}},
+    {"sizes", "the sizes of new models", {&values_shapes, &values_keys}},
+};
+
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+/* --- text and roff ---------------------------------------------------------------------------- */
+
+/* Text in roff. Escaped: what roff would read or print in another form, and letters that a manual
+ * page in the C locale would lose. */
+static void write_roff(struct stream *out, const char *text)
 {
-    if (strlen(name) > NAME_COLUMNS)
-        stream_format(out, "  %s\n%*s", name, ABOUT_COLUMN, "");
+    static const struct {
+        const char *plain, *roff;
+    } escapes[] = {{"\\", "\\e"},  {"-", "\\-"},   {"'", "\\(aq"}, {"`", "\\(ga"}, {"^", "\\(ha"},
+                   {"~", "\\(ti"}, {"…", "..."},   {"·", "\\(md"}, {"√", "\\(sr"}, {"β", "\\(*b"},
+                   {"ε", "\\(*e"}, {"φ", "\\(*f"}, {"₁", "_1"},    {"₂", "_2"}};
+    enum { COUNT = sizeof escapes / sizeof *escapes };
+    if (*text == '.')
+        stream_text(out, "\\&");
+    while (*text) {
+        size_t i = 0;
+        while (i < COUNT && strncmp(text, escapes[i].plain, strlen(escapes[i].plain)) != 0)
+            i++;
+        if (i < COUNT)
+            stream_text(out, escapes[i].roff);
+        else
+            stream_char(out, *text);
+        text += i < COUNT ? strlen(escapes[i].plain) : 1;
+    }
+}
+
+/* A page of text, or of the manual. */
+struct page {
+    struct stream *out;
+    bool is_manual;
+    const char *heading;    /* the last one */
+    const char *name_group; /* text: the names on the line follow this one */
+    size_t name_column;     /* text: of the next name; 0: the line is empty */
+};
+
+/* Names without a meaning are listed after each other. */
+static void end_names(struct page *page)
+{
+    if (page->name_column)
+        stream_char(page->out, '\n');
+    page->name_group = NULL;
+    page->name_column = 0;
+}
+
+static void write_name(struct page *page, const char *group, const char *name)
+{
+    size_t size = strlen(name);
+    bool continues = page->name_column && page->name_group == group;
+    if (!continues) {
+        end_names(page);
+        stream_format(page->out, "  %s", group);
+        page->name_group = group;
+        page->name_column = 2 + strlen(group);
+    }
+    const char *gap = *group || continues ? " " : "";
+    stream_text(page->out, continues ? "," : "");
+    page->name_column += continues + strlen(gap);
+    if (page->name_column + size + 1 > PAGE_COLUMNS) { /* 1: a comma after it */
+        stream_text(page->out, "\n  ");
+        page->name_column = 2;
+        gap = "";
+    }
+    stream_format(page->out, "%s%s", gap, name);
+    page->name_column += size;
+}
+
+/* Begin a part of the page, unless it has begun. */
+static void write_heading(struct page *page, const char *heading)
+{
+    if (page->heading && strcmp(page->heading, heading) == 0)
+        return;
+    page->heading = heading;
+    stream_text(page->out, page->is_manual ? ".SS " : "\n");
+    if (page->is_manual)
+        write_roff(page->out, heading);
     else
-        stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
+        stream_text(page->out, heading);
+    stream_text(page->out, page->is_manual ? "\n" : ":\n");
+}
+
+/* A name, what follows it ("" or " N"), and a line about it. */
+static void write_entry(struct page *page, const char *name, const char *argument,
+                        const char *about)
+{
+    struct stream *out = page->out;
+    char form[FORM_BYTES];
+    if (page->is_manual) {
+        stream_text(out, ".TP\n\\fB");
+        write_roff(out, name);
+        stream_text(out, "\\fR");
+        stream_format(out, *argument ? " \\fI%s\\fR\n" : "%s\n", argument + (*argument == ' '));
+        write_roff(out, about);
+        stream_text(out, *about ? "\n" : "");
+        return;
+    }
+    end_names(page);
+    snprintf(form, sizeof form, "%s%s", name, argument);
+    if (strlen(form) > NAME_COLUMNS)
+        stream_format(out, "  %s\n%*s", form, ABOUT_COLUMN, "");
+    else
+        stream_format(out, "  %-*s  ", NAME_COLUMNS, form);
     text_wrap(out, about, ABOUT_COLUMN, ABOUT_COLUMN, PAGE_COLUMNS);
 }
 
-static void write_options(struct stream *out, const struct command *command, enum option_part part)
+/* --- options ---------------------------------------------------------------------------------- */
+
+static void write_option(struct page *page, const struct option_row *row)
 {
-    struct option_walk walk = {.command = command, .part = part};
-    const struct option_row *row = NULL;
-    const char *title = NULL;
-    char form[FORM_BYTES];
-    while ((row = option_walk_next(&walk, &title))) {
-        char letter[8] = "    "; /* "-s, --sentence TEXT" */
-        if (title)
-            stream_format(out, "\n%s:\n", title);
-        if (row->letter)
-            snprintf(letter, sizeof letter, "-%c, ", row->letter);
-        snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-                 row->argument ? row->argument : "");
-        write_row(out, form, row->about);
-    }
+    char name[FORM_BYTES];
+    char argument[FORM_BYTES] = "";
+    char letter[] = {'-', row->letter, ',', ' ', '\0'};
+    const char *gap = page->is_manual ? "" : "    ";
+    snprintf(name, sizeof name, "%s--%s", row->letter ? letter : gap, row->name);
+    if (row->argument)
+        snprintf(argument, sizeof argument, " %s", row->argument);
+    write_entry(page, name, argument, row->about);
+}
+
+static bool needs_headings(const struct page *page, const struct command *command)
+{
+    struct option_walk walk = {.set = command_set(command)};
+    size_t count = 0;
+    while (option_next(&walk))
+        count++;
+    return count > FEW && (page->is_manual || !command->reads_texts);
+}
+
+/* In text those that 'help options' describes are only named. */
+static void write_options(struct page *page, const struct command *command)
+{
+    bool has_headings = needs_headings(page, command);
+    bool refers = command->reads_texts && !page->is_manual;
+    char name[FORM_BYTES];
+    for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);)
+        if (!walk.is_shared || !refers) {
+            write_heading(page, has_headings && walk.heading ? walk.heading : "Options");
+            write_option(page, walk.row);
+        }
+    for (struct option_walk walk = {.set = command_set(command)}; refers && option_next(&walk);)
+        if (walk.is_shared) {
+            write_heading(page, "Shared options ('attn-cli help options' describes them)");
+            snprintf(name, sizeof name, "--%s", walk.row->name);
+            write_name(page, "", name);
+        }
+    end_names(page);
 }
 
 /* --- lists of values -------------------------------------------------------------------------- */
 
-/* Names below each other's heading, as a text: where the next one goes. */
-struct name_line {
-    const char *heading; /* that they stand under; NULL: none yet */
-    size_t column;       /* 0: no name stands on a line */
-};
-
-static void end_names(struct stream *out, struct name_line *names)
+static bool has_list(const struct value_list *const *lists, size_t count,
+                     const struct value_list *list)
 {
-    if (names->column)
-        stream_char(out, '\n');
-    *names = (struct name_line){0};
+    for (size_t i = 0; i < count; i++)
+        if (lists[i] == list)
+            return true;
+    return false;
 }
 
-static void write_name(struct stream *out, struct name_line *names, const char *heading,
-                       const char *name)
+/* A topic explains it, or the page of one command for all. */
+static bool is_elsewhere(const struct value_list *list)
 {
-    size_t size = strlen(name);
-    bool goes_on = names->column && names->heading == heading;
-    if (!goes_on) {
-        end_names(out, names);
-        stream_format(out, "  %s", heading);
-        names->heading = heading;
-        names->column = 2 + strlen(heading);
-    }
-    const char *gap = *heading || goes_on ? " " : "";
-    stream_text(out, goes_on ? "," : "");
-    names->column += goes_on + strlen(gap);
-    if (names->column + size + 1 > PAGE_COLUMNS) { /* 1: a comma after it */
-        stream_text(out, "\n  ");
-        names->column = 2;
-        gap = "";
-    }
-    stream_format(out, "%s%s", gap, name);
-    names->column += size;
+    for (size_t i = 0; i < TOPICS; i++)
+        if (has_list(topics[i].lists, TOPIC_LISTS, list))
+            return true;
+    for (size_t i = 0; i < command_count; i++)
+        if (has_list(commands[i]->lists, COMMAND_LISTS, list))
+            return true;
+    return false;
 }
 
-static void write_value(struct stream *out, struct name_line *names, const struct value *value)
+/* Append "Scores (--sort, --map), averaged …": with the options of a command that take the list; of
+ * no command the first option of any. */
+static void add_title(struct buf *title, const struct value_list *list,
+                      const struct command *command)
 {
-    if (value->heading || !value->about) {
-        write_name(out, names, value->heading ? value->heading : "", value->name);
-        return;
-    }
-    char form[FORM_BYTES];
-    end_names(out, names);
-    snprintf(form, sizeof form, value->argument ? "%s%c%s" : "%s", value->name, value->end,
-             value->argument);
-    write_row(out, form, value->about);
+    const char *gap = " (--";
+    size_t size = strcspn(list->title, ",;");
+    buf_format(title, "%.*s", (int)size, list->title);
+    for (size_t i = 0; i < command_count; i++)
+        for (struct option_walk walk = {.set = command_set(commands[i])}; option_next(&walk);) {
+            if ((command ? command != commands[i] : gap[0] == ',') || walk.row->values != list)
+                continue;
+            buf_format(title, "%s%s", gap, walk.row->name);
+            gap = ", --";
+        }
+    buf_format(title, "%s%s", gap[0] == ',' ? ")" : "", list->title + size);
 }
 
-static void write_list(struct stream *out, const struct value_use *use,
+static void write_list(struct page *page, const struct value_list *list,
                        const struct command *command)
 {
     struct value value;
-    struct name_line names = {0};
-    stream_char(out, '\n');
-    value_use_title(out, use, command);
-    stream_text(out, ":\n");
-    for (size_t i = 0; value_at(&value, use->list, i); i++)
-        write_value(out, &names, &value);
-    end_names(out, &names);
-    if (use->list->note)
-        stream_format(out, "  %s\n", use->list->note);
-}
-
-/* The names alone: 'help options' describes them. */
-static void write_shared_names(struct stream *out, const struct command *command)
-{
-    struct option_walk walk = {.command = command, .part = OPTIONS_SHARED};
-    const struct option_row *row = NULL;
-    const char *title = NULL;
-    struct name_line names = {0};
+    struct buf title = {0};
     char form[FORM_BYTES];
-    while ((row = option_walk_next(&walk, &title))) {
-        if (!names.column)
-            stream_text(out, "\nShared options ('attn-cli help options' describes them):\n");
-        snprintf(form, sizeof form, "--%s", row->name);
-        write_name(out, &names, "", form);
+    add_title(&title, list, command);
+    write_heading(page, title.out_of_memory ? list->title : title.bytes);
+    for (size_t i = 0; value_at(&value, list, i); i++) {
+        snprintf(form, sizeof form, value.argument ? "%s%c%s" : "%s", value.name, value.end,
+                 value.argument);
+        if (!page->is_manual && (value.heading || !value.about))
+            write_name(page, value.heading ? value.heading : "", value.name);
+        else
+            write_entry(page, form, "", value.about ? value.about : "");
     }
-    end_names(out, &names);
+    end_names(page);
+    if (list->note)
+        stream_format(page->out, page->is_manual ? ".PP\n%s\n" : "  %s\n", list->note);
+    page->heading = NULL;
+    buf_release(&title);
 }
 
-static void write_lists(struct stream *out, const struct command *command, const char *topic)
+/* Those of a command's own options and operands, and those that its row names. */
+static void write_lists(struct page *page, const struct command *command)
 {
-    for (const struct value_use *use = NULL; (use = value_use_next(use, command, topic));)
-        write_list(out, use, command);
+    enum { LISTS_MAX = 12 };
+    const struct value_list *lists[LISTS_MAX] = {NULL};
+    size_t count = 0;
+    for (struct option_walk walk = {.set = {.command = command}}; option_next(&walk);)
+        if (!walk.is_shared && count < LISTS_MAX)
+            lists[count++] = walk.row->values;
+    lists[count++] = command->operand_values;
+    for (size_t i = 0; i < count; i++)
+        if (lists[i] && lists[i]->title && !has_list(lists, i, lists[i]) && !is_elsewhere(lists[i]))
+            write_list(page, lists[i], command);
+    for (size_t i = 0; i < COMMAND_LISTS && command->lists[i]; i++)
+        write_list(page, command->lists[i], command);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-static void write_commands(struct stream *out, const struct command_group *group)
-{
-    const char *title = group->title;
-    for (size_t i = 0; i < command_count; i++) {
-        if (!(command_rows[i].bit & group->commands))
-            continue;
-        stream_format(out, "%-*s  %-*s ", TITLE_COLUMNS, title, COMMAND_COLUMNS,
-                      command_rows[i].name);
-        text_wrap(out, command_rows[i].about, COMMAND_COLUMN, COMMAND_COLUMN, PAGE_COLUMNS);
-        title = "";
-    }
-}
-
 /* It fits on a terminal of 24 lines. */
-static void overview(struct stream *out)
+static void write_overview(struct stream *out)
 {
+    const char *group = "";
     stream_text(out, "attn-cli: inspect attention in transformer language models\n\n");
-    for (size_t i = 0; i < command_group_count; i++)
-        write_commands(out, &command_groups[i]);
+    for (size_t i = 0; i < command_count && commands[i]->group; i++) {
+        bool begins = strcmp(group, commands[i]->group) != 0;
+        group = commands[i]->group;
+        stream_format(out, "%-*s  %-*s ", TITLE_COLUMNS, begins ? group : "", COMMAND_COLUMNS,
+                      commands[i]->name);
+        text_wrap(out, commands[i]->about, COMMAND_COLUMN, COMMAND_COLUMN, PAGE_COLUMNS);
+    }
     stream_text(out, "\n'attn-cli help COMMAND' lists its options; 'attn-cli help options' lists "
                      "shared options.\n");
 }
 
-static void help_command_write(struct stream *out, const struct command *command)
+static void write_command(struct page *page, const struct command *command)
 {
+    struct stream *out = page->out;
     stream_format(out, "attn-cli %s: %s\n\nExamples:\n", command->name, command->about);
     for (const char *line = command->examples; *line; line += strcspn(line, "\n") + 1) {
         stream_text(out, "  ");
@@ -175,20 +350,24 @@ static void help_command_write(struct stream *out, const struct command *command
     }
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
-    write_options(out, command, OPTIONS_OWN);
-    write_shared_names(out, command);
-    write_lists(out, command, NULL);
+    write_options(page, command);
+    write_lists(page, command);
 }
 
-static void topic_write(struct stream *out, const struct help_topic *topic)
+static void write_topic(struct page *page, const struct help_topic *topic)
 {
-    stream_format(out, "attn-cli help %s: %s\n", topic->name, topic->about);
-    if (strcmp(topic->name, "options") == 0)
-        write_options(out, NULL, OPTIONS_SHARED);
-    write_lists(out, NULL, topic->name);
+    stream_format(page->out, "attn-cli help %s: %s\n", topic->name, topic->about);
+    for (size_t i = 0; shared_options[i] && topic == topics; i++) /* options */
+        for (const struct option_row *row = shared_options[i]; row->name; row++) {
+            if (row->heading)
+                write_heading(page, row->heading);
+            write_option(page, row);
+        }
+    for (size_t i = 0; i < TOPIC_LISTS && topic->lists[i]; i++)
+        write_list(page, topic->lists[i], NULL);
 }
 
-static void version(struct stream *out)
+static void write_version(struct stream *out)
 {
     struct kernels *kernels = NULL;
     const char *library = kernels_library();
@@ -201,42 +380,76 @@ static void version(struct stream *out)
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL };
+static void write_capitals(struct stream *out, const char *text)
+{
+    for (; *text; text++)
+        stream_char(out, (char)toupper((unsigned char)*text));
+}
 
-/* Of all but the version `command` may be NULL: the page of them all. */
-static int write_page(enum page page, const struct command *command, struct err *err)
+/* Of a command, or of the program (NULL). */
+static void write_manual(struct page *page, const struct command *command)
+{
+    struct stream *out = page->out;
+    const char *dash = command ? "\\-" : "";
+    const char *name = command ? command->name : "";
+    stream_format(out, ".TH \"ATTN\\-CLI%s", dash);
+    write_capitals(out, name);
+    stream_format(out, "\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n", ATTN_VERSION);
+    stream_format(out, ".SH NAME\nattn\\-cli%s%s \\- ", dash, name);
+    write_roff(out, command ? command->about : "inspect attention in transformer language models");
+    stream_format(out, "\n.SH SYNOPSIS\n.B attn\\-cli %s\n", name);
+    stream_format(out, command ? "[options] %s\n" : ".I COMMAND\n[options]\n%s",
+                  command ? command->operands : ".br\n.B attn\\-cli \\-\\-version\n");
+    stream_text(out, ".SH EXAMPLES\n.nf\n");
+    write_roff(out, command ? command->examples : command_run.examples);
+    stream_format(out, ".fi\n.SH %s\n", command ? "OPTIONS" : "COMMANDS");
+    if (command)
+        write_options(page, command);
+    for (size_t i = 0; i < command_count && commands[i]->group && !command; i++) {
+        write_heading(page, commands[i]->group);
+        write_entry(page, commands[i]->name, "", commands[i]->about);
+    }
+    write_lists(page, command ? command : &command_help);
+    stream_text(out, ".SH SEE ALSO\n");
+    for (size_t i = 0; i < command_count && !command; i++)
+        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", commands[i]->name,
+                      i + 1 < command_count ? "," : "");
+    stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+enum page_kind { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL, PAGE_TOPIC };
+
+/* Of a command (NULL: of them all), or of a topic. */
+static int write_page(enum page_kind kind, const struct command *command,
+                      const struct help_topic *topic, struct err *err)
 {
     struct stream out;
+    struct page page = {.out = &out, .is_manual = kind == PAGE_MANUAL};
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (page == PAGE_VERSION)
-        version(&out);
-    else if (page == PAGE_MANUAL)
-        manual_write(&out, command);
+    if (kind == PAGE_VERSION)
+        write_version(&out);
+    else if (kind == PAGE_MANUAL)
+        write_manual(&page, command);
+    else if (kind == PAGE_TOPIC)
+        write_topic(&page, topic);
     else if (command)
-        help_command_write(&out, command);
+        write_command(&page, command);
     else
-        overview(&out);
+        write_overview(&out);
     return stream_commit(&out, err);
 }
 
 int help_of(const struct command *command, struct err *err)
 {
-    return write_page(PAGE_HELP, command, err);
-}
-
-static int help_of_topic(const struct help_topic *topic, struct err *err)
-{
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    topic_write(&out, topic);
-    return stream_commit(&out, err);
+    return write_page(PAGE_HELP, command, NULL, err);
 }
 
 int help_version(struct err *err)
 {
-    return write_page(PAGE_VERSION, NULL, err);
+    return write_page(PAGE_VERSION, NULL, NULL, err);
 }
 
 static int write_completion(const char *shell, struct err *err)
@@ -258,14 +471,14 @@ int help_command(const struct options *options, struct err *err)
     size_t topic = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
-    if (operands->count && names_find(&topic, NAMES(help_topics, help_topic_count),
-                                      operands->items[0], strlen(operands->items[0])))
-        return help_of_topic(&help_topics[topic], err);
+    if (operands->count &&
+        names_find(&topic, NAMES(topics, TOPICS), operands->items[0], strlen(operands->items[0])))
+        return write_page(PAGE_TOPIC, NULL, &topics[topic], err);
     if (operands->count)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (options->learn.completion)
-        return write_completion(options->learn.completion, err);
-    return options->learn.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
+    if (own(options)->completion)
+        return write_completion(own(options)->completion, err);
+    return own(options)->man ? write_page(PAGE_MANUAL, command, NULL, err) : help_of(command, err);
 }

@@ -18,6 +18,46 @@
 #include "text/post_processor.h"
 #include "text/token_set.h"
 
+struct info_options {
+    long long sizes; /* of a text of that many tokens */
+    bool hash, sites;
+};
+
+static const struct info_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
+static const struct option_row own_options[] = {
+    STRING("model", 'm', "MODEL", IN(model.name),
+           "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
+           "(default: $ATTN_MODEL, else tiny)",
+           .values = &values_models),
+    INTEGER("tokens", 'n', "N", OWN(struct info_options, sizes), 1, 100000000,
+            "also print the cost of a run over N tokens"),
+    FLAG("hash", 0, OWN(struct info_options, hash), "also print a hash of the weights"),
+    FLAG("sites", 0, OWN(struct info_options, sites),
+         "print the names of the model's tensors in TransformerLens and Hugging Face, and nothing "
+         "else"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "file (default: standard output); the ending sets the format", .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_info = {
+    .name = "info",
+    .group = "Inspect",
+    .about = "model details, and the cost of a run",
+    .operands = "[MODEL]",
+    .examples = "attn-cli info\n"
+                "attn-cli info life\n"
+                "attn-cli info --tokens 16 --format json\n",
+    .run = info_command,
+    .options = own_options,
+    .shared = {{table_options, "output"}, {running_options, "threads quiet verbose"}},
+    .operand_values = &values_models,
+};
+
 enum {
     TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
     ADDED_SHOWN = 8,   /* special tokens in the row for people */
@@ -185,7 +225,7 @@ static void tell_special(struct info *info)
     tell_buf(info, "special tokens", NULL, &row);
 }
 
-/* The tokens that --add-special puts before and after a text. */
+/* The tokens that the tokenizer adds before and after a text. */
 static void tell_around(struct info *info, const struct special_ids *special)
 {
     struct buf row = {0};
@@ -193,12 +233,12 @@ static void tell_around(struct info *info, const struct special_ids *special)
         add_token(info, &row, special->before[i]);
         buf_char(&row, ' ');
     }
-    buf_text(&row, special->before_count || special->after_count ? "TEXT" : "adds nothing");
+    buf_text(&row, special->before_count || special->after_count ? "TEXT" : "nothing");
     for (size_t i = 0; i < special->after_count; i++) {
         buf_char(&row, ' ');
         add_token(info, &row, special->after[i]);
     }
-    tell_buf(info, "--add-special", "add_special", &row);
+    tell_buf(info, "added to text", "add_special", &row);
 }
 
 static void list_added(struct info *info)
@@ -358,7 +398,7 @@ static size_t tell_weights(struct info *info, const struct model *model)
     size_t bytes = 0;
     size_t converted = 0; /* of weights that become float32 when they are first used */
     char size[NUM_SIZE_BYTES];
-    char *hash = info->options->tokens.hash
+    char *hash = own(info->options)->hash
                      ? arena_alloc(&info->arena, SHA256_DIGITS + 1, 1, info->err)
                      : NULL;
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
@@ -379,7 +419,7 @@ static size_t tell_weights(struct info *info, const struct model *model)
     facts_text(info->facts, "weights_file", file);
     facts_integer(info->facts, "parameters", (long long)parameters);
     facts_integer(info->facts, "weight_bytes", (long long)bytes);
-    info->failed |= info->options->tokens.hash && !hash;
+    info->failed |= own(info->options)->hash && !hash;
     if (hash) {
         weights_hash(weights, hash);
         facts_row(info->facts, "hash", hash);
@@ -493,6 +533,79 @@ static int list_sites(struct info *info, const struct config *c, size_t tokens)
     return 0;
 }
 
+/* NULL: it has no such hook. */
+static const char *transformer_lens_name(const struct config *c, enum site site)
+{
+    bool rotates = site_exists(c, SITE_Q_PRE);
+    if (rotates && site == SITE_Q)
+        return "blocks.L.attn.hook_rot_q";
+    if (rotates && site == SITE_K)
+        return "blocks.L.attn.hook_rot_k";
+    return site_rows[site].alias;
+}
+
+/* Where transformers has the value: a field of a model's output with output_hidden_states and
+ * output_attentions. NULL: nowhere. */
+static const char *hugging_face_name(const struct config *c, enum site site)
+{
+    static const struct {
+        enum site site;
+        const char *name, *of_decoder;
+    } rows[] = {
+        {SITE_EMBEDDING, "hidden_states[0]", "decoder_hidden_states[0]"},
+        {SITE_RESID_PRE, "hidden_states[L]", "decoder_hidden_states[L]"},
+        {SITE_RESID_POST, "hidden_states[L+1], L not last",
+         "decoder_hidden_states[L+1], L not last"},
+        {SITE_WEIGHTS, "attentions[L]", "decoder_attentions[L]"},
+        {SITE_LN_F, "hidden_states[-1]", "decoder_hidden_states[-1]"},
+        {SITE_LOGITS, "logits", "logits"},
+        {SITE_SOURCE_EMBEDDING, NULL, "encoder_hidden_states[0]"},
+        {SITE_ENC_RESID_PRE, NULL, "encoder_hidden_states[L]"},
+        {SITE_ENC_WEIGHTS, NULL, "encoder_attentions[L]"},
+        {SITE_ENC_LN_F, NULL, "encoder_last_hidden_state"},
+        {SITE_CROSS_WEIGHTS, NULL, "cross_attentions[L]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].site == site)
+            return c->n_encoder_layer ? rows[i].of_decoder : rows[i].name;
+    return NULL;
+}
+
+/* --sites: the names of what --show outputs, and of the same values elsewhere. */
+static void list_site_names(struct info *info, const struct config *c)
+{
+    enum { SITE, AXES, LENS, FACE };
+    static const struct column columns[] = {
+        [SITE] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [AXES] = {"axes", .kind = COLUMN_TEXT},
+        [LENS] = {"transformer_lens", "TransformerLens", .kind = COLUMN_TEXT},
+        [FACE] = {"hugging_face", "Hugging Face", .kind = COLUMN_TEXT},
+    };
+    struct frame *frame =
+        add_frame(info, (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}}, columns, 4);
+    if (!frame)
+        return;
+    frame->rows.size = 0;
+    frame->rows.labels = frame_labels(frame, SITE);
+    for (enum site site = 0; site < SITE_COUNT; site++) {
+        struct buf axes = {0};
+        if (!site_exists(c, site))
+            continue;
+        size_t row = frame->rows.size++;
+        const char *name = site_rows[site].in_layer
+                               ? arena_format(&info->arena, info->err, "%s.L.%s", site_stack(site),
+                                              site_name_in_layer(site))
+                               : site_rows[site].name;
+        for (size_t axis = 0; axis < 3 && site_axis_name(site, axis); axis++)
+            buf_format(&axes, "%s%s", axis ? ", " : "", site_axis_name(site, axis));
+        frame_labels(frame, SITE)[row] = (struct label){name, name, name};
+        frame_texts(frame, AXES)[row] = buf_keep(&axes, &info->arena, info->err);
+        frame_texts(frame, LENS)[row] = transformer_lens_name(c, site);
+        frame_texts(frame, FACE)[row] = hugging_face_name(c, site);
+        info->failed |= !name || !frame_texts(frame, AXES)[row];
+    }
+}
+
 static void list_tensors(struct info *info, const struct weights *weights)
 {
     enum { NAME, DTYPE, SHAPE };
@@ -575,10 +688,17 @@ static int show_model(struct info *info, const char *name)
     if (model_open(&model, name, info->err))
         return -1;
     size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
-    size_t tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
-                    : positions           ? positions
-                                          : TOKENS_SHOWN;
+    size_t tokens = own(options)->sizes ? (size_t)own(options)->sizes
+                    : positions         ? positions
+                                        : TOKENS_SHOWN;
     int failed = provenance_add_model(&model, info->err);
+    if (own(options)->sites) {
+        if (!failed)
+            list_site_names(info, &model.config);
+        failed = failed || write_report(info, model.name);
+        model_release(&model);
+        return failed ? -1 : 0;
+    }
     failed = failed ||
              (positions && tokens > positions
                   ? err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
@@ -605,6 +725,14 @@ static int show_model(struct info *info, const char *name)
     return failed ? -1 : 0;
 }
 
+static int check_options(const struct options *options, struct err *err)
+{
+    const char *other = own(options)->sizes ? "tokens" : own(options)->hash ? "hash" : NULL;
+    if (!own(options)->sites || !other)
+        return 0;
+    return err_usage(err, "--sites and --%s cannot be combined", other);
+}
+
 int info_command(const struct options *options, struct err *err)
 {
     struct info info = {.options = options, .err = err};
@@ -614,7 +742,8 @@ int info_command(const struct options *options, struct err *err)
     bool alone = false;
     info.facts = facts_new(&info.arena, err);
     info.folder = &folder;
-    int failed = !info.facts || output_choose_table(&output, &options->output, err) ||
+    int failed = !info.facts || check_options(options, err) ||
+                 output_choose_table(&output, &options->output, err) ||
                  only_model(&name, options, err) || model_find(&folder, name, &info.arena, err);
     if (!failed && !folder_has(&folder, "config.json"))
         failed = show_alone(&info, &alone);

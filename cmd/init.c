@@ -3,6 +3,7 @@
  * A config from somewhere, with other values where --set has some; words from somewhere; weights by
  * recipe. The directory is written when all of it is there.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -10,8 +11,66 @@
 #include "format/json.h"
 #include "format/safetensors.h"
 #include "model/model.h"
+#include "model/weight_init.h"
 #include "model_maker.h"
 #include "progress.h"
+#include "text/subword/bpe_learn.h"
+
+WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
+
+static const struct option_row own_options[] = {
+    STRINGS("sentence", 's', "TEXT", IN(input.sentences),
+            "its words, sorted, become the vocabulary (repeatable); in scripts without spaces its "
+            "characters",
+            .heading = "Vocabulary"),
+    STRINGS("vocab-from", 0, "FILE", IN(make.texts),
+            "learn the vocabulary from a text file (repeatable; - is standard input): its words, "
+            "or with --vocab-size byte-level BPE"),
+    INTEGER("vocab-size", 0, "N", IN(make.size), BPE_LEARN_BYTES, BPE_LEARN_MAX,
+            "learn byte-level BPE with N tokens (at least 256); writes vocab.json and merges.txt"),
+    STRING(
+        "vocab", 0, "FILE", IN(make.vocab),
+        "existing vocabulary: a tokenizer.json, or a vocab.json (with --merges: byte-level BPE)"),
+    STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
+    STRING("like", 0, "MODEL", IN(make.like),
+           "take sizes from a model, and its vocabulary unless another is given (default: life)",
+           .heading = "Sizes", .values = &values_models),
+    STRING("shape", 0, "NAME", IN(make.shape), "sizes of a well-known model (see 'help sizes')",
+           .values = &values_shapes),
+    STRING("config", 0, "FILE", IN(make.config), "sizes from a config.json"),
+    STRINGS("set", 0, "LIST", IN(make.sets),
+            "override values of the config: n_layer=2,n_head=4 (see 'help sizes')",
+            .values = &values_keys, .joints = ","),
+    INTEGER("seed", 0, "N", IN(make.seed), 0, LLONG_MAX,
+            "seed for torch.manual_seed (default: 123)", .heading = "Random weights",
+            .preset = ORIGIN_SEED),
+    STRING("draw", 0, "HOW", IN(make.draw),
+           "initialise projections with torch.rand, head by head (rand, default), or as nn.Linear "
+           "does (linear)",
+           .values = &values_draws),
+    INTEGER("table", 0, "ROWS", IN(make.table), 1, 100000000,
+            "size of the nn.Embedding whose first rows are the words (default: 50000)"),
+    STRING("output", 'o', "DIR", IN(output.path), "folder to write", .heading = "Output",
+           .flags = OPTION_PROCESS),
+    FLAG("force", 0, IN(output.force), "replace existing files in a folder",
+         .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_init = {
+    .name = "init",
+    .group = "Build",
+    .about = "make a model with random weights",
+    .operands = "",
+    .examples = "attn-cli init --sentence \"Life is short, eat dessert first\" -o words\n"
+                "attn-cli init --like life --seed 123 -o life-again\n"
+                "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
+                "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n"
+                "attn-cli init --shape tiny --vocab-from fables.txt --vocab-size 1024 -o bpe\n",
+    .run = init_command,
+    .options = own_options,
+    .shared = {{running_options, "threads verbose"}},
+};
 
 struct job {
     const struct options *options;

@@ -165,13 +165,13 @@ static void note(void *state, const struct work *work)
     .state_bytes = sizeof(struct state), .prepare = prepare, .open = open, .expect = expect, \
     .read = read, .run = run, .note = note
 
-const struct task lens_task = {TASK("lens", FOR_LENS, 1 << ITEM_TARGET), .takes_source = true,
+const struct task lens_task = {TASK("lens", &command_lens, 1 << ITEM_TARGET), .takes_source = true,
                                .pages = "attn-cli page --lens"};
 
 const struct task attribute_task = {
-    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION)};
+    TASK("attribute", &command_attribute, 1 << ITEM_ANSWER | 1 << ITEM_POSITION)};
 
 const struct task patch_task = {
-    TASK("patch", FOR_PATCH,
+    TASK("patch", &command_patch,
          1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION),
     .parts = "patches"};

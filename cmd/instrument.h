@@ -45,7 +45,7 @@ struct finding {
 };
 
 struct instrument {
-    int command; /* FOR_… */
+    const struct command *command;
 
     /* What the options ask, in memory of the arena; `format` is that of the results. */
     int (*ask)(struct question *question, const struct format *format, struct arena *arena,

@@ -106,11 +106,11 @@ static bool text_is_piped(const struct input_options *options)
 
 static int check_ids(const struct input_options *options, struct err *err)
 {
-    if (options->ids && options->bos)
-        return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
-    if (options->ids && options->add_special)
-        return err_usage(err, "--add-special: is for texts, found --ids: put those tokens there");
-    return 0;
+    if (!options->ids || !options->special || strcmp(options->special, "none") == 0)
+        return 0;
+    return err_usage(err,
+                     "--special %s: is for texts, found --ids: put the ids of these tokens there",
+                     options->special);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

@@ -5,6 +5,46 @@
 #include "driver.h"
 #include "instrument.h"
 
+static const struct option_row own_options[] = {
+    STRING("site", 0, "SITE", IN(lens.site),
+           "tensor to read: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out",
+           .heading = "Lens"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
+    STRING("target", 0, "TOKEN", IN(lens.target),
+           "token whose rank and probability to show, such as ' are' (default: the next token of "
+           "the text)"),
+    INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
+            "N most likely tokens of each cell, in json (default: 3)", .preset = 3),
+    STRING("show", 0, "LIST", IN(select.show),
+           "best (the most likely token, default), id, entropy, kl (divergence from the last "
+           "layer), rank, target; data formats have all"),
+    {0},
+};
+
+const struct command command_lens = {
+    .name = "lens",
+    .group = "Analyse",
+    .about = "logit lens: what each layer would predict",
+    .operands = "[TEXT]...",
+    .examples =
+        "attn-cli lens \"Life is short, eat dessert first\"\n"
+        "attn-cli lens \"The keys to the cabinet\" --target \" are\" --show rank,target,kl\n"
+        "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
+        "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
+    .run = lens_command,
+    .options = own_options,
+    .shared = {{text_options, "words"},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {table_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "range"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+    .in_batch = true,
+};
+
 /* Text and pictures show the best tokens, data every number. */
 static int read_numbers(struct question *question, const struct format *format, struct arena *arena,
                         struct err *err)
@@ -71,7 +111,7 @@ static void expect(struct viewer *viewer, const struct question *question, size_
 }
 
 const struct instrument lens_instrument = {
-    .command = FOR_LENS,
+    .command = &command_lens,
     .ask = ask,
     .find = find,
     .expect = expect,

@@ -8,10 +8,66 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "catalog.h"
+#include "command.h"
+#include "lesson_rows.h"
 #include "write/text_line.h"
 #include "page_parts.h"
 #include "format/json_writer.h"
+
+static bool steps_at(struct value *value, size_t index)
+{
+    if (index > lesson_count)
+        return false;
+    value->name = index < lesson_count ? value->text : "all";
+    value->about = index < lesson_count ? lesson_rows[index].title : "all steps";
+    snprintf(value->text, sizeof value->text, "%zu", index + 1);
+    return true;
+}
+static const struct value_list values_steps = {"steps", "Steps", steps_at, NULL};
+
+WORDS(lesson_formats, NULL, {"text", "text for the terminal"}, {"json", "the steps, for programs"},
+      {"html", "a web page"})
+
+struct lesson_options {
+    bool list;
+};
+
+static const struct lesson_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
+static const struct option_row own_options[] = {
+    FLAG("list", 0, OWN(struct lesson_options, list), "list the steps with their command lines"),
+    STRING("output", 'o', "FILE", IN(output.path),
+           "HTML page to write: lesson.html (default: text on standard output)",
+           .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "text, json or html (default: by the ending of -o, else text)",
+           .values = &values_lesson_formats),
+    STRING("model", 'm', "MODEL", IN(model.name), "html: model of the last step (default: tiny)",
+           .values = &values_models),
+    STRINGS("sentence", 's', "TEXT", IN(input.sentences), "html: text of the last step"),
+    INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
+            "columns of text output (default: the terminal, else 80)"),
+    {0},
+};
+
+const struct command command_lesson = {
+    .name = "lesson",
+    .group = "Learn",
+    .about = "attention in eleven steps",
+    .operands = "[STEP|all]",
+    .examples = "attn-cli lesson\n"
+                "attn-cli lesson 2\n"
+                "attn-cli lesson all\n"
+                "attn-cli lesson -o lesson.html\n"
+                "attn-cli lesson --list\n",
+    .run = lesson_command,
+    .options = own_options,
+    .shared = {{running_options, "threads quiet verbose"}},
+    .operand_values = &values_steps,
+};
 
 enum {
     WIDTH_BYTES = 24,
@@ -59,7 +115,7 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     snprintf(width, sizeof width, "--width=%zu", tour->columns);
     if (tour->options->looks.width)
         words[count] = width;
-    return command_run(words[1], words + 2, &tour->arena, err);
+    return command_do(words[1], words + 2, &tour->arena, err);
 }
 
 static void write_before(struct stream *out, const struct tour *tour, size_t step)
@@ -151,13 +207,13 @@ static int write_json(const struct tour *tour, struct err *err)
 static int add_step(struct tour *tour, size_t step, struct err *err)
 {
     struct page_lesson lesson = lesson_rows[step];
-    struct options options = OPTIONS_DEFAULT;
+    struct options options;
     char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
     if (read_words(words, &count, lesson.line, &tour->arena, err))
         return -1;
     const struct command *command = command_find(words[1], err);
-    if (!command || options_parse(&options, command->bit, words + 2, &tour->arena, err))
+    if (!command || options_parse(&options, command, words + 2, &tour->arena, err))
         return -1;
     if (lesson.show)
         options.select.show = lesson.show;
@@ -170,13 +226,14 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
 
 static int add_walk(struct tour *tour, struct err *err)
 {
-    struct options options = OPTIONS_DEFAULT;
+    struct options options;
     const struct texts *texts = &tour->options->input.sentences;
     const char *text = texts->count ? texts->items[0] : "Life is short, eat dessert first";
     const char *model = tour->options->model.name ? tour->options->model.name : "tiny";
     struct page_lesson lesson = lesson_walk;
     lesson.number = lesson_count + 1;
     lesson.count = lesson_count;
+    options_init(&options, command_set(&command_page));
     options.model.name = model;
     options.model.threads = tour->options->model.threads;
     options.select.show = lesson.show;
@@ -230,7 +287,7 @@ static int choose_form(enum form *form, const struct options *options, struct er
         return -1;
     *form = (enum form)(row - rows);
     if (*form == FORM_HTML)
-        return options->learn.list
+        return own(options)->list
                    ? err_usage(err, "--list: expected it without a page, found --format html")
                    : 0;
     if (*form == FORM_TEXT && !output_is_standard(options->output.path))
@@ -246,9 +303,9 @@ static int choose_form(enum form *form, const struct options *options, struct er
 static int choose_steps(struct tour *tour, enum form form, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
-    const char *name = operands->count                                  ? operands->items[0]
-                       : tour->options->learn.list || form != FORM_TEXT ? "all"
-                                                                        : "1";
+    const char *name = operands->count                                 ? operands->items[0]
+                       : own(tour->options)->list || form != FORM_TEXT ? "all"
+                                                                       : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -279,8 +336,8 @@ int lesson_command(const struct options *options, struct err *err)
         return failed;
     }
     tour.columns = page_columns(&options->looks);
-    int failed = options->learn.list ? write_list(&tour, err) : 0;
-    for (size_t step = tour.first; !options->learn.list && !failed && step < tour.end; step++)
+    int failed = own(options)->list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !own(options)->list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
     return failed;

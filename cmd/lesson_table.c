@@ -1,4 +1,4 @@
-#include "catalog.h"
+#include "lesson_rows.h"
 
 #define JOURNEY "-s \"Your journey starts with one step\""
 #define LIFE "-s \"Life is short eat dessert first\""

@@ -1,6 +1,6 @@
+/* looks.c: how results look: columns, colours and figures, by options and the terminal. */
 #include "output.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -88,6 +88,46 @@ static int read_colour(struct style *style, const struct options *options, struc
     return 0;
 }
 
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static int check_font(const char *font, struct err *err)
+{
+    if (*font && !strpbrk(font, "'\"\\,"))
+        return 0;
+    return err_usage(err, "--font: expected the name of a family, as 'DejaVu Serif', found '%s'",
+                     font);
+}
+
+static int check_lines(const struct figure_options *options, enum style_view view, struct err *err)
+{
+    if (!options->top || view == VIEW_LINES || view == VIEW_OVERLAY)
+        return 0;
+    return err_usage(err, "--top: expected --view lines or overlay: it is for lines");
+}
+
+static int figure_options_read(struct figure_form *form, const struct figure_options *options,
+                               enum style_view view, struct err *err)
+{
+    *form = (struct figure_form){
+        .font_size = options->font_size,
+        .font = options->font,
+        .dpi = options->dpi,
+        .top = options->top,
+    };
+    for (size_t i = 0; i < options->marks.count; i++)
+        if (figure_form_read_marks(form, options->marks.items[i], err))
+            return -1;
+    if ((options->font && check_font(options->font, err)) ||
+        (options->width && figure_form_read_width(form, options->width, err)) ||
+        (options->panel_labels && figure_form_read_labels(form, options->panel_labels, err)) ||
+        (options->mask && figure_form_read_mask(form, options->mask, err)) ||
+        (options->tokens && figure_form_read_tokens(form, options->tokens, err)))
+        return -1;
+    return check_lines(options, view, err);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
 int looks_read(struct style *style, const struct options *options, struct err *err)
 {
     const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
@@ -107,41 +147,33 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     return read_colour(style, options, err);
 }
 
-/* Of a format for which so much has an effect. */
+/* "--view (for svg, png)" */
+static void add_idle(struct buf *idle, const struct option_row *row)
+{
+    const char *gap = "";
+    buf_format(idle, "%s--%s (for ", idle->size ? ", " : "", row->name);
+    for (size_t i = 0; i < format_count; i++) {
+        if (!(format_rows[i].looks & row->looks))
+            continue;
+        buf_format(idle, "%s%s", gap, format_rows[i].name);
+        gap = ", ";
+    }
+    buf_char(idle, ')');
+}
+
+/* Name the options given that have no effect on a format, which has these LOOKS_…. */
 static void note_idle(const struct looks_options *options, const struct format *format,
                       unsigned looks)
 {
-    static const struct {
-        const char *name;
-        unsigned looks;
-    } rows[] = {{"view", LOOKS_VIEW},           {"cells", LOOKS_CELLS},
-                {"color-scale", LOOKS_COLOURS}, {"range", LOOKS_COLOURS},
-                {"palette", LOOKS_COLOURS},     {"title", LOOKS_TITLE},
-                {"figure-width", LOOKS_FIGURE}, {"font", LOOKS_FONT},
-                {"font-size", LOOKS_FIGURE},    {"dpi", LOOKS_PIXELS},
-                {"panel-labels", LOOKS_FIGURE}, {"token-range", LOOKS_FIGURE},
-                {"mask", LOOKS_FIGURE},         {"mark", LOOKS_FIGURE},
-                {"top", LOOKS_FIGURE},          {"color", LOOKS_TERMINAL},
-                {"width", LOOKS_TERMINAL}};
-    const struct options none = OPTIONS_DEFAULT;
+    static const struct option_row *const tables[] = {terminal_options, figure_options};
+    const struct options none = {0};
     const struct options given = {.looks = *options};
     struct buf idle = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct option_row *row = option_find(FOR_RUN, rows[i].name, strlen(rows[i].name));
-        assert(row);
-        bool is_moot = looks & rows[i].looks || settings_same(row, &given, &none);
-        if (is_moot || (strcmp(row->name, "color") == 0 && strcmp(options->color, "always") != 0))
-            continue;
-        const char *gap = "";
-        buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);
-        for (size_t k = 0; k < format_count; k++) {
-            if (!(format_rows[k].looks & rows[i].looks))
-                continue;
-            buf_format(&idle, "%s%s", gap, format_rows[k].name);
-            gap = ", ";
-        }
-        buf_char(&idle, ')');
-    }
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct option_row *row = tables[i]; row->name; row++)
+            if (row->looks && !(row->looks & looks) && !settings_same(row, &given, &none) &&
+                !(row->offset == IN(looks.color) && strcmp(options->color, "always") != 0))
+                add_idle(&idle, row);
     if (idle.size && !idle.out_of_memory)
         print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);

@@ -37,12 +37,14 @@ static int check_stack(struct err *err)
 static int option_first(const char *argument, struct err *err)
 {
     static const char *const own[] = {"help", "version"};
-    bool known = argument[1] != '-' || option_is_known(FOR_ALL, argument);
+    bool known = argument[1] != '-';
+    for (size_t i = 0; i < command_count; i++)
+        known |= option_is_known(command_set(commands[i]), argument);
     const char *near =
         known ? NULL : names_nearest(NAMES_LIST(own), argument + 2, strlen(argument + 2));
     if (near)
         return err_usage(err, "unknown option '%s': did you mean '--%s'?", argument, near);
-    if (option_is_known(FOR_RUN, argument))
+    if (option_is_known(command_set(&command_run), argument))
         return err_usage(err, "expected a command before '%s': try 'attn-cli run %s …'", argument,
                          argument);
     return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", argument);
@@ -55,12 +57,12 @@ static int dispatch(char **argv, struct arena *arena, struct err *err)
     const char *word = argv[1];
     size_t index = 0;
     if (names_find(&index, NAMES_LIST(help_words), word, strlen(word)))
-        return command_run("help", argv + 2, arena, err);
+        return command_do("help", argv + 2, arena, err);
     if (names_find(&index, NAMES_LIST(version_words), word, strlen(word)))
         return help_version(err);
     if (word[0] == '-')
         return option_first(word, err);
-    return command_run(word, argv + 2, arena, err);
+    return command_do(word, argv + 2, arena, err);
 }
 
 int main(int argc, char **argv)

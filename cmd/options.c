@@ -4,70 +4,232 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "base/utf8.h"
+#include "command.h"
 
-static const struct {
-    const char *name;
-    int command;
-} instrument_names[] = {{"run", 0},
-                        {"score", FOR_SCORE},
-                        {"lens", FOR_LENS},
-                        {"attribute", FOR_ATTRIBUTE},
-                        {"patch", FOR_PATCH},
-                        {"heads", FOR_HEADS},
-                        {"generate", FOR_GENERATE}};
+/* --- tables ----------------------------------------------------------------------------------- */
 
-enum { INSTRUMENT_NAMES = sizeof instrument_names / sizeof *instrument_names };
+struct table {
+    const struct option_row *rows; /* NULL: there is none */
+    const char *except;            /* names that are left out */
+    bool is_shared, is_inherited;  /* by a batch */
+};
 
-bool option_serves(const struct option_row *row, int commands)
+/* A command's own table comes first, then the shared ones; then those of the command a batch does.
+ */
+static struct table table_at(struct option_set set, size_t index)
 {
-    int what = commands & INSTRUMENTS;
-    if ((commands & ~INSTRUMENTS) != FOR_BATCH)
-        return row->commands & commands;
-    bool inherits = !(row->commands & NOT_BATCH);
-    return row->commands & FOR_BATCH || (inherits && row->commands & (what ? what : FOR_RUN));
+    bool is_inherited = set.done && index > OPTION_USES;
+    const struct command *command = is_inherited ? set.done : set.command;
+    if (is_inherited)
+        index -= OPTION_USES + 1;
+    if (!command || index > OPTION_USES)
+        return (struct table){0};
+    if (index == 0)
+        return (struct table){command->options, "", false, is_inherited};
+    const struct option_use *use = &command->shared[index - 1];
+    return (struct table){use->rows, use->except ? use->except : "", true, is_inherited};
 }
 
-const struct option_row *option_find(int commands, const char *name, size_t size)
+static size_t table_count(struct option_set set)
 {
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option_row *row = option_at(i);
-        if (option_serves(row, commands) && strlen(row->name) == size &&
-            memcmp(row->name, name, size) == 0)
-            return row;
+    return (OPTION_USES + 1) * (set.done ? 2 : 1);
+}
+
+bool name_is_among(const char *names, const char *name)
+{
+    size_t size = strlen(name);
+    for (; *names; names += strspn(names, " ")) {
+        size_t length = strcspn(names, " ");
+        if (length == size && memcmp(names, name, size) == 0)
+            return true;
+        names += length;
+    }
+    return false;
+}
+
+static bool table_has(const struct table *table, const struct option_row *row)
+{
+    return !name_is_among(table->except, row->name) &&
+           !(table->is_inherited && row->flags & OPTION_NOT_BATCH);
+}
+
+const struct option_row *option_find(struct option_set set, const char *name, size_t size)
+{
+    for (size_t i = 0; i < table_count(set); i++) {
+        struct table table = table_at(set, i);
+        for (const struct option_row *row = table.rows; row && row->name; row++)
+            if (strlen(row->name) == size && memcmp(row->name, name, size) == 0 &&
+                table_has(&table, row))
+                return row;
     }
     return NULL;
 }
 
-const struct option_row *option_find_letter(int commands, char letter)
+static const struct option_row *find_text(struct option_set set, const char *name)
 {
-    for (size_t i = 0; letter && i < option_count(); i++)
-        if (option_at(i)->letter == letter && option_serves(option_at(i), commands))
-            return option_at(i);
+    return option_find(set, name, strlen(name));
+}
+
+bool option_next(struct option_walk *walk)
+{
+    for (; walk->table < table_count(walk->set); walk->table++, walk->place = 0) {
+        struct table table = table_at(walk->set, walk->table);
+        walk->is_shared = table.is_shared;
+        while (table.rows && table.rows[walk->place].name) {
+            walk->row = &table.rows[walk->place++];
+            if (walk->row->heading)
+                walk->heading = walk->row->heading;
+            if (find_text(walk->set, walk->row->name) == walk->row)
+                return true;
+        }
+    }
+    return false;
+}
+
+const struct option_row *option_find_letter(struct option_set set, char letter)
+{
+    struct option_walk walk = {.set = set};
+    while (letter && option_next(&walk))
+        if (walk.row->letter == letter)
+            return walk.row;
     return NULL;
 }
 
-bool option_is_known(int commands, const char *argument)
+bool option_is_known(struct option_set set, const char *argument)
 {
     if (argument[1] != '-')
-        return option_find_letter(commands, argument[1]);
-    return option_find(commands, argument + 2, strcspn(argument + 2, "="));
+        return option_find_letter(set, argument[1]);
+    return option_find(set, argument + 2, strcspn(argument + 2, "="));
 }
 
-bool option_has_name(int commands, const char *name)
+bool value_at(struct value *value, const struct value_list *list, size_t index)
 {
-    return option_find(commands, name, strlen(name));
+    *value = (struct value){0};
+    return list->at(value, index);
 }
 
-int options_check_name(int command, const char *name, struct err *err)
+/* --- names that a command does not have ------------------------------------------------------- */
+
+enum { WORD_BYTES = 64 }; /* of a name that somebody could mean */
+
+/* `Max_New_Tokens` as max-new-tokens; "" for what is too long to be meant. */
+static void read_word(char word[WORD_BYTES], const char *name, size_t size)
 {
-    return option_has_name(command, name) ? 0 : unknown_name(command, name, strlen(name), err);
+    size_t count = size < WORD_BYTES ? size : 0;
+    for (size_t i = 0; i < count; i++)
+        word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
+    word[count] = '\0';
+}
+
+/* NULL: no name is near. */
+static const char *nearest_option(struct option_set set, const char *name, size_t size)
+{
+    struct nearest nearest;
+    struct option_walk walk = {.set = set};
+    nearest_begin(&nearest, name, size);
+    while (option_next(&walk))
+        nearest_offer(&nearest, walk.row->name);
+    return nearest.name;
+}
+
+/* 0, where no command has it, either. */
+static int refuse_name_of_others(const char *name, struct err *err)
+{
+    struct buf others = {0};
+    for (size_t i = 0; i < command_count; i++)
+        if (find_text(command_set(commands[i]), name))
+            buf_format(&others, "%s%s", others.size ? ", " : "", commands[i]->name);
+    if (others.size)
+        err_usage(err, "unknown option '--%s': it is one of %s; --help lists those of this one",
+                  name, others.bytes);
+    int failed = others.size ? -1 : 0;
+    buf_release(&others);
+    return failed;
+}
+
+static int unknown_name(struct option_set set, const char *name, size_t size, struct err *err)
+{
+    char word[WORD_BYTES];
+    read_word(word, name, size);
+    if (removed_option(set, word, err))
+        return -1;
+    const char *near = find_text(set, word) ? word : NULL;
+    if (!near && refuse_name_of_others(word, err))
+        return -1;
+    if (!near)
+        near = nearest_option(set, name, size);
+    if (near)
+        return err_usage(err, "unknown option '--%.*s': did you mean '--%s'?", (int)size, name,
+                         near);
+    return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
+}
+
+/* A letter that means something in a command; the first that has it says what. */
+static int refuse_letter_of_others(char letter, struct err *err)
+{
+    for (size_t i = 0; i < command_count; i++) {
+        const struct option_row *row = option_find_letter(command_set(commands[i]), letter);
+        if (row)
+            return err_usage(err, "unknown option '-%c': it is '--%s' of %s", letter, row->name,
+                             commands[i]->name);
+    }
+    return 0;
+}
+
+static int unknown_letter(struct option_set set, const char *letter, struct err *err)
+{
+    size_t size = utf8_grapheme(letter, strlen(letter));
+    bool is_letter = (*letter >= 'a' && *letter <= 'z') || (*letter >= 'A' && *letter <= 'Z');
+    char other = (char)(is_letter ? *letter ^ ('a' ^ 'A') : '\0');
+    if (option_find_letter(set, other))
+        return err_usage(err, "unknown option '-%c': did you mean '-%c'?", *letter, other);
+    if (refuse_letter_of_others(*letter, err))
+        return -1;
+    return err_usage(err, "unknown option '-%.*s': --help lists them", size ? (int)size : 1,
+                     letter);
+}
+
+/* The bytes of a dash that no keyboard but many a word processor writes; 0: it is none. */
+static size_t typeset_dash(const char *text)
+{
+    static const char *const dashes[] = {"‐", "‑", "‒", "–", "—", "―", "−"};
+    for (size_t i = 0; i < sizeof dashes / sizeof *dashes; i++)
+        if (strncmp(text, dashes[i], strlen(dashes[i])) == 0)
+            return strlen(dashes[i]);
+    return 0;
+}
+
+/* Refuse a word that would be taken for something else: `-layer`, whose l is no option and whose
+ * dash should be two; `–layer`, with the dash of a word processor. 0 for any other. */
+static int unknown_dashes(struct option_set set, const char *argument, struct err *err)
+{
+    const char *name = argument;
+    size_t dash = typeset_dash(name);
+    for (; dash; dash = typeset_dash(name))
+        name += dash;
+    bool typeset = name != argument;
+    name += strspn(name, "-");
+    size_t size = strcspn(name, "=");
+    if (name > argument && size > 1 && option_find(set, name, size))
+        return err_usage(err, "unknown option '%.*s': did you mean '--%.*s', with two %sdashes?",
+                         (int)(name + size - argument), argument, (int)size, name,
+                         typeset ? "plain " : "");
+    if (typeset && size == 1 && option_is_known(set, (const char[]){'-', *name, '\0'}))
+        return err_usage(err, "unknown option '%s': did you mean '-%s', with a plain dash?",
+                         argument, name);
+    return 0;
+}
+
+int options_check_name(struct option_set set, const char *name, struct err *err)
+{
+    return find_text(set, name) ? 0 : unknown_name(set, name, strlen(name), err);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
 
 struct reader {
     struct options *options;
-    int command;
     char **next;
     struct arena *arena;
     struct err *err;
@@ -111,6 +273,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(const char **)field = value;
         return 0;
     case OPTION_TEXTS:
+        if (row->offset == IN(model.names))
+            reader->options->model.name = value;
         return texts_add(field, value, reader->arena, reader->err);
     case OPTION_NUMBER:
         if (num_parse_integer(value, row->min, row->max, field))
@@ -131,7 +295,7 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     struct texts *given = &reader->options->given;
-    reader->changes_nothing &= (row->commands & PROCESS) != 0;
+    reader->changes_nothing &= (row->flags & OPTION_PROCESS) != 0;
     return texts_add(given, row->name, reader->arena, reader->err) || set_option(reader, row, value)
                ? -1
                : 0;
@@ -156,7 +320,7 @@ static int check_sign(const struct reader *reader, const struct option_row *row,
 static const char *take_next(struct reader *reader, const struct option_row *row)
 {
     const char *value = *reader->next;
-    bool known = value && value[0] == '-' && option_is_known(reader->command, value);
+    bool known = value && value[0] == '-' && option_is_known(reader->options->set, value);
     if (value && (!known || takes_any_text(row)))
         return *reader->next++;
     err_usage(reader->err, "--%s: expected a value (%s), found %s%s%s", row->name, row->argument,
@@ -169,9 +333,9 @@ static int read_long(struct reader *reader, char *argument)
     const char *name = argument + 2;
     size_t size = strcspn(name, "=");
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
-    const struct option_row *row = option_find(reader->command, name, size);
+    const struct option_row *row = option_find(reader->options->set, name, size);
     if (!row)
-        return unknown_name(reader->command, name, size, reader->err);
+        return unknown_name(reader->options->set, name, size, reader->err);
     if (row->kind == OPTION_FLAG && value)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
     if (row->kind == OPTION_FLAG)
@@ -187,9 +351,9 @@ static int read_long(struct reader *reader, char *argument)
 static int read_letters(struct reader *reader, char *argument)
 {
     for (const char *letter = argument + 1; *letter; letter++) {
-        const struct option_row *row = option_find_letter(reader->command, *letter);
+        const struct option_row *row = option_find_letter(reader->options->set, *letter);
         if (!row)
-            return unknown_letter(reader->command, letter, reader->err);
+            return unknown_letter(reader->options->set, letter, reader->err);
         if (row->kind == OPTION_FLAG) {
             if (give_option(reader, row, ""))
                 return -1;
@@ -220,28 +384,28 @@ static void add_word(struct buf *line, const char *word)
     buf_char(line, '\'');
 }
 
-int options_instrument(const struct options *options)
+/* The option --do of a batch says which other options there are, wherever it is. */
+static int find_done(struct option_set *set, char *const *arguments, struct err *err)
 {
-    const char *name = options->batch.instrument;
-    size_t index = 0;
-    if (name)
-        names_find(&index, NAMES(instrument_names, INSTRUMENT_NAMES), name, strlen(name));
-    return instrument_names[index].command;
-}
-
-/* What a batch does says which options it has, wherever it stands. */
-static int find_instrument(int *command, char *const *arguments, struct err *err)
-{
-    size_t index = 0;
+    const char *names[COMMANDS_MAX];
+    const struct command *done[COMMANDS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < command_count; i++)
+        if (commands[i]->in_batch) {
+            done[count] = commands[i];
+            names[count++] = commands[i]->name;
+        }
+    const struct names all = {names, count, sizeof *names};
     for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
+        size_t index = 0;
         const char *value = strncmp(*arguments, "--do=", 5) == 0 ? *arguments + 5
                             : strcmp(*arguments, "--do") == 0    ? arguments[1]
                                                                  : NULL;
-        if (value &&
-            names_choose(&index, NAMES(instrument_names, INSTRUMENT_NAMES), "--do", value, err))
+        if (value && names_choose(&index, all, "--do", value, err))
             return -1;
+        if (value)
+            set->done = done[index];
     }
-    *command |= instrument_names[index].command;
     return 0;
 }
 
@@ -251,7 +415,7 @@ static int read_argument(struct reader *reader, bool *only_operands)
     char *argument = *reader->next++;
     bool is_long = strncmp(argument, "--", 2) == 0;
     reader->changes_nothing = false;
-    if (!*only_operands && !is_long && unknown_dashes(reader->command, argument, reader->err))
+    if (!*only_operands && !is_long && unknown_dashes(reader->options->set, argument, reader->err))
         return -1;
     if (*only_operands || argument[0] != '-' || argument[1] == '\0')
         return texts_add(&reader->options->input.operands, argument, reader->arena, reader->err);
@@ -263,12 +427,34 @@ static int read_argument(struct reader *reader, bool *only_operands)
     return (is_long ? read_long : read_letters)(reader, argument);
 }
 
-int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
-                  struct err *err)
+static void preset(struct options *options, const struct option_row *row)
 {
-    if (command == FOR_BATCH && find_instrument(&command, arguments, err))
+    void *field = (char *)options + row->offset;
+    if (row->kind == OPTION_NUMBER && row->preset != 0)
+        *(long long *)field = (long long)row->preset;
+    if (row->kind == OPTION_REAL && row->preset != 0)
+        *(double *)field = row->preset;
+}
+
+void options_init(struct options *options, struct option_set set)
+{
+    struct option_walk walk = {.set = set};
+    *options = (struct options){.set = set};
+    for (size_t i = 0; shared_options[i]; i++) /* commands read fields of options they lack */
+        for (const struct option_row *row = shared_options[i]; row->name; row++)
+            preset(options, row);
+    while (option_next(&walk))
+        preset(options, walk.row);
+}
+
+int options_parse(struct options *options, const struct command *command, char **arguments,
+                  struct arena *arena, struct err *err)
+{
+    struct option_set set = command_set(command);
+    if (set.done && find_done(&set, arguments, err))
         return -1;
-    struct reader reader = {options, command, arguments, arena, err};
+    options_init(options, set);
+    struct reader reader = {options, arguments, arena, err};
     struct buf line = {0};
     bool only_operands = false;
     int failed = 0;
@@ -299,13 +485,13 @@ int options_precision(enum precision *precision, const struct model_options *opt
     return precision_choose(precision, "--precision", options->precision, err);
 }
 
-int options_set(struct options *options, int command, const char *name, const char *value,
-                struct arena *arena, struct err *err)
+int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
+                struct err *err)
 {
-    struct reader reader = {options, command, NULL, arena, err};
-    const struct option_row *row = option_find(command, name, strlen(name));
+    struct reader reader = {options, NULL, arena, err};
+    const struct option_row *row = find_text(options->set, name);
     if (!row)
-        return unknown_name(command, name, strlen(name), err);
+        return unknown_name(options->set, name, strlen(name), err);
     if (row->kind == OPTION_TEXTS) /* the item's own, in place of those of all */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     if (row->kind != OPTION_FLAG)
@@ -321,7 +507,7 @@ int options_set(struct options *options, int command, const char *name, const ch
 
 bool settings_may_vary(const struct option_row *row)
 {
-    return !(row->commands & (NOT_SWEPT | PROCESS | TEXT));
+    return !(row->flags & (OPTION_FIXED | OPTION_PROCESS));
 }
 
 static const void *field_of(const struct option_row *row, const struct options *options)

@@ -1,49 +1,33 @@
-/* options.h: the command line as a struct: one table row an option.
+/* options.h: options as rows of tables, and the command line as a struct.
+ *
+ * A command's options are the rows of its own table, in the command's file, and the tables of
+ * shared options (shared_options.c) that its row names, less those it excepts. Where two tables
+ * have an option of the same name, the first one holds: a command's own row restricts a shared one.
+ * The parser, help, manual pages and completions all walk these rows.
+ *
+ *     static const struct option_row own_options[] = {
+ *         FLAG("list", 0, OWN(struct lesson_options, list), "list the steps"),
+ *         INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of the random tokens"),
+ *         STRING("scale", 0, "X", IN(mechanism.scale), "multiply scores by X", .values = &values),
+ *         {0},
+ *     };
  *
  * Every option has a long form; `--name value`, `--name=value`, `-n value`, `-nvalue` and grouped
- * flags are read, `--` ends options. What is not in the table for this command is refused, with the
- * nearest name that is. Help, the man page and the completions walk the same rows.
+ * flags are read, `--` ends options. Any other name is refused, with the nearest one.
  */
 #ifndef ATTN_CMD_OPTIONS_H
 #define ATTN_CMD_OPTIONS_H
 
+#include <stddef.h>
+
 #include "base/buf.h"
 #include "math/precision.h"
-#include "model/weight_init.h"
-#include "train/trainer_settings.h"
 
-/* The commands an option belongs to. */
-enum {
-    FOR_RUN = 1 << 0,
-    FOR_TOKENIZE = 1 << 1,
-    FOR_INFO = 1 << 2,
-    FOR_HELP = 1 << 3,
-    FOR_GENERATE = 1 << 4,
-    FOR_BENCH = 1 << 5,
-    FOR_INIT = 1 << 6,
-    FOR_EXPLAIN = 1 << 7,
-    FOR_LESSON = 1 << 8,
-    FOR_TRAIN = 1 << 11,
-    FOR_HEADS = 1 << 12,
-    FOR_COMPARE = 1 << 13,
-    FOR_SCORE = 1 << 14,
-    FOR_LENS = 1 << 15,
-    FOR_BATCH = 1 << 16,
-    FOR_ATTRIBUTE = 1 << 19,
-    FOR_PATCH = 1 << 20,
-    FOR_PAGE = 1 << 21,
-    FOR_ALL = ~0,
+struct command;
 
-    /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS. */
-    INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH | FOR_HEADS | FOR_GENERATE,
-
-    /* `batch` has every option of the command that it does, but for rows marked so; --sweep may
-     * vary each of these, but for rows with one of the others. */
-    NOT_BATCH = 1 << 28,
-    NOT_SWEPT = 1 << 29,
-    PROCESS = 1 << 25, /* how a process works and where it writes: not part of options.line */
-    TEXT = 1 << 26,    /* a text, or a file of texts: each item has its own */
-    VIEW = 1 << 27,    /* how results are shown */
+/* Whose options they are; `done` is the command that a batch does (--do), else NULL. */
+struct option_set {
+    const struct command *command, *done;
 };
 
 struct texts {
@@ -55,18 +39,17 @@ struct texts {
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 bool texts_have(const struct texts *texts, const char *text);
 
-/* What the command line says, by what reads it. Numbers are 0 where they were not given, but for
- * OPTIONS_DEFAULT. */
+/* What the command line says, by what reads it. A number that is not given is its row's preset. */
 struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
-    const char *file, *ids, *source;
-    bool bos, no_bos, add_special, no_special, any_length, document;
+    const char *file, *ids, *source, *special;
+    bool literal_special, any_length, document;
 };
 
 struct model_options {
-    const char *name;
-    struct texts names; /* of commands that take several, `name` the last; see model_list.c */
+    struct texts names; /* of --model, in the order given; see model_list.c */
+    const char *name;   /* the last one, for commands that take one */
     const char *precision;
     long long threads;
 };
@@ -138,14 +121,10 @@ struct make_options {
     long long table, seed, size;
 };
 
-struct train_options {
-    struct texts data;
-    const char *resume;
-    struct trainer_settings settings; /* but for the seed */
-    long long seed;
-};
+enum { OWN_BYTES = 256 };
 
 struct options {
+    struct option_set set;
     struct texts given; /* the long names of all options on the command line, in its order */
     const char *line;   /* the command line after the command, " -m 'my model' 'Life is'", without
                            options that do not change the result */
@@ -164,22 +143,15 @@ struct options {
         long long best;
     } lens;
     struct batch_options batch;
+    long long rounds; /* --repeat of compare */
     struct make_options make;
-    struct train_options train;
-    struct {
-        const char *lengths, *only, *shape;
-        bool growth;
-        long long repeat; /* of compare, too */
-    } bench;
     struct {
         const char *token, *part;
         long long digits;
     } explain;
     struct {
-        const char *score, *sort, *map, *composition, *pairs, *needles;
-        bool baseline;
-        long long top;
-    } heads;
+        const char *pairs, *needles;
+    } heads; /* files that a batch hashes */
     struct {
         const char *answer, *position, *by;
     } attribute; /* the first two of patch, too */
@@ -193,84 +165,183 @@ struct options {
         const char *clean, *corrupt, *over, *path;
         bool noise;
     } patch;
-    struct { /* of help and lesson */
-        const char *completion;
-        bool man, list;
-    } learn;
-    struct { /* of tokenize and info */
+    struct { /* of tokenize; the first of patch, too */
         bool only_ids, decode;
-        long long sizes; /* for a text of so many */
-        bool hash;
     } tokens;
+    _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* a struct of the command's own file */
 };
 
-#define OPTIONS_DEFAULT                                                                          \
-    {                                                                                            \
-        .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .score.best = 3,     \
-        .lens.best = 3, .bench.repeat = 5, .make.seed = ORIGIN_SEED,                             \
-        .train.settings = {                                                                      \
-            .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
-    }
+/* Where a row puts its value: a field of struct options; of a struct that is in options.own. */
+#define IN(field) offsetof(struct options, field)
+#define OWN(type, field)                                     \
+    (offsetof(struct options, own) + offsetof(type, field) + \
+     0 * sizeof(char[sizeof(type) <= OWN_BYTES ? 1 : -1]))
+
+/* --- rows ------------------------------------------------------------------------------------- */
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
 
-struct option_row {
-    const char *name;
-    char letter; /* 0: none */
-    enum option_kind kind;
-    const char *argument; /* what help calls its value: DIR, N, … */
-    size_t offset;        /* of its field in struct options */
-    int commands;         /* FOR_… */
-    long long min, max;   /* of numbers */
-    const char *about;
+enum option_flags {
+    OPTION_FIXED = 1 << 0,     /* --sweep does not vary it: it is the same for all, or an item's */
+    OPTION_PROCESS = 1 << 1,   /* how a process works and where it writes: not in options.line */
+    OPTION_NOT_BATCH = 1 << 2, /* a batch that does the command has no such option */
 };
 
-/* The table of all options: its rows, from 0. */
-size_t option_count(void);
-const struct option_row *option_at(size_t index);
+struct option_row {
+    const char *name; /* NULL: the end of the table */
+    char letter;      /* 0: none */
+    enum option_kind kind;
+    const char *argument;            /* its value's name in help: DIR, N, … */
+    size_t offset;                   /* IN(…) or OWN(…) */
+    long long min, max;              /* of numbers */
+    const char *about;               /* one line of help */
+    double preset;                   /* a number that is not given */
+    const char *heading;             /* of this row and the next ones; NULL: as the one before */
+    const struct value_list *values; /* NULL: free */
+    const char *joints;              /* between several values: any of these; NULL: one value */
+    unsigned looks;                  /* LOOKS_… of formats that it has an effect on; 0: all */
+    unsigned flags;
+};
 
-/* Read what follows the command's name. Texts are borrowed from `arguments`. Errors are usage. */
-int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
-                  struct err *err);
+/* The last argument is the line of help; other fields may follow it, as .preset = 3. */
+#define FLAG(option, abbreviation, field, ...) \
+    OPTION_(option, abbreviation, OPTION_FLAG, NULL, field, 0, 0, __VA_ARGS__)
+#define STRING(option, abbreviation, value, field, ...) \
+    OPTION_(option, abbreviation, OPTION_TEXT, value, field, 0, 0, __VA_ARGS__)
+#define STRINGS(option, abbreviation, value, field, ...) \
+    OPTION_(option, abbreviation, OPTION_TEXTS, value, field, 0, 0, __VA_ARGS__)
+#define INTEGER(option, abbreviation, value, field, least, most, ...) \
+    OPTION_(option, abbreviation, OPTION_NUMBER, value, field, least, most, __VA_ARGS__)
+#define REAL(option, abbreviation, value, field, least, most, ...) \
+    OPTION_(option, abbreviation, OPTION_REAL, value, field, least, most, __VA_ARGS__)
+#define OPTION_(option, abbreviation, type, value, field, least, most, ...)                       \
+    {                                                                                             \
+        .name = option, .letter = abbreviation, .kind = type, .argument = value, .offset = field, \
+        .min = least, .max = most, .about = __VA_ARGS__                                           \
+    }
 
-/* Whether a long name is one that the command line had, be it with the value that it has anyway. */
+/* Tables of shared options, in the order of 'help options'. */
+extern const struct option_row text_options[], model_options[], mechanism_options[], edit_options[],
+    select_options[], output_options[], table_options[], terminal_options[], figure_options[],
+    running_options[];
+extern const struct option_row *const shared_options[]; /* all of them; NULL ends it */
+
+/* A table of shared options, less some names: "ids source". */
+struct option_use {
+    const struct option_row *rows;
+    const char *except;
+};
+
+/* The option of a long name of `size` bytes, or of a letter, or NULL. */
+const struct option_row *option_find(struct option_set set, const char *name, size_t size);
+const struct option_row *option_find_letter(struct option_set set, char letter);
+
+/* True for one of several names with blanks between. */
+bool name_is_among(const char *names, const char *name);
+
+/* Whether an argument, `-s` or `--layer=0`, begins an option. */
+bool option_is_known(struct option_set set, const char *argument);
+
+/* All options of a set, each once:
+ *
+ *     struct option_walk walk = {.set = set};
+ *     while (option_next(&walk))
+ *         ... walk.row, walk.heading, walk.is_shared ...
+ */
+struct option_walk {
+    struct option_set set;
+    const struct option_row *row;
+    const char *heading;
+    bool is_shared;      /* the row is of a shared table */
+    size_t table, place; /* of the next row to look at */
+};
+
+bool option_next(struct option_walk *walk);
+
+/* --- values of options and operands ----------------------------------------------------------- */
+
+enum { VALUE_TEXT_BYTES = 192 };
+
+struct value {
+    const char *name;            /* as it is typed */
+    char end;                    /* what must follow it, ':' or '='; 0: nothing */
+    const char *argument;        /* of that which follows: "W"; NULL: help does not say */
+    const char *about;           /* a line for help; NULL: the name says all */
+    const char *heading;         /* help lists it by its name alone, after this; or NULL */
+    char text[VALUE_TEXT_BYTES]; /* memory for `name` or `about` */
+};
+
+struct value_list {
+    const char *name;  /* for scripts: one word */
+    const char *title; /* of its part of the help, up to a comma or semicolon; NULL: no part */
+    bool (*at)(struct value *value, size_t index); /* false after the last; see value_at */
+    const char *note;                              /* below the values; NULL: none */
+};
+
+bool value_at(struct value *value, const struct value_list *list, size_t index);
+
+/* Define LIST_at, of `count` values by their `index`. */
+#define VALUES_AT(list, count, name_of, about_of)            \
+    static bool list##_at(struct value *value, size_t index) \
+    {                                                        \
+        if (index >= (size_t)(count))                        \
+            return false;                                    \
+        value->name = (name_of);                             \
+        value->about = (about_of);                           \
+        return true;                                         \
+    }
+
+/* Define LIST_at of a few words, each {name, what it means or NULL}. */
+#define WORDS_AT(list, ...)                                                             \
+    static const char *const list##_words[][2] = {__VA_ARGS__};                         \
+    VALUES_AT(list, sizeof list##_words / sizeof *list##_words, list##_words[index][0], \
+              list##_words[index][1])
+
+/* Define values_LIST of either, for the file's own options. */
+#define VALUES(list, title, count, name_of, about_of) \
+    VALUES_AT(list, count, name_of, about_of)         \
+    static const struct value_list values_##list = {#list, title, list##_at, NULL};
+#define WORDS(list, title, ...) \
+    WORDS_AT(list, __VA_ARGS__) \
+    static const struct value_list values_##list = {#list, title, list##_at, NULL};
+
+/* Lists that several commands use (value_lists.c). */
+extern const struct value_list values_formats, values_table_formats, values_models,
+    values_attention, values_precisions, values_tensors, values_shapes, values_keys,
+    values_specials, values_palettes, values_venues, values_edits, values_defaults, values_scales,
+    values_block_parts, values_means, values_views, values_cells, values_colour_scales,
+    values_ranges, values_masks, values_colors, values_settings;
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+/* Numbers as their rows preset them, and nothing else. */
+void options_init(struct options *options, struct option_set set);
+
+/* Read the arguments after the command's name. Texts are borrowed from `arguments`. Errors are
+ * usage. */
+int options_parse(struct options *options, const struct command *command, char **arguments,
+                  struct arena *arena, struct err *err);
+
+/* Whether the command line has that long name, even with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
 
 /* Set an option by its long name, as a command line would; of a flag the value is true or false. */
-int options_set(struct options *options, int command, const char *name, const char *value,
-                struct arena *arena, struct err *err);
+int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
+                struct err *err);
 
-/* True when one of these commands has the option; the option of a long name of `size` bytes, or of
- * a letter, that one of them has, or NULL; whether an argument, `-s` or `--layer=0`, begins one. */
-bool option_serves(const struct option_row *row, int commands);
-const struct option_row *option_find(int commands, const char *name, size_t size);
-const struct option_row *option_find_letter(int commands, char letter);
-bool option_has_name(int commands, const char *name);
-bool option_is_known(int commands, const char *argument);
-
-/* The instrument of a batch, a bit; 0: it does `run`. */
-int options_instrument(const struct options *options);
-
-/* --precision: fp32, where it is not given. */
+/* --precision: float32, where it is not given. */
 int options_precision(enum precision *precision, const struct model_options *options,
                       struct err *err);
 
 /* --- options that a command does not have: removed, of other commands, misspelt --------------- */
 
-/* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
- * without its dashes; and a letter. */
-int options_check_name(int command, const char *name, struct err *err);
-int unknown_name(int command, const char *name, size_t size, struct err *err);
-int unknown_letter(int command, const char *letter, struct err *err);
+/* Refuse a long name that the command does not have; nothing if it has. */
+int options_check_name(struct option_set set, const char *name, struct err *err);
 
-/* Refuse a word that would be taken for something else: `-layer`, whose l is no option and whose
- * dash should be two; `–layer`, with the dash of a word processor. 0 for any other. */
-int unknown_dashes(int command, const char *argument, struct err *err);
-
-/* Refuse a command, or a command's option, that an earlier version had, and name its replacement
+/* Refuse a command, or a command's option, of an earlier version, and name its replacement
  * (removed.c). 0 for any other name. */
 int removed_command(const char *name, struct err *err);
-int removed_option(int command, const char *name, struct err *err);
+int removed_option(struct option_set set, const char *name, struct err *err);
 int removed_explain_format(const struct output_options *output, struct err *err);
 
 /* --- settings: options that differ between the runs of a batch -------------------------------- */

@@ -123,10 +123,6 @@ struct place page_place(const struct looks_options *options, const struct style 
 /* Read --palette, --range, --view and the like; --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
 
-/* Those of figures for papers among them (figure_options.c). */
-int figure_options_read(struct figure_form *form, const struct figure_options *options,
-                        enum style_view view, struct err *err);
-
 /* Say of each of them that was given, and of --width, where the format makes nothing of it. */
 void looks_note(const struct looks_options *options, const struct format *format);
 

@@ -7,6 +7,44 @@
 #include "driver.h"
 #include "page_parts.h"
 
+static const struct option_row own_options[] = {
+    STRING("explain", 0, "LIST", IN(page.explain),
+           "heads whose cells the page explains: 0.1,1.3, all or none (default: all, if that takes "
+           "at most 1 MB)",
+           .heading = "Page"),
+    INTEGER("top", 0, "N", IN(page.top), 0, 1000,
+            "store the N most likely next tokens at each position (default: 50; 0: none)"),
+    FLAG("lens", 0, IN(page.lens), "add the logit lens"),
+    STRING("scores", 0, "FILE", IN(page.scores),
+           "add head scores, from 'attn-cli heads --format csv'"),
+    FLAG("unedited", 0, IN(page.unedited), "show each text before and after edits"),
+    FLAG("live", 0, IN(page.live), "include the model, to run other texts in the browser"),
+    STRING("output", 'o', "FILE", IN(output.path), "page to write (default: standard output)",
+           .heading = "Output", .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_page = {
+    .name = "page",
+    .group = "Inspect",
+    .about = "write an interactive HTML page",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli page \"Life is short, eat dessert first\" -o page.html\n"
+                "attn-cli page -m tiny -m life-causal -s \"Life is short\" --show all -o two.html\n"
+                "attn-cli page -s \"Life is short\" --layer 1 --view lines > lines.html\n",
+    .run = page_command,
+    .options = own_options,
+    .shared = {{text_options, NULL},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {select_options, NULL},
+               {figure_options,
+                "figure-width font font-size dpi cells mark token-range panel-labels mask"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+};
+
 struct state {
     struct driver *driver;
     struct request request;
@@ -87,11 +125,9 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 /* Those of the model, of texts and of what is shown are the page's to add. */
 static const char *const told[] = {
-    "attention", "mask-after", "scale",       "attention-temperature",
-    "dropout",   "without",    "seed",        "source",
-    "precision", "bos",        "add-special", "no-special",
-    "long",      "edit",       "ablate",      "knockout",
-    "from",      "reference"};
+    "attention", "mask-after", "scale",    "attention-temperature", "dropout", "without", "seed",
+    "source",    "precision",  "special",  "literal-special",       "long",    "edit",    "ablate",
+    "knockout",  "from",       "reference"};
 
 enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
 
@@ -133,7 +169,7 @@ static int find_words(struct page_facts *facts, const struct options *options, s
     for (size_t i = 0; i < TOLD; i++) {
         if (i == TOLD - EDITS)
             facts->unedited_count = words.count;
-        const struct option_row *row = option_find(FOR_PAGE, told[i], strlen(told[i]));
+        const struct option_row *row = option_find(options->set, told[i], strlen(told[i]));
         if (row && options_are_given(options, told[i]) &&
             add_option(&words, row, options, arena, err))
             return -1;
@@ -254,7 +290,7 @@ static int add(void *state, struct work *work, struct err *err)
 
 static const struct task page_task = {
     .name = "page",
-    .command = FOR_PAGE,
+    .command = &command_page,
     .many = ITEMS_SOME,
     .takes_source = true,
     .alone = true,

@@ -6,6 +6,58 @@
 #include "driver.h"
 #include "instrument.h"
 
+VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
+
+VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
+
+static const struct option_row own_options[] = {
+    STRING("clean", 0, "TEXT", IN(patch.clean), "text that contains the information",
+           .heading = "Patching", .flags = OPTION_NOT_BATCH),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt), "text of the same length without it",
+           .flags = OPTION_FIXED),
+    FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
+         .flags = OPTION_NOT_BATCH),
+    STRING("answer", 0, "TOKEN", IN(attribute.answer),
+           "explain this token's logit, or the difference of two: ' Mary: John' (default: the most "
+           "likely token)"),
+    STRING("position", 0, "N", IN(attribute.position),
+           "index of the token before the answer; -1 is the last (default)"),
+    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; see Patches below)",
+           .values = &values_patches),
+    STRING("path", 0, "FROM:TO", IN(patch.path),
+           "patch one path: 9.6:10.0.q (or .k, .v), 9.6:logits; without FROM: all heads"),
+    FLAG("noise", 0, IN(patch.noise),
+         "patch corrupt values into the clean run (default: clean into corrupt)"),
+    STRING("show", 0, "NUMBER", IN(select.show),
+           "fraction of the answer restored, or logit (default: fraction; data formats have both)",
+           .values = &values_numbers),
+    {0},
+};
+
+const struct command command_patch = {
+    .name = "patch",
+    .group = "Analyse",
+    .about = "activation patching between two prompts",
+    .operands = "",
+    .examples =
+        "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n",
+    .run = patch_command,
+    .options = own_options,
+    .shared = {{text_options, "sentence file document ids source words"},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, "from"},
+               {output_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "top"},
+               {running_options, NULL}},
+    .reads_texts = true,
+    .in_batch = true,
+};
+
 /* --- what is asked of any text ---------------------------------------------------------------- */
 
 static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)
@@ -208,7 +260,7 @@ static void expect(struct viewer *viewer, const struct question *question, size_
 }
 
 const struct instrument patch_instrument = {
-    .command = FOR_PATCH,
+    .command = &command_patch,
     .ask = ask,
     .check = check,
     .find = find,

@@ -141,9 +141,9 @@ void print_usage(void)
                     "Try:       attn-cli run \"Life is short, eat dessert first\"\n"
                     "Commands: ");
     for (size_t i = 0; i < command_count; i++) {
-        size_t size = strlen(command_rows[i].name);
+        size_t size = strlen(commands[i]->name);
         bool fits = used + 1 + size <= COLUMNS;
-        buf_format(&page, "%s%s", fits ? " " : "\n           ", command_rows[i].name);
+        buf_format(&page, "%s%s", fits ? " " : "\n           ", commands[i]->name);
         used = (fits ? used : INDENT) + 1 + size;
     }
     buf_text(&page, "\nMore:      attn-cli help, attn-cli help COMMAND\n");

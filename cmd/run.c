@@ -7,6 +7,31 @@
 #include "model/site.h"
 #include "write/text_line.h"
 
+const struct command command_run = {
+    .name = "run",
+    .group = "Inspect",
+    .about = "print or export attention weights and other tensors",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli run \"Life is short, eat dessert first\"\n"
+                "attn-cli run -s \"Life is short, eat dessert first\" --layer all --show weights\n"
+                "attn-cli run -s \"Life is short\" --layer 0 --head 1 --format csv > head.csv\n"
+                "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
+                "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
+    .run = run_command,
+    .shared = {{text_options, NULL},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {select_options, NULL},
+               {output_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, NULL},
+               {running_options, NULL}},
+    .lists = {&values_tensors},
+    .reads_texts = true,
+    .in_batch = true,
+};
+
 enum { HINT_BYTES = 160 };
 
 struct state {
@@ -176,7 +201,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 const struct task run_task = {
     .name = "run",
-    .command = FOR_RUN,
+    .command = &command_run,
     .many = ITEMS_SOME,
     .takes_source = true,
     .parts = "layers",

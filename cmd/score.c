@@ -7,7 +7,51 @@
 #include "driver.h"
 #include "measure/score_report.h"
 #include "text/label.h"
-#include "text/post_processor.h"
+#include "text/tokenizer.h"
+
+static const struct option_row own_options[] = {
+    STRINGS("continue", 0, "TEXT", IN(score.continuations),
+            "score a continuation such as ' are' instead of the text (repeatable; compared with "
+            "the first)",
+            .heading = "Scoring"),
+    FLAG("total", 0, IN(score.total), "print totals only: tokens, log-probability, perplexity"),
+    STRING("per", 0, "COLUMN", IN(score.per),
+           "print a total for each value of a column of the input, such as a condition"),
+    FLAG("begin-word", 0, IN(score.begin_word),
+         "assign the probability that a word ends to that word, not to the next one"),
+    FLAG("bits", 0, IN(score.bits), "surprisal and entropy in bits (default: nats)"),
+    INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
+            "read texts beyond the context in windows that advance by N tokens"),
+    INTEGER("top", 0, "N", IN(score.best), 0, 1000,
+            "N most likely tokens at each position, in text and json (default: 3)", .preset = 3),
+    FLAG("words", 0, IN(select.words), "merge subword tokens into words and sum their surprisal"),
+    {0},
+};
+
+const struct command command_score = {
+    .name = "score",
+    .group = "Analyse",
+    .about = "log-probability, surprisal and perplexity",
+    .operands = "[TEXT]...",
+    .examples =
+        "attn-cli score \"Life is short, eat dessert first\"\n"
+        "attn-cli score \"Life is short\" --bits --words --format csv\n"
+        "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
+        "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
+        "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
+    .run = score_command,
+    .options = own_options,
+    .shared = {{text_options, NULL},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {table_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "range"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+    .in_batch = true,
+};
 
 enum {
     FABLES_PERPLEXITY = 300, /* of whole fables it is below 40, of parts of them up to 200 */
@@ -84,7 +128,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 static int check_continued(const struct options *options, const struct viewer *viewer,
                            struct err *err)
 {
-    struct special_ids special = {0};
+    size_t before = 0;
+    size_t after = 0;
     const char *moot = totals_option(options);
     moot = moot || !options->select.words ? moot : "words";
     if (!options->score.continuations.count)
@@ -93,10 +138,11 @@ static int check_continued(const struct options *options, const struct viewer *v
         return err_usage(err, "--continue reports totals; --%s does not apply", moot);
     if (options->input.ids)
         return err_usage(err, "--continue: expected a text, found --ids");
-    if (options->input.add_special && tokenizer_special(&special, viewer->tokenizer, err))
-        return -1;
-    if (special.after_count)
-        return err_usage(err, "--continue: expected no token after a text, found --add-special");
+    if (viewer->tokenizer)
+        tokenizer_adds(viewer->tokenizer, &before, &after);
+    if (after)
+        return err_usage(err, "--continue: expected no token after a text, found one that the "
+                              "tokenizer adds: --special none or bos leaves it out");
     return 0;
 }
 
@@ -452,7 +498,7 @@ static int end(void *state, struct driver *driver, struct err *err)
 
 const struct task score_task = {
     .name = "score",
-    .command = FOR_SCORE,
+    .command = &command_score,
     .fields = 1 << ITEM_CONTINUE,
     .many = ITEMS_SOME,
     .takes_source = true,

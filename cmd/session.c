@@ -2,11 +2,56 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "command.h"
 #include "items.h"
 #include "model/mechanism.h"
 #include "output.h"
+
+/* --- the way a model attends ------------------------------------------------------------------ */
+
+int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_options *options,
+                           struct err *err)
+{
+    *mechanism = (struct mechanism){
+        .temperature = options->temperature == 1 ? 0 : (float)options->temperature,
+        .dropout = (float)options->dropout,
+        .seed = (uint64_t)options->seed,
+        .renormalise = options->mask_after,
+    };
+    if ((float)options->temperature == 0) /* ranges that end before their end */
+        return err_usage(err, "--attention-temperature: expected a number above 0, found %g",
+                         options->temperature);
+    if ((float)options->dropout == 1)
+        return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
+    if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
+        return -1;
+    if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
+        return -1;
+    return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
+}
+
+int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
+                           const struct mechanism_options *options, struct arena *arena,
+                           struct err *err)
+{
+    const char *item = options->attention;
+    size_t most = 1;
+    for (const char *at = item; *at; at++)
+        most += *at == ',';
+    *mechanisms = arena_alloc(arena, most, sizeof **mechanisms, err);
+    *count = 0;
+    for (size_t size = 0; *mechanisms && *count < most; item += size + 1) {
+        struct mechanism *mechanism = &(*mechanisms)[(*count)++];
+        size = strcspn(item, ",");
+        const char *text = arena_text(arena, item, size, err);
+        mechanism->seed = (uint64_t)options->seed;
+        if (!text || mechanism_set_attention(mechanism, text, err))
+            return -1;
+    }
+    return *mechanisms ? 0 : -1;
+}
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
@@ -157,17 +202,19 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err)
 {
-    if (options->no_bos && (options->bos || options->add_special))
-        return err_usage(err,
-                         "--no-bos: expected neither --bos nor --add-special beside it, found --%s",
-                         options->bos ? "bos" : "add-special");
-    if (!tokenizer)
-        return 0; /* texts are refused for that */
-    if (options->no_special)
-        tokenizer_spell_special(tokenizer);
-    if (options->add_special && tokenizer_add_special(tokenizer, err))
+    enum { AUTO, NONE, BOS };
+    static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};
+    size_t when = AUTO;
+    if (options->special &&
+        names_choose(&when, NAMES_LIST(words), "--special", options->special, err))
         return -1;
-    return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+    if (!tokenizer || options->ids)
+        return 0; /* texts are refused for that; ids are taken as they are */
+    if (options->literal_special)
+        tokenizer_spell_special(tokenizer);
+    if (when == BOS)
+        return tokenizer_begin_texts(tokenizer, folder, err);
+    return when == AUTO ? tokenizer_add_special(tokenizer, err) : 0;
 }
 
 /* --- a token that an option names ------------------------------------------------------------- */

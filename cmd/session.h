@@ -46,7 +46,7 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
                         const struct items *items);
 
-/* Let the tokenizer, which may be NULL, read texts as --bos, --add-special and --no-special say. */
+/* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err);
 

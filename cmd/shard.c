@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 
 enum { SHARDS_MAX = 1000000 };
@@ -116,7 +117,11 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
         return find_place(shard, err);
     if (read_pair(shard, text))
         return 0;
-    return err_usage(err, "--shard: expected I/N with I from 1 to N, or auto, found '%s'", text);
+    static const char *const words[] = {"auto"};
+    char guess[NAMES_GUESS_BYTES];
+    const char *near = names_nearest(NAMES_LIST(words), text, strlen(text));
+    return err_usage(err, "--shard: expected I/N with I from 1 to N, or auto, found '%s'%s", text,
+                     names_guess(guess, near));
 }
 
 /* Quotients and remainders apart: jobs times shards may be more than fits into a size. */

@@ -65,12 +65,14 @@ static size_t value_size(const char *text)
 static int check_values(const struct sweep *sweep, const struct swept_option *swept,
                         struct arena *arena, struct err *err)
 {
-    const struct option_row *row = option_find(sweep->commands, swept->name, strlen(swept->name));
+    const struct option_row *row =
+        option_find(sweep->options->set, swept->name, strlen(swept->name));
     const char **meanings = arena_alloc(arena, swept->count, sizeof *meanings, err);
     for (size_t i = 0; meanings && i < swept->count; i++) {
-        struct options scratch = OPTIONS_DEFAULT;
+        struct options scratch;
         struct buf meaning = {0};
-        if (options_set(&scratch, sweep->commands, swept->name, swept->values[i], arena, err))
+        options_init(&scratch, sweep->options->set);
+        if (options_set(&scratch, swept->name, swept->values[i], arena, err))
             return -1;
         settings_value(&meaning, row, &scratch);
         meanings[i] = buf_keep(&meaning, arena, err);
@@ -88,9 +90,9 @@ static int check_values(const struct sweep *sweep, const struct swept_option *sw
 
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)
 {
-    if (options_check_name(sweep->commands, name, err))
+    if (options_check_name(sweep->options->set, name, err))
         return -1;
-    const struct option_row *row = option_find(sweep->commands, name, strlen(name));
+    const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
     if (!settings_may_vary(row))
         return err_usage(err, "expected an option that changes results, found '%s'", name);
     for (size_t i = 0; i < sweep->count; i++)
@@ -122,11 +124,11 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     return check_values(sweep, swept, arena, err) ? err_prefix(err, "--sweep %s", swept->name) : 0;
 }
 
-int sweep_read(struct sweep *sweep, const struct options *options, int commands,
-               const struct listing *models, struct arena *arena, struct err *err)
+int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
+               struct arena *arena, struct err *err)
 {
     const struct texts *texts = &options->batch.sweeps;
-    *sweep = (struct sweep){.options = options, .commands = commands};
+    *sweep = (struct sweep){.options = options};
     sweep->repeats = options->batch.repeat ? (size_t)options->batch.repeat : 1;
     sweep->items = arena_alloc(arena, texts->count + 1, sizeof *sweep->items, err);
     if (!sweep->items)
@@ -171,7 +173,7 @@ int sweep_set(const struct sweep *sweep, size_t setting, struct options *options
         const char *value = swept->values[choice(sweep, setting, i)];
         if (i == 0 && sweep->of_models)
             options->model.name = value;
-        else if (options_set(options, sweep->commands, swept->name, value, arena, err))
+        else if (options_set(options, swept->name, value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
     }
     options->mechanism.seed += (long long)(setting % sweep->repeats);

@@ -6,7 +6,7 @@
  * A setting is the command line with a few options replaced. The last sweep changes fastest,
  * repetitions faster still; repetition I has the seed --seed + I.
  *
- *     if (sweep_read(&sweep, options, commands, &arena, err)) ...
+ *     if (sweep_read(&sweep, options, &models, &arena, err)) ...
  *     for (size_t setting = 0; setting < sweep.settings; setting++)
  *         if (sweep_set(&sweep, setting, &options_of_setting, &arena, err)) ...
  */
@@ -24,7 +24,6 @@ struct swept_option {
 
 struct sweep {
     const struct options *options; /* of the command line */
-    int commands;                  /* whose options these are: FOR_… */
     struct swept_option *items;    /* [count] */
     size_t count;
     bool of_models; /* the first is that of several --model, which results name by themselves */
@@ -34,8 +33,8 @@ struct sweep {
 
 /* Read --sweep and --repeat; several `models` are swept, too. Refused: an option that cannot vary,
  * a value that it does not take, a value twice. */
-int sweep_read(struct sweep *sweep, const struct options *options, int commands,
-               const struct listing *models, struct arena *arena, struct err *err);
+int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
+               struct arena *arena, struct err *err);
 
 /* The options of a setting. */
 int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,

@@ -15,6 +15,33 @@
 #include "text/decoder/decoder.h"
 #include "text/token_list.h"
 
+static const struct option_row own_options[] = {
+    FLAG("only-ids", 0, IN(tokens.only_ids), "print only the ids, separated by spaces",
+         .heading = "Tokens"),
+    FLAG("decode", 0, IN(tokens.decode), "read ids and print their text"),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "one text, or a table (.csv, .tsv, .jsonl) with a column \"text\"; - is standard input",
+           .heading = "Input"),
+    {0},
+};
+
+const struct command command_tokenize = {
+    .name = "tokenize",
+    .group = "Inspect",
+    .about = "text to tokens and back",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli tokenize \"Life is short, eat dessert first\"\n"
+                "echo \"Life is short\" | attn-cli tokenize --only-ids\n"
+                "attn-cli tokenize --only-ids \"Life is short\" | attn-cli tokenize --decode\n",
+    .run = tokenize_command,
+    .options = own_options,
+    .shared = {{text_options, "document ids source words long"},
+               {model_options, "precision"},
+               {table_options, NULL},
+               {running_options, "threads verbose"}},
+    .reads_texts = true,
+};
+
 struct job {
     const struct options *options;
     struct output output;
@@ -226,9 +253,8 @@ static int check_options(struct job *job, struct err *err)
     const char *other = options->tokens.only_ids         ? "--only-ids"
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
-                        : options->input.bos             ? "--bos"
-                        : options->input.add_special     ? "--add-special"
-                        : options->input.no_special      ? "--no-special"
+                        : options->input.special         ? "--special"
+                        : options->input.literal_special ? "--literal-special"
                                                          : NULL;
     if (options->tokens.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);

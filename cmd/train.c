@@ -8,10 +8,88 @@
 #include "base/stream.h"
 #include "command.h"
 #include "items.h"
+#include "model/weight_init.h"
 #include "session.h"
 #include "model/model.h"
 #include "model_maker.h"
 #include "train/trainer.h"
+
+struct train_options {
+    struct texts data;
+    const char *resume;
+    struct trainer_settings settings; /* but for the seed */
+    long long seed;
+};
+
+static const struct train_options *own(const struct options *options)
+{
+    return (const void *)options->own;
+}
+
+static const struct option_row own_options[] = {
+    STRINGS("data", 'd', "FILE", OWN(struct train_options, data),
+            "training text, one or more lines per text (repeatable); the last 2 % of lines are "
+            "held out",
+            .heading = "Text and model"),
+    STRING("shape", 0, "NAME", IN(make.shape),
+           "new model with the sizes of a well-known one (see 'help sizes'); needs --vocab",
+           .values = &values_shapes),
+    STRING("config", 0, "FILE", IN(make.config),
+           "new model with the sizes of a config.json; needs --vocab"),
+    STRINGS("set", 0, "LIST", IN(make.sets),
+            "override values of the config: n_layer=2,n_head=4 (see 'help sizes')",
+            .values = &values_keys, .joints = ","),
+    STRING("vocab", 0, "FILE", IN(make.vocab), "vocab.json of a new model"),
+    STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
+    STRING("model", 'm', "MODEL", IN(model.name), "start from the weights of this model",
+           .values = &values_models),
+    STRING("resume", 0, "DIR", OWN(struct train_options, resume),
+           "continue a saved training, bit for bit, with its settings"),
+    INTEGER("steps", 0, "N", OWN(struct train_options, settings.steps), 1, 1000000000,
+            "optimiser steps (default: 1000)", .heading = "Training", .preset = 1000),
+    INTEGER("batch-size", 0, "N", OWN(struct train_options, settings.texts), 1, 1000000,
+            "texts per batch (default: 32)", .preset = 32),
+    INTEGER("context", 0, "N", OWN(struct train_options, settings.tokens), 1, 1000000,
+            "tokens per text (default: the model's context, at most 128)"),
+    INTEGER("grad-accum", 0, "N", OWN(struct train_options, settings.accumulate), 1, 1000000,
+            "batches per step (default: 1)", .preset = 1),
+    REAL("lr", 0, "R", OWN(struct train_options, settings.rate), 0, 1000,
+         "peak learning rate of AdamW (default: 0.001); β₁ is 0.9, β₂ 0.99, ε 1e-8",
+         .preset = 1e-3),
+    INTEGER("warmup-steps", 0, "N", OWN(struct train_options, settings.warmup), 0, 1000000000,
+            "steps of linear warmup, then cosine decay to a tenth of --lr (default: a twentieth of "
+            "--steps)"),
+    REAL("weight-decay", 0, "D", OWN(struct train_options, settings.decay), 0, 1000,
+         "weight decay of matrices (default: 0.1)", .preset = 0.1),
+    REAL("grad-clip", 0, "G", OWN(struct train_options, settings.clip), 0, 1000000,
+         "maximum gradient norm; 0: no clipping (default: 1)", .preset = 1),
+    REAL("dropout", 0, "P", OWN(struct train_options, settings.dropout), 0, 1,
+         "dropout of attention, embeddings and residual stream (default: 0)"),
+    REAL("drills", 0, "P", OWN(struct train_options, settings.drills), 0, 1,
+         "share of texts replaced by repeated random tokens, which teach induction (default: 0)"),
+    INTEGER("seed", 0, "N", OWN(struct train_options, seed), 0, 9007199254740991,
+            "seed of initial weights, text order and dropout (default: 0)"),
+    STRING("output", 'o', "DIR", IN(output.path), "folder to write (default: that of --resume)",
+           .heading = "Output", .flags = OPTION_PROCESS),
+    INTEGER("save-every", 0, "N", OWN(struct train_options, settings.save_every), 1, 1000000000,
+            "save every N steps (default: at powers of two)"),
+    FLAG("force", 0, IN(output.force), "replace existing files in a folder",
+         .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_train = {
+    .name = "train",
+    .group = "Build",
+    .about = "train a small model",
+    .operands = "",
+    .examples = "attn-cli train -d fables.txt --shape tiny --vocab v.json --steps 64 -o fables\n"
+                "attn-cli train -d fables.txt -m fables --steps 200 --lr 0.0003 -o more\n"
+                "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
+    .run = train_command,
+    .options = own_options,
+    .shared = {{running_options, "verbose"}},
+};
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
@@ -45,7 +123,7 @@ struct job {
 /* A model comes from one place. */
 static int check_sources(const struct options *options, struct err *err)
 {
-    const struct source_option sources[] = {{"--resume", options->train.resume},
+    const struct source_option sources[] = {{"--resume", own(options)->resume},
                                             {"--model", options->model.name},
                                             {"--shape", options->make.shape},
                                             {"--config", options->make.config}};
@@ -61,7 +139,7 @@ static int check_sources(const struct options *options, struct err *err)
                          fresh ? "--vocab: expected the vocabulary of a new model"
                                : "--vocab: is for new models, found %s",
                          found);
-    if (options->train.resume && options->make.sets.count)
+    if (own(options)->resume && options->make.sets.count)
         return err_usage(err,
                          "--resume keeps the saved settings: --set cannot be combined with it");
     return new_words_check_merges(&options->make, err);
@@ -71,13 +149,13 @@ static int check_options(struct job *job, struct err *err)
 {
     struct stat from, to;
     const struct options *options = job->options;
-    const char *output = options->output.path ? options->output.path : options->train.resume;
+    const char *output = options->output.path ? options->output.path : own(options)->resume;
     if (options->input.operands.count)
         return err_usage(err, "unexpected argument '%s': texts are given by --data",
                          options->input.operands.items[0]);
     if (check_sources(options, err))
         return -1;
-    if (!options->train.data.count)
+    if (!own(options)->data.count)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
         return err_usage(err, "expected a directory to write: --output DIR");
@@ -85,18 +163,18 @@ static int check_options(struct job *job, struct err *err)
         return -1;
     job->output = output;
     /* a training that goes on where it was saved replaces its own files */
-    bool in_place = options->train.resume && stat(options->train.resume, &from) == 0 &&
+    bool in_place = own(options)->resume && stat(own(options)->resume, &from) == 0 &&
                     stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
     job->replaces =
-        options->output.force || in_place || (options->train.resume && !options->output.path);
+        options->output.force || in_place || (own(options)->resume && !options->output.path);
     return target_folder_check(output, job->replaces, err);
 }
 
 /* What the line says, and what is usual. */
 static struct trainer_settings settings_of(const struct options *options)
 {
-    struct trainer_settings settings = options->train.settings;
-    settings.seed = (uint64_t)options->train.seed;
+    struct trainer_settings settings = own(options)->settings;
+    settings.seed = (uint64_t)own(options)->seed;
     settings.beta_2 = 0.99;
     if (!options_are_given(options, "warmup-steps"))
         settings.warmup = settings.steps / 20;
@@ -116,7 +194,7 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
             return err_usage(err,
                              "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
                              "it out, or begin anew with --model",
-                             row->option, expected, options->train.resume, found);
+                             row->option, expected, own(options)->resume, found);
     }
     return 0;
 }
@@ -125,7 +203,7 @@ static int take_settings(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct trainer_settings *settings = &job->state.settings;
-    if (options->train.resume)
+    if (own(options)->resume)
         return train_checkpoint_open(&job->state, &job->source, err) ||
                        check_settings(settings, options, err)
                    ? -1
@@ -176,14 +254,14 @@ static int open_model(struct job *job, struct err *err)
         return err_prefix(err, "'%s'", model->label);
     if (save_folder_check(&model->words.folder, job->output, err))
         return -1;
-    const struct weight_init init = {.seed = (uint64_t)options->train.seed};
+    const struct weight_init init = {.seed = (uint64_t)own(options)->seed};
     return job->source.path ? train_checkpoint_weights(&model->new_model, &job->source, err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
 static int read_texts(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->train.data;
+    const struct texts *paths = &own(job->options)->data;
     struct trainer_settings *settings = &job->state.settings;
     struct tokenizer *tokenizer = NULL;
     int failed = tokenizer_open(&tokenizer, &job->model.words.folder, err);
@@ -341,7 +419,7 @@ static int open_course(struct job *job, struct err *err)
         trainer_open(&job->trainer, &job->state.settings, &job->machine, &job->model.new_model,
                      &job->texts, err))
         return -1;
-    if (!job->options->train.resume)
+    if (!own(job->options)->resume)
         buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
     else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->source, err))
         return -1;
@@ -364,7 +442,7 @@ static int open_course(struct job *job, struct err *err)
 int train_command(const struct options *options, struct err *err)
 {
     static struct job job;
-    const char *name = options->train.resume ? options->train.resume : options->model.name;
+    const char *name = own(options)->resume ? own(options)->resume : options->model.name;
     job = (struct job){.options = options, .model.options = options};
     int failed = check_options(&job, err) ||
                  (name && model_find(&job.source, name, &job.model.arena, err)) ||

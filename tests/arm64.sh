@@ -109,7 +109,7 @@ same 'its kernels are of its own instructions' 'kernels: neon' \
 export ATTN_UNIT_FEW="${ATTN_UNIT_FEW:-2}"
 
 for model in $BITS; do
-    for precision in fp32 bf16; do
+    for precision in f32 bf16; do
         : >"$scratch/bits"
         check "$precision of $model has the bits that it has here" \
             same_bits "$model" --ids 1,2,3,4,5 --precision $precision

@@ -192,7 +192,7 @@ try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --sh
 try run -m "$ROOT/tests/break/pickled" -s "$life" --format json
 try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
 for model in begins named; do
-    try run -m "$in/$model" --bos -s 'Anna sees' --show weights --format csv
+    try run -m "$in/$model" --special bos -s 'Anna sees' --show weights --format csv
 done
 try run -m "$in/pieces" --ids 1,2,3,4 --show weights --words --format json
 try run -m "$in/school" --ids 1,2,3 --show logits --title Ids --format html -o here
@@ -219,7 +219,7 @@ try tokenize -m "$in/stages" --format csv -o here "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
-try tokenize -m "$in/listed" --bos "A<e>A"
+try tokenize -m "$in/listed" --special bos "A<e>A"
 try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"
 try info "$in/school" --format json

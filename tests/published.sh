@@ -40,7 +40,7 @@ near() { # WHAT EXPECTED TOLERANCE FOUND
 loss() { # MODEL EXPECTED
     has "$1" "loss of $1" || return 0
     near "loss of $1 on \"Hello world!\"" "$2" 0.0001 \
-        "$("$attn" score -m "$models/$1" --bos 'Hello world!' --total --format csv |
+        "$("$attn" score -m "$models/$1" --special bos 'Hello world!' --total --format csv |
             awk -F , 'END { printf "%.7g", $(NF - 2) / $(NF - 1) }')"
 }
 
@@ -82,11 +82,11 @@ ioi() {
     prompts >"$scratch/prompts"
     : >"$scratch/parts"
     while IFS='|' read -r right wrong text difference; do
-        found=$("$attn" score -m "$models/gpt2" --bos "$text" --continue " $wrong" \
+        found=$("$attn" score -m "$models/gpt2" --special bos "$text" --continue " $wrong" \
             --continue " $right" --format csv | awk -F , 'END { print $NF }')
         near "'$text':$right less $wrong" "$difference" 0.001 "$found"
         echo "$found" >>"$scratch/differences"
-        "$attn" attribute -q -m "$models/gpt2" --bos "$text" --answer " $right: $wrong" \
+        "$attn" attribute -q -m "$models/gpt2" --special bos "$text" --answer " $right: $wrong" \
             --format tidy | sed 's/^/part,/' >>"$scratch/parts"
     done <"$scratch/prompts"
     near 'mean difference of logits' 3.552075147628784 0.001 \

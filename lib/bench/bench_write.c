@@ -108,12 +108,12 @@ static int make_frame(struct frame *frame, const struct bench_report *report, st
     return 0;
 }
 
-/* 124439808 parameters, fp32, avx512 kernels, 2 threads, medians of 5 rounds */
+/* 124439808 parameters, f32, avx512 kernels, 2 threads, medians of 5 rounds */
 static const char *describe(const struct bench_report *report, struct arena *arena, struct err *err)
 {
     return arena_format(arena, err,
                         "%zu parameters, %s%s, %s kernels, %zu thread%s, medians of %zu round%s",
-                        report->parameters, report->bf16 ? "bf16 by " : "fp32",
+                        report->parameters, report->bf16 ? "bf16 by " : "f32",
                         report->bf16 ? report->bf16 : "", report->kernels, report->threads,
                         num_plural(report->threads), report->rounds, num_plural(report->rounds));
 }
@@ -138,7 +138,7 @@ static const struct frame *make_facts(const struct bench_report *report, struct 
     if (!facts)
         return NULL;
     facts_integer(facts, "parameters", (long long)report->parameters);
-    facts_text(facts, "precision", report->bf16 ? "bf16" : "fp32");
+    facts_text(facts, "precision", report->bf16 ? "bf16" : "f32");
     facts_text(facts, "kernels", report->kernels);
     facts_integer(facts, "threads", (long long)report->threads);
     facts_integer(facts, "rounds", (long long)report->rounds);

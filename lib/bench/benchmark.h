@@ -72,7 +72,7 @@ struct bench_plan {
     size_t way_count;
     const size_t *lengths; /* of texts, in tokens; NULL: what suits the context */
     size_t length_count;
-    enum precision precision;             /* fp32 with ways */
+    enum precision precision;             /* f32 with ways */
     const struct progress_sink *progress; /* or NULL */
 };
 

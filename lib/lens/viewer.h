@@ -64,7 +64,7 @@ void viewer_release(struct viewer *viewer);
 /* Make products of that precision from now on, of float32 unless told. */
 void viewer_set_precision(struct viewer *viewer, enum precision precision);
 
-/* What a note says of it: "fp32", "bf16 by amx". */
+/* What a note says of it: "f32", "bf16 by amx". */
 struct precision_words {
     char text[32];
 };

@@ -2,7 +2,7 @@
 
 #include "base/names.h"
 
-static const char *const names[PRECISIONS] = {"fp32", "bf16"};
+static const char *const names[PRECISIONS] = {"f32", "bf16"};
 
 const char *precision_name(enum precision precision)
 {

@@ -6,7 +6,7 @@
 
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "fp32", "bf16"; the precision of such a name, any other is refused as the option's. */
+/* "f32", "bf16"; the precision of such a name, any other is refused as the option's. */
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *option, const char *name,
                      struct err *err);

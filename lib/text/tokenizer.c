@@ -251,7 +251,9 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
         if (tokenizer_role(tokenizer, role, &id, &found, err))
             return -1;
         if (text && !found && tokenizer->config.adds[role] == ANSWER_YES)
-            return err_set(err, "tokenizer_config.json: %s: '%s' is not in the vocabulary",
+            return err_set(err,
+                           "tokenizer_config.json: %s: '%s' is not in the vocabulary: "
+                           "--special none adds no token",
                            names[role], label_excerpt(shown, text, strlen(text)));
     }
     return tokenizer_special(&tokenizer->special, tokenizer, err);

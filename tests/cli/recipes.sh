@@ -104,5 +104,5 @@ train() { # OPTION...: on the small school's texts, its losses alone
 }
 
 commands() { # the names of all commands
-    sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' "$ROOT/cmd/command.c"
+    "$ATTN" help --completion bash | sed -n "s/^    \([a-z]*\)) words=.*/\1/p"
 }

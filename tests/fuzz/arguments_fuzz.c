@@ -70,14 +70,14 @@ void fuzz_one(const char *bytes, size_t size)
 {
     struct fuzz_parts parts;
     char *arguments[FUZZ_PARTS];
-    struct options options = OPTIONS_DEFAULT;
+    struct options options;
     fuzz_split(&parts, bytes, size);
     for (size_t i = 1; i < parts.count; i++)
         arguments[i - 1] = parts.parts[i];
     arguments[parts.count - 1] = NULL;
     arena_clear(&arena);
     const struct command *command = command_find(parts.parts[0], &fuzz_err);
-    if (!command || options_parse(&options, command->bit, arguments, &arena, &fuzz_err)) {
+    if (!command || options_parse(&options, command, arguments, &arena, &fuzz_err)) {
         fuzz_refused();
     } else {
         check_values(&options);

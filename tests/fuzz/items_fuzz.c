@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../cmd/command.h"
 #include "../../cmd/items.h"
 #include "../../cmd/session.h"
 
@@ -31,9 +32,10 @@ static void check(const struct items *items, size_t index)
 
 void fuzz_one(const char *bytes, size_t size)
 {
-    struct options options = OPTIONS_DEFAULT;
+    struct options options;
     struct items items;
     char path[PATH_BYTES];
+    options_init(&options, command_set(&command_patch));
     int file = memfd_create("items", MFD_CLOEXEC);
     fuzz_check(file >= 0 && write(file, bytes, size) == (ssize_t)size, "a file in memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);

@@ -282,7 +282,7 @@ def with_first(name, folder, first):
 
 def check_ids(tally, path, texts, folder):
     name = os.path.basename(path)
-    expected, found = ids_of(path, texts, "--add-special"), their_ids(path, texts)
+    expected, found = ids_of(path, texts, "--special", "auto"), their_ids(path, texts)
     same = sum(a == b for a, b in zip(expected, found))
     tally.check(len(found) == same >= 60, f"{name}'s ids", f"{same} of {len(texts)} texts")
     if name == "qwen2-like.gguf":

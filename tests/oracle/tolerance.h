@@ -13,7 +13,7 @@ struct tolerance {
 /* Sums of float32 taken in another order differ in their last bits; a few layers make some 1e-7 of
  * a tensor's largest value of that. A wrong formula is off by far more. Random weights, with norms
  * far from 1, make scores so large that the softmax shows their last bits. */
-static const struct tolerance tolerance_fp32 = {"fp32", 1e-6, 0, 2e-5, 1e-5};
+static const struct tolerance tolerance_fp32 = {"f32", 1e-6, 0, 2e-5, 1e-5};
 
 /* Each factor is off by one part in 256 at most; in sums these errors cancel out in part. All
  * models keep their attention weights within 5e-3 but for gpt2-micro: weights as large as 1 over 32

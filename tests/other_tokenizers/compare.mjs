@@ -4,7 +4,7 @@
 //
 //     npm ci && node compare.mjs ATTN_CLI FOLDER...
 //
-// Compared are ids, with and without what stands around a text (--add-special), and what the ids
+// Compared are ids, with and without special tokens around a text (--special), and what the ids
 // decode to, of 20,000 random strings (STRINGS=), and of every Unicode scalar value in surroundings,
 // or of every assigned one (QUICK=1); of these CROWD at a time go through as one text, and one by one
 // where that differs. A run of the program takes as many texts as its command line holds.
@@ -115,7 +115,7 @@ function* lines(texts) {
 const same = (a, b) => a.length === b.length && a.every((id, i) => id === b[i]);
 
 // Texts without tokens are refused, so they are left out.
-function compareIds(folder, texts, lists, options = []) {
+function compareIds(folder, texts, lists, options = ['--special', 'none']) {
     const expected = new Map(texts.map((text, i) => [text, lists[i]]).filter((pair) => pair[1].length));
     const differences = [];
     for (const line of lines(expected.keys())) {
@@ -257,8 +257,8 @@ for (const given of folders) {
     const lists = await other.encode(texts);
     report(`${name}: ids of random strings`, texts.length, compareIds(folder, texts, lists));
     if (other.special)
-        report(`${name}: with --add-special`, texts.length,
-            compareIds(folder, texts, await other.special(texts), ['--add-special']));
+        report(`${name}: with --special auto`, texts.length,
+            compareIds(folder, texts, await other.special(texts), ['--special', 'auto']));
     report(`${name}: decoded`, texts.length, await compareDecoded(folder, lists, other));
     for (const around of surround)
         await compareScalars(`${name}: scalar values in ${JSON.stringify(around('_'))}`, folder,

@@ -24,13 +24,13 @@ ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
 ROUNDS = int(os.environ.get("ROUNDS", 5))
 END = time.time() + 60 * float(os.environ.get("MINUTES", 5))
 ALL = len(os.sched_getaffinity(0))
-ROWS = {"fp32": [(task, tokens) for task in ("prefill", "capture") for tokens in (64, 256, 1024)],
+ROWS = {"f32": [(task, tokens) for task in ("prefill", "capture") for tokens in (64, 256, 1024)],
         "bf16": [("prefill", tokens) for tokens in (64, 256, 1024)]}
 for rows in ROWS.values():
     rows.append(("decode", 64))
 NAMES = {"prefill": "prefill of {}", "capture": "all attention of {}",
          "decode": "a token after {}"}
-PEERS = {"fp32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
+PEERS = {"f32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
                   "llama": "llama.cpp"},
          "bf16": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "llama": "llama.cpp"}}
 
@@ -138,7 +138,7 @@ def compare_processes():
             "score", "texts", ["score", "-f", f"{FOLDER}/texts", "-m", model])}
     outputs = {"head": ["-o", "head.csv"], "attention": ["--format", "npy", "-o", "all/"],
                "score": ["--format", "csv", "-o", "scores/"]}
-    print_head(f"whole processes, fp32, {ALL} threads", ["transformers", "TransformerLens",
+    print_head(f"whole processes, f32, {ALL} threads", ["transformers", "TransformerLens",
                                                          "minicons"])
     for i, (name, (task, texts, command)) in enumerate(tasks.items()):
         def ours_whole():
@@ -179,7 +179,7 @@ def print_machine():
 def main():
     only = os.environ.get("ONLY", "")
     parts = [(threads, precision) for threads in dict.fromkeys((1, ALL))
-             for precision in ("fp32", "bf16") if only in ("", str(threads))]
+             for precision in ("f32", "bf16") if only in ("", str(threads))]
     print_machine()
     shares = len(parts) + 2 * (only in ("", "process"))
     for i, part in enumerate(parts):

@@ -1,6 +1,6 @@
 """One of those who are compared, with its model loaded: a line of JSON in, a line of seconds out.
 
-    python worker.py PEER MODELS GRAPHS THREADS fp32|bf16      PEER: eager, sdpa, onnx or llama
+    python worker.py PEER MODELS GRAPHS THREADS f32|bf16      PEER: eager, sdpa, onnx or llama
 
 Requests are {"task": "prefill", "tokens": 64}: prefill, a text in one pass without logits; capture,
 the same with the attention of every head; decode, one token more after so many, and its logits. A
@@ -31,7 +31,7 @@ class Transformers:
         torch.set_num_threads(int(THREADS))
         torch.set_grad_enabled(False)
         self.torch = torch
-        dtype = torch.float32 if PRECISION == "fp32" else torch.bfloat16
+        dtype = torch.float32 if PRECISION == "f32" else torch.bfloat16
         self.model = AutoModelForCausalLM.from_pretrained(
             f"{MODELS}/smollm2", dtype=dtype, attn_implementation=PEER).eval()
 
@@ -94,7 +94,7 @@ class LlamaCpp:
     def __init__(self):
         from llama_cpp import Llama
 
-        name = "f32" if PRECISION == "fp32" else "bf16"
+        name = PRECISION
         self.model = Llama(f"{MODELS}/smollm2-{name}.gguf", n_ctx=1152, n_batch=1024, n_ubatch=512,
                            n_threads=int(THREADS), n_threads_batch=int(THREADS), verbose=False)
 

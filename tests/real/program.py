@@ -20,8 +20,8 @@ def attn(*arguments, check=True, **more):
 def ids_of(texts, model):
     """A line of ids for every text."""
     given = [part for text in texts for part in ("-s", text)]
-    return [list(map(int, line.split()))
-            for line in attn("tokenize", "-m", model, "--only-ids", *given).split("\n")[:len(texts)]]
+    printed = attn("tokenize", "-m", model, "--only-ids", "--special", "none", *given)
+    return [list(map(int, line.split())) for line in printed.split("\n")[:len(texts)]]
 
 
 def listed(ids):

@@ -105,7 +105,7 @@ def compare_score(tally, model, lens):
     scorer = IncrementalLMScorer(lens.plain, "cpu", tokenizer=lens.tokenizer)
     for text in SCORED:
         for bos in False, True:
-            options = ["--bos"] if bos else []
+            options = ["--special", "bos" if bos else "none"]
             more = f"{' after <|im_start|>' if bos else ''}: '{text}'"
             expected = [score for _, score in
                         scorer.token_score(text, surprisal=True, bos_token=bos)[0]]
@@ -117,7 +117,8 @@ def compare_score(tally, model, lens):
             if bos:
                 words = scorer.word_score_tokenized(text, str.split, bos_token=True,
                                                     surprisal=True)[0]
-                found = json_of("score", "-m", model, "--words", "--bos", text)["tables"]["scores"][1:]
+                found = json_of("score", "-m", model, "--words", *options,
+                                text)["tables"]["scores"][1:]
                 tally.check([word for word, _ in words] == [word["text"].strip() for word in found],
                             f"score: the same words{more}")
                 tally.near(torch.tensor([score for _, score in words]),

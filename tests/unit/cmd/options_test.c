@@ -1,61 +1,96 @@
-/* The commands are no part of the library: their table of options and its reader are built in here.
- */
-#include "../../../cmd/options.c"
-#include "../../../cmd/option_table.c"
-#include "../../../cmd/option_rows/input_options.c"
-#include "../../../cmd/option_rows/score_options.c"
-#include "../../../cmd/option_rows/attend_options.c"
-#include "../../../cmd/option_rows/output_options.c"
-#include "../../../cmd/option_rows/batch_options.c"
-#include "../../../cmd/option_rows/process_options.c"
-#include "../../../cmd/option_rows/instrument_options.c"
-#include "../../../cmd/option_rows/page_options.c"
-#include "../../../cmd/option_rows/train_options.c"
-#include "../../../cmd/removed.c"
-#include "../../../cmd/unknown_option.c"
-
+/* The tables of options of all commands. */
 #include <stdio.h>
+#include <string.h>
 
+#include "../../../cmd/command.h"
 #include "../unit.h"
 
-/* What messages name; the functions of commands are not called. */
-const struct command command_rows[] = {{.name = "run", .bit = FOR_RUN},
-                                       {.name = "info", .bit = FOR_INFO},
-                                       {.name = "heads", .bit = FOR_HEADS}};
-const size_t command_count = COUNT(command_rows);
-
-TEST(every_option_of_the_table_is_known_to_its_commands)
+/* Visit the options of every command, and of a batch of every command that it can do. */
+static void for_each_set(void (*visit)(struct option_set set))
 {
-    for (size_t i = 0; i < option_count(); i++) {
-        char name[64], letter[] = {'-', option_at(i)->letter, '\0'};
-        snprintf(name, sizeof name, "--%s", option_at(i)->name);
-        ck_assert(option_is_known(option_at(i)->commands, name));
-        ck_assert(!letter[1] || option_is_known(option_at(i)->commands, letter));
+    for (size_t i = 0; i < command_count; i++) {
+        visit(command_set(commands[i]));
+        if (commands[i]->in_batch)
+            visit((struct option_set){&command_batch, commands[i]});
     }
-    ck_assert(option_is_known(FOR_RUN, "--model=life"));
-    ck_assert(option_is_known(FOR_RUN, "-mlife"));
-    static const char *const unknown[] = {"--decode", "-n", "-", "--", "--mode", "--models"};
-    for (size_t i = 0; i < COUNT(unknown); i++)
-        ck_assert(!option_is_known(FOR_RUN, unknown[i]));
 }
 
-/* One name or letter means one thing in a command, and its field has the kind's type. */
-TEST(the_table_is_sound)
+static void check_known(struct option_set set)
 {
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option_row *row = option_at(i);
+    struct option_walk walk = {.set = set};
+    while (option_next(&walk)) {
+        char name[64], letter[] = {'-', walk.row->letter, '\0'};
+        snprintf(name, sizeof name, "--%s", walk.row->name);
+        ck_assert(option_is_known(set, name));
+        ck_assert(!letter[1] || option_find_letter(set, letter[1]) == walk.row);
+    }
+    ck_assert(option_is_known(set, "--help"));
+    ck_assert(option_is_known(set, "-h"));
+}
+
+TEST(every_option_of_a_command_is_known_by_its_name_and_its_letter)
+{
+    for_each_set(check_known);
+}
+
+TEST(options_of_other_commands_are_not_known)
+{
+    static const char *const unknown[] = {"--decode", "-n", "-", "--", "--mode", "--models"};
+    const struct option_set run = command_set(&command_run);
+    ck_assert(option_is_known(run, "--model=life"));
+    ck_assert(option_is_known(run, "-mlife"));
+    for (size_t i = 0; i < COUNT(unknown); i++)
+        ck_assert(!option_is_known(run, unknown[i]));
+}
+
+static void check_rows(struct option_set set)
+{
+    struct option_walk walk = {.set = set};
+    while (option_next(&walk)) {
+        const struct option_row *row = walk.row;
+        bool is_number = row->kind == OPTION_NUMBER || row->kind == OPTION_REAL;
         ck_assert(row->about && *row->about);
         ck_assert_int_eq(row->argument == NULL, row->kind == OPTION_FLAG);
-        ck_assert_int_eq(row->min < row->max,
-                         row->kind == OPTION_NUMBER || row->kind == OPTION_REAL);
-        ck_assert_uint_lt(strlen(row->name), WORD_BYTES);
-        for (size_t k = 0; k < i; k++) {
-            const struct option_row *other = option_at(k);
-            const int flags = NOT_BATCH | NOT_SWEPT | PROCESS | TEXT | VIEW;
-            if (!(row->commands & other->commands & ~flags))
-                continue; /* where an option is not is no command */
-            ck_assert_str_ne(row->name, other->name);
-            ck_assert(row->letter == 0 || row->letter != other->letter);
-        }
+        ck_assert_int_eq(row->min < row->max, is_number);
+        ck_assert(row->preset == 0 ||
+                  (row->preset >= (double)row->min && row->preset <= (double)row->max));
+        ck_assert(!row->values || row->kind == OPTION_TEXT || row->kind == OPTION_TEXTS);
+        ck_assert(!row->joints || row->values);
+        ck_assert_uint_lt(row->offset, sizeof(struct options));
     }
+}
+
+TEST(rows_are_sound)
+{
+    for_each_set(check_rows);
+}
+
+static bool table_has(const struct option_row *rows, const char *name)
+{
+    for (; rows->name; rows++)
+        if (strcmp(rows->name, name) == 0)
+            return true;
+    return false;
+}
+
+TEST(names_that_a_command_excepts_are_in_the_table)
+{
+    for (size_t i = 0; i < command_count; i++)
+        for (size_t k = 0; k < OPTION_USES && commands[i]->shared[k].rows; k++) {
+            const struct option_use *use = &commands[i]->shared[k];
+            char names[256];
+            snprintf(names, sizeof names, "%s", use->except ? use->except : "");
+            for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+                ck_assert_msg(table_has(use->rows, name), "%s: %s", commands[i]->name, name);
+        }
+}
+
+TEST(numbers_that_are_not_given_are_their_presets)
+{
+    struct options options;
+    options_init(&options, command_set(&command_generate));
+    ck_assert_int_eq(options.generate.tokens, 32);
+    ck_assert(options.generate.top_p == 1);
+    ck_assert(options.mechanism.temperature == 1); /* of a table that generate has in part */
+    ck_assert_int_eq(options.score.best, 0);       /* of score */
 }

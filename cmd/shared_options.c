@@ -1,0 +1,187 @@
+/* shared_options.c: options that several commands have, in tables that commands refer to. */
+#include <limits.h>
+
+#include "command.h"
+#include "math/pool.h"
+#include "write/format.h"
+
+const struct option_row text_options[] = {
+    STRINGS("sentence", 's', "TEXT", IN(input.sentences),
+            "text to read (repeatable; also as an operand, or on standard input)",
+            .heading = "Input", .flags = OPTION_FIXED),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "one text per line, or CSV / JSONL with a column \"text\"; other columns are copied to "
+           "the output; - is standard input",
+           .flags = OPTION_FIXED),
+    FLAG("document", 0, IN(input.document), "treat the file as one text", .flags = OPTION_FIXED),
+    STRING("ids", 0, "LIST", IN(input.ids), "token ids instead of text: 0,4,5",
+           .flags = OPTION_FIXED),
+    STRING("source", 0, "TEXT", IN(input.source),
+           "second text, for cross-attention and encoder-decoder models", .flags = OPTION_FIXED),
+    STRING("special", 0, "WHEN", IN(input.special),
+           "special tokens to add: auto (default: those the model's tokenizer adds, as in Hugging "
+           "Face), none, or bos (the beginning token, even if the tokenizer adds none)",
+           .values = &values_specials),
+    FLAG("literal-special", 0, IN(input.literal_special),
+         "treat <|endoftext|> and the like as plain text"),
+    FLAG("words", 0, IN(select.words),
+         "merge subword tokens into words: average over queries, sum over keys"),
+    FLAG("long", 0, IN(input.any_length),
+         "allow texts beyond the trained context length (rotary and ALiBi models)"),
+    {0},
+};
+
+const struct option_row model_options[] = {
+    STRINGS("model", 'm', "MODEL", IN(model.names),
+            "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
+            "(default: $ATTN_MODEL, else tiny); repeatable for comparisons: 'pythia/step*'",
+            .heading = "Model", .values = &values_models),
+    STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
+           .values = &values_precisions),
+    {0},
+};
+
+const struct option_row mechanism_options[] = {
+    STRING("attention", 0, "KIND", IN(mechanism.attention),
+           "replace the attention pattern: window:W, strided:S, global:G, random:K, linear, "
+           "blocked:B, sums with +",
+           .heading = "Model", .values = &values_attention, .joints = "+"),
+    FLAG("mask-after", 0, IN(mechanism.mask_after),
+         "apply the causal mask after the softmax and renormalise"),
+    STRING("scale", 0, "X", IN(mechanism.scale),
+           "multiply scores by X instead of 1/√d_k: none, sqrt or a number",
+           .values = &values_scales),
+    REAL("attention-temperature", 0, "T", IN(mechanism.temperature), 0, 1000000,
+         "divide scores by T (default: 1)", .preset = 1),
+    REAL("dropout", 0, "P", IN(mechanism.dropout), 0, 1,
+         "drop attention weights with probability P (default: 0)"),
+    STRING("without", 0, "PARTS", IN(mechanism.without),
+           "leave out parts of a GPT-2: mlp, norm, residual, positions",
+           .values = &values_block_parts, .joints = ","),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
+            "seed of --dropout and of random keys (default: 0)", .flags = OPTION_FIXED),
+    {0},
+};
+
+const struct option_row edit_options[] = {
+    STRINGS("edit", 0, "EDIT", IN(edit.edits),
+            "change a value during the pass (repeatable): 'h.0.context[head=1,token=-1] = 0' (see "
+            "'help edits')",
+            .heading = "Intervene"),
+    STRINGS("ablate", 0, "L.H,...", IN(edit.ablations),
+            "zero the output of heads; 0.1=mean replaces it with the reference mean"),
+    STRINGS("knockout", 0, "Q:K,...", IN(edit.knockouts),
+            "stop query Q from attending to key K (0:4:2 in layer 0, 0.1:4:2 in one head)"),
+    STRING("from", 0, "TEXT", IN(edit.from),
+           "text whose run supplies values for '= from'; as many tokens as this one"),
+    STRING("reference", 0, "FILE", IN(edit.reference),
+           "texts, one per line, that supply values for '= mean' and '= resample'"),
+    {0},
+};
+
+const struct option_row select_options[] = {
+    STRING("show", 0, "LIST", IN(select.show),
+           "tensors to output: tokens, weights, context, … or all (see 'help run'; default: by "
+           "format)",
+           .heading = "Select", .values = &values_tensors, .joints = ","),
+    STRING("layer", 0, "LIST", IN(select.layer),
+           "layers: 0,3-5, -1 for the last, all (default: by format)"),
+    STRING("head", 0, "LIST", IN(select.head), "heads: 0,3-5, -1 for the last, all (default)"),
+    STRING("mean", 0, "AXES", IN(select.mean), "average over heads, layers or heads,layers",
+           .values = &values_means, .joints = ","),
+    FLAG("hide-first", 0, IN(select.hide_first),
+         "drop the first token (attention sink) and renormalise"),
+    {0},
+};
+
+const struct option_row output_options[] = {
+    STRING("output", 'o', "PATH", IN(output.path),
+           "file, or folder/ for one file per item; the ending sets the format",
+           .heading = "Output", .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "output format (default: by the ending of -o, else text; see 'help formats')",
+           .values = &values_formats, .flags = OPTION_FIXED),
+    {0},
+};
+
+/* Of commands that write no pages. */
+const struct option_row table_options[] = {
+    STRING("output", 'o', "PATH", IN(output.path),
+           "file, or folder/ for one file per item; the ending sets the format",
+           .heading = "Output", .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "output format (default: by the ending of -o, else text; see 'help formats')",
+           .values = &values_table_formats, .flags = OPTION_FIXED),
+    {0},
+};
+
+const struct option_row terminal_options[] = {
+    INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
+            "columns of text output (default: the terminal, else 80)", .heading = "Output",
+            .looks = LOOKS_TERMINAL),
+    FLAG("full", 0, IN(looks.full), "text: leave nothing out, however wide or long"),
+    STRING("color", 0, "WHEN", IN(looks.color), "colours in text: auto (default), always or never",
+           .looks = LOOKS_TERMINAL, .values = &values_colors, .flags = OPTION_FIXED),
+    FLAG("force", 0, IN(output.force), "replace existing files in a folder",
+         .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct option_row figure_options[] = {
+    STRING("figure-width", 0, "W", IN(looks.figure.width),
+           "3.25in, 8cm, 89mm, 234pt, or a venue: acl, icml, neurips, nature (see 'help formats')",
+           .heading = "Figures", .looks = LOOKS_FIGURE, .values = &values_venues),
+    STRING("font", 0, "FAMILY", IN(looks.figure.font),
+           "font of svg, png and pdf, such as Times (default: sans serif)", .looks = LOOKS_FONT),
+    REAL("font-size", 0, "PT", IN(looks.figure.font_size), 4, 72,
+         "font size; numbers in cells may be smaller (default: by figure, 7 with --figure-width)",
+         .looks = LOOKS_FIGURE),
+    INTEGER("dpi", 0, "N", IN(looks.figure.dpi), 36, 2400, "resolution of png (default: 192)",
+            .looks = LOOKS_PIXELS),
+    STRING("title", 0, "TEXT", IN(looks.title),
+           "title of a figure ('': none; default: model and text)", .looks = LOOKS_TITLE),
+    STRING("view", 0, "VIEW", IN(looks.view),
+           "matrix, lines, overlay (lines of all heads) or bars (largest absolute values)",
+           .looks = LOOKS_VIEW, .values = &values_views),
+    STRING("cells", 0, "STYLE", IN(looks.cells), "numbers, heat or both (default: what fits)",
+           .looks = LOOKS_CELLS, .values = &values_cells),
+    STRING("palette", 0, "NAME", IN(looks.palette),
+           "colours (default: by the signs of the values; see 'help formats')",
+           .looks = LOOKS_COLOURS, .values = &values_palettes),
+    STRING("range", 0, "RANGE", IN(looks.range),
+           "range of values mapped to the colour scale: all, head, row or LOW:HIGH (default: 0:1 "
+           "for attention, else all)",
+           .looks = LOOKS_COLOURS, .values = &values_ranges),
+    STRING("color-scale", 0, "SCALE", IN(looks.color_scale),
+           "colour scale: linear (default), or sqrt / log to bring out small values",
+           .looks = LOOKS_COLOURS, .values = &values_colour_scales),
+    STRINGS("mark", 0, "Q:K,...", IN(looks.figure.marks),
+            "frame cells (repeatable): 4:2, 0:4:2 in one layer, 0.1:4:2 in one head",
+            .looks = LOOKS_FIGURE),
+    STRING("token-range", 0, "A-B", IN(looks.figure.tokens),
+           "show only tokens A to B in figures (words with --words)", .looks = LOOKS_FIGURE),
+    STRING("panel-labels", 0, "a|A|1", IN(looks.figure.panel_labels),
+           "label the panels: a, A, 1, or (a)", .looks = LOOKS_FIGURE),
+    STRING("mask", 0, "hatch|triangle", IN(looks.figure.mask),
+           "hatch masked cells (default), or leave them out", .looks = LOOKS_FIGURE,
+           .values = &values_masks),
+    INTEGER("top", 0, "N", IN(looks.figure.top), 1, 100000000,
+            "draw only the N strongest lines of each head (default: all)", .looks = LOOKS_FIGURE),
+    {0},
+};
+
+const struct option_row running_options[] = {
+    INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
+            "number of threads (default: one per processor); results do not depend on it",
+            .heading = "Running", .flags = OPTION_PROCESS),
+    FLAG("quiet", 'q', IN(quiet), "print no notes and no progress", .flags = OPTION_PROCESS),
+    FLAG("verbose", 'v', IN(verbose), "print the model, the settings and the time taken",
+         .flags = OPTION_PROCESS),
+    FLAG("help", 'h', IN(help), "print this help", .flags = OPTION_FIXED | OPTION_PROCESS),
+    {0},
+};
+
+const struct option_row *const shared_options[] = {
+    text_options,   model_options,    mechanism_options, edit_options,    select_options,
+    output_options, terminal_options, figure_options,    running_options, NULL,
+};
