@@ -98,6 +98,26 @@ void viewer_release(struct viewer *viewer)
     *viewer = (struct viewer){0};
 }
 
+int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err)
+{
+    *shared = *viewer;
+    shared->scratch = (struct arena){0};
+    shared->machine = (struct machine){0};
+    return weights_share(&shared->model.weights, &viewer->model.weights, &shared->model.config,
+                         err) ||
+                   machine_open(&shared->machine, 1, err)
+               ? -1
+               : 0;
+}
+
+void viewer_release_shared(struct viewer *shared)
+{
+    arena_release(&shared->scratch);
+    machine_release(&shared->machine);
+    weights_release_shared(&shared->model.weights);
+    *shared = (struct viewer){0};
+}
+
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {

@@ -61,6 +61,12 @@ int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_
                        struct err *err);
 void viewer_release(struct viewer *viewer);
 
+/* A second viewer of the same model for another thread: it attends and edits in the same way, and
+ * its passes run on one thread. The first one must outlive it; weights that it has packed by now
+ * are shared. */
+int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
+void viewer_release_shared(struct viewer *shared);
+
 /* Make products of that precision from now on, of float32 unless told. */
 void viewer_set_precision(struct viewer *viewer, enum precision precision);
 

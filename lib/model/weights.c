@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "math/argmax.h"
@@ -46,6 +47,27 @@ void weights_release(struct weights *weights)
     checkpoint_release(&weights->checkpoint);
     arena_release(&weights->arena);
     *weights = (struct weights){0};
+}
+
+int weights_share(struct weights *shared, const struct weights *weights,
+                  const struct config *config, struct err *err)
+{
+    size_t count = parameter_count(config);
+    *shared = *weights;
+    shared->config = config;
+    shared->argmax = NULL; /* it is written to */
+    shared->arena = (struct arena){0};
+    shared->parameters = arena_alloc(&shared->arena, count, sizeof *shared->parameters, err);
+    if (!shared->parameters)
+        return -1;
+    memcpy(shared->parameters, weights->parameters, count * sizeof *shared->parameters);
+    return 0;
+}
+
+void weights_release_shared(struct weights *shared)
+{
+    arena_release(&shared->arena);
+    *shared = (struct weights){0};
 }
 
 /* One of several matrices that stand side by side; rounded, each has panels of its own. */

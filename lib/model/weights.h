@@ -111,6 +111,13 @@ int weights_open(struct weights *weights, const struct config *config, const str
                  struct err *err);
 void weights_release(struct weights *weights);
 
+/* The same weights for another thread: tensors that are converted, packed or rounded by now are
+ * shared, each makes others for itself. The first must outlive the second, which is released by
+ * weights_release_shared. */
+int weights_share(struct weights *shared, const struct weights *weights,
+                  const struct config *config, struct err *err);
+void weights_release_shared(struct weights *shared);
+
 /* The parameters of a layer that lead up to its site `last`, read or rounded by now. Layers are
  * counted through: see config_layers. */
 int weights_block(struct weights *weights, size_t layer, enum site last,

@@ -139,3 +139,29 @@ TEST(a_model_that_does_not_open_holds_nothing)
     ck_assert_msg(strncmp(err.text, "'mine/vocab.json'", 17) == 0, "%s", err.text);
     ck_assert_ptr_null(viewer.model.name);
 }
+
+/* Panels that were made before are shared, those that are made later are each viewer's own. */
+TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
+{
+    struct viewer second;
+    struct text_pair pair;
+    struct selection selection;
+    struct report reports[2];
+    open_model("tiny");
+    read_text(&pair, "The dog is hungry");
+    choose(&selection, "weights,logits", "all");
+    viewer_expect(&viewer, _i ? 1 << 20 : 1);
+    ck_assert_int_eq(look(&selection, &pair, 1, &reports[0]), 0);
+    ck_assert_int_eq(viewer_share(&second, &viewer, &err), 0);
+    size_t shared = viewer.model.weights.arena.taken_bytes;
+    ck_assert_uint_eq(pool_threads(second.machine.pool), 1);
+    struct look other = {&selection, &pair, 1, 0, &reports[1]};
+    ck_assert_int_eq(viewer_look(&second, &other, &arena, &err), 0);
+    ck_assert_uint_eq(reports[0].tensor_count, reports[1].tensor_count);
+    for (size_t i = 0; i < reports[0].tensor_count; i++)
+        ck_assert_mem_eq(reports[0].tensors[i].data, reports[1].tensors[i].data,
+                         kept_cells(&reports[0].tensors[i]) * sizeof(float));
+    ck_assert_uint_eq(viewer.model.weights.arena.taken_bytes, shared);
+    ck_assert_uint_lt(second.model.weights.arena.taken_bytes, 1 << 16);
+    viewer_release_shared(&second);
+}
