@@ -9,10 +9,13 @@
 #include "base/num.h"
 #include "command.h"
 #include "format/json_writer.h"
+#include "parallel.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the texts that share a pass */
     GROUP_TEXTS = 256,
+    GROUPS_OF_THREAD = 2, /* that are run or wait to be written */
+    HELD_BYTES = 1 << 30, /* of results that all threads hold together, at most */
     NOTE_BYTES = 32,
     FOLDER_NAME_BYTES_MAX = 200, /* a longer one has the number of its setting */
 };
@@ -207,10 +210,12 @@ static int survey_work(void *context, struct driver *driver, struct work *work, 
     }
     survey->tokens += tokens;
     survey->longest = num_max(survey->longest, work->pair.sentence.count);
-    if (driver->task->result_bytes &&
-        !num_add(&survey->bytes, survey->bytes,
-                 driver->task->result_bytes(driver->state, driver, work)))
-        survey->bytes = SIZE_MAX;
+    if (driver->task->result_bytes) {
+        size_t bytes = driver->task->result_bytes(driver->state, driver, work);
+        survey->largest = num_max(survey->largest, bytes);
+        if (!num_add(&survey->bytes, survey->bytes, bytes))
+            survey->bytes = SIZE_MAX;
+    }
     dropped_add(&survey->dropped, &work->pair.sentence, work->index);
     if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
         dropped_add(&survey->in_source, &work->pair.source, work->index);
@@ -261,8 +266,17 @@ int group_watch(const struct group *group, const struct selection *selection, st
 struct round {
     struct work *works;
     size_t count;
+    struct err err; /* why it could not be run */
     struct arena arena;
 };
+
+static void round_clear(struct round *round)
+{
+    for (size_t i = 0; i < round->count; i++)
+        buf_release(&round->works[i].bytes);
+    round->count = 0;
+    arena_clear(&round->arena);
+}
 
 /* Read jobs of the open setting from `job` on, as many as share a pass. */
 static int read_round(struct driver *driver, struct round *round, size_t job, size_t end,
@@ -271,8 +285,7 @@ static int read_round(struct driver *driver, struct round *round, size_t job, si
     size_t most = driver->task->alone ? 1 : num_min(end - job, GROUP_TEXTS);
     size_t tokens = 0;
     struct err why = {0};
-    arena_clear(&round->arena);
-    round->count = 0;
+    round_clear(round);
     round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);
     if (!round->works)
         return -1;
@@ -284,6 +297,7 @@ static int read_round(struct driver *driver, struct round *round, size_t job, si
         tokens += work->pair.sentence.count;
         if (round->count && tokens > GROUP_TOKENS)
             return 0; /* it begins the next round */
+        work->before = work->fault ? SIZE_MAX : driver->expected++;
         round->count++;
     }
     return 0;
@@ -306,11 +320,11 @@ static int run_alone(struct driver *driver, const struct group *group, struct er
     return 0;
 }
 
-static int run_round(struct driver *driver, struct round *round, struct err *err)
+static int run_round(struct driver *driver, struct round *round, struct viewer *viewer,
+                     struct err *err)
 {
     struct err why = {0};
-    struct group group = {
-        .driver = driver, .viewer = &driver->session.viewer, .arena = &round->arena};
+    struct group group = {.driver = driver, .viewer = viewer, .arena = &round->arena};
     group.works = arena_alloc(&round->arena, round->count, sizeof *group.works, err);
     if (!group.works)
         return -1;
@@ -391,7 +405,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     struct buf identity = {0};
     struct json_writer json = {.buf = &identity};
     *place = driver->place;
-    set_index(place, work, driver->written);
+    set_index(place, work, work->before);
     place->model = name_of_model(driver);
     if (find_columns(driver, work, place, arena, err))
         return -1;
@@ -479,50 +493,79 @@ static int write_entry(struct driver *driver, struct stream *out, const struct w
     return failed;
 }
 
-/* A result or a failure of a batch, to the log or standard output. */
-static int write_of_batch(struct driver *driver, const struct work *work, struct place *place,
-                          struct arena *arena, struct err *err)
+static bool is_json(const struct driver *driver)
 {
-    struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
     const struct format *format = driver->output.format;
-    bool is_array = format_is(format, "json") && !driver->log;
-    bool is_json =
-        (format_is(format, "json") || format_is(format, "jsonl")) && !driver->output.to_folder;
-    if (is_array)
-        stream_text(out, work->job == driver->first ? "[" : ",");
-    if (work->fault && !is_json)
-        print_failure(work->message);
-    if (work->fault && (is_json || driver->log)) {
-        put_failure(&(struct json_writer){.stream = out}, driver, work, place);
-        stream_char(out, '\n');
-    } else if (!work->fault && is_json) {
-        if (format_write(format_find("jsonl"), out, &work->report, place, err))
-            return -1;
-    } else if (!work->fault && driver->log) {
-        if (write_entry(driver, out, work, place, arena, err))
-            return -1;
-    } else if (!work->fault && format_write(format, out, &work->report, place, err)) {
-        return -1;
-    }
-    if (is_array && work->job + 1 == driver->end)
-        stream_text(out, "]\n");
-    return 0;
+    return (format_is(format, "json") || format_is(format, "jsonl")) && !driver->output.to_folder;
 }
 
+/* A sound result, to the log or the output. */
+static int write_result(struct driver *driver, struct stream *out, const struct work *work,
+                        struct place *place, struct arena *arena, struct err *err)
+{
+    const struct format *format = driver->output.format;
+    if (driver->is_batch && is_json(driver))
+        return format_write(format_find("jsonl"), out, &work->report, place, err);
+    if (driver->log)
+        return write_entry(driver, out, work, place, arena, err);
+    if (out == &driver->output.stream)
+        return output_write(&driver->output, &work->report, place, err);
+    return format_write(format, out, &work->report, place, err);
+}
+
+/* Whether results are bytes of one stream that the task does not change later. */
+static bool goes_to_memory(const struct driver *driver)
+{
+    const struct output *output = &driver->output;
+    bool is_page = output->draws_pages && format_is(output->format, "html");
+    bool may_change = driver->task->add && driver->sweep.settings > 1;
+    return !driver->accumulates && !output->to_folder && !is_page && !may_change;
+}
+
+/* Make the bytes of a result in memory, as a thread does that does not write. */
+static int make_bytes(struct driver *driver, struct work *work, struct arena *arena,
+                      struct err *err)
+{
+    struct stream out = {0};
+    struct place place;
+    int failed = driver_place(driver, work, &place, arena, err) ||
+                 stream_to_memory(&out, &work->bytes, err) ||
+                 write_result(driver, &out, work, &place, arena, err);
+    return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
+}
+
+/* A result, or a failure of a batch. */
 static int write_work(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err)
 {
+    struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
+    bool is_array = driver->is_batch && format_is(driver->output.format, "json") &&
+                    is_json(driver) && !driver->log;
     struct place place;
     if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
         return -1;
     if (driver->accumulates && !work->fault)
         return 0;
-    if (driver_place(driver, work, &place, arena, err))
+    bool is_made = work->bytes.size && work->before == driver->written;
+    driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
+    work->before = driver->written;
+    if (!is_made && driver_place(driver, work, &place, arena, err))
         return -1;
-    if (!work->is_written &&
-        (driver->is_batch ? write_of_batch(driver, work, &place, arena, err)
-                          : output_write(&driver->output, &work->report, &place, err)))
+    if (is_array)
+        stream_text(out, work->job == driver->first ? "[" : ",");
+    if (work->fault && !is_json(driver))
+        print_failure(work->message);
+    if (work->fault && (is_json(driver) || driver->log)) {
+        put_failure(&(struct json_writer){.stream = out}, driver, work, &place);
+        stream_char(out, '\n');
+    } else if (is_made) {
+        stream_bytes(out, work->bytes.bytes, work->bytes.size);
+    } else if (!work->fault && !work->is_written &&
+               write_result(driver, out, work, &place, arena, err)) {
         return -1;
+    }
+    if (is_array && work->job + 1 == driver->end)
+        stream_text(out, "]\n");
     driver->written += !work->fault;
     if (driver->task->note && !driver->is_batch)
         driver->task->note(driver->state, work);
@@ -562,7 +605,18 @@ static int write_round(struct driver *driver, struct round *round, struct err *e
     return log_flush(driver->log, err);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
+
+/* The groups of a setting that are read, run or wait to be written. */
+struct crew {
+    struct driver *driver;
+    struct progress *progress;
+    struct viewer *viewers; /* [threads] */
+    struct round *rounds;   /* one a slot */
+    size_t next, end;       /* jobs from the one that is read next */
+    size_t done;            /* jobs that are written */
+    bool is_first;          /* the first group is run alone, on all threads */
+};
 
 static void show_progress(struct driver *driver, struct progress *progress, size_t done)
 {
@@ -573,29 +627,106 @@ static void show_progress(struct driver *driver, struct progress *progress, size
         progress_show(progress, done, jobs, driver->survey.failed ? failed : NULL);
 }
 
-/* All jobs of a setting from job `first + done` on. */
+static int read_group(void *context, size_t slot, bool *more, struct err *err)
+{
+    struct crew *crew = context;
+    struct round *round = &crew->rounds[slot];
+    *more = crew->next < crew->end && !(crew->is_first && round->count);
+    if (!*more)
+        return 0;
+    if (read_round(crew->driver, round, crew->next, crew->end, err))
+        return -1;
+    crew->next += round->count;
+    return 0;
+}
+
+static void run_group(void *context, size_t slot, size_t thread)
+{
+    struct crew *crew = context;
+    struct round *round = &crew->rounds[slot];
+    struct viewer *viewer = &crew->viewers[thread];
+    int failed = run_round(crew->driver, round, viewer, &round->err);
+    bool is_alone = viewer == &crew->driver->session.viewer;
+    for (size_t i = 0; i < round->count && !failed && !is_alone; i++)
+        if (!round->works[i].fault && goes_to_memory(crew->driver))
+            failed = make_bytes(crew->driver, &round->works[i], &round->arena, &round->err);
+}
+
+static int write_group(void *context, size_t slot, struct err *err)
+{
+    struct crew *crew = context;
+    struct round *round = &crew->rounds[slot];
+    if (round->err.kind)
+        return err_adopt(err, &round->err);
+    if (write_round(crew->driver, round, err))
+        return -1;
+    crew->done += round->count;
+    show_progress(crew->driver, crew->progress, crew->done);
+    return 0;
+}
+
+/* How many threads run a group of short texts each; 1: they work inside each pass. */
+static size_t threads_of_groups(const struct driver *driver)
+{
+    const struct survey *survey = &driver->survey;
+    size_t threads = pool_threads(driver->session.viewer.machine.pool);
+    size_t texts = num_min(GROUP_TEXTS, GROUP_TOKENS / num_max(survey->longest, 1) + 1);
+    size_t room = HELD_BYTES / (GROUPS_OF_THREAD * threads * texts);
+    bool are_short = survey->longest <= GROUP_TOKENS && survey->largest <= room;
+    bool are_many = driver->end - driver->first >= 2 * threads;
+    return driver->task->at_once && are_short && are_many ? threads : 1;
+}
+
+/* All jobs of the setting that is open from `first + done` on. The first group packs the weights,
+ * which the threads' viewers share from then on. */
+static int run_groups(struct driver *driver, size_t end, size_t *done, struct progress *progress,
+                      struct err *err)
+{
+    struct arena arena = {0};
+    struct viewer *viewer = &driver->session.viewer;
+    size_t threads = threads_of_groups(driver);
+    size_t slots = threads > 1 ? GROUPS_OF_THREAD * threads : 1;
+    struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
+    struct round *rounds = arena_alloc(&arena, slots, sizeof *rounds, err);
+    struct crew crew = {driver, progress, viewer,     rounds, driver->first + *done,
+                        end,    *done,    threads > 1};
+    struct parallel parallel = {1, 1, &crew, read_group, run_group, write_group};
+    int failed = !viewers || !rounds || parallel_run(&parallel, err);
+    for (size_t i = 0; threads > 1 && i < threads && !failed; i++)
+        failed = viewer_share(&viewers[i], viewer, err);
+    crew.viewers = viewers;
+    crew.is_first = false;
+    parallel.threads = threads;
+    parallel.slots = slots;
+    failed = failed || parallel_run(&parallel, err);
+    for (size_t i = 0; viewers && i < threads; i++)
+        viewer_release_shared(&viewers[i]);
+    for (size_t i = 0; rounds && i < slots; i++) {
+        round_clear(&rounds[i]);
+        arena_release(&rounds[i].arena);
+    }
+    arena_release(&arena);
+    *done = crew.done;
+    return failed ? -1 : 0;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
 static int run_setting(struct driver *driver, size_t setting, size_t *done,
                        struct progress *progress, struct err *err)
 {
     const struct task *task = driver->task;
-    struct round round = {0};
     size_t jobs = driver->end - driver->first;
-    size_t end = jobs_of(driver, setting).end;
     bool is_quiet = progress_is_quiet();
     progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* notes were made */
     int failed = open_setting(driver, setting, err);
     progress_set_quiet(is_quiet);
     driver->session.viewer.machine.progress = jobs == 1 && task->parts ? &progress->sink : NULL;
-    failed = failed || (task->begin && task->begin(driver->state, driver, err));
-    while (!failed && driver->first + *done < end) {
-        failed = read_round(driver, &round, driver->first + *done, end, err) ||
-                 run_round(driver, &round, err) || write_round(driver, &round, err);
-        *done += round.count;
-        show_progress(driver, progress, *done);
-    }
-    failed = failed || (task->end && task->end(driver->state, driver, err));
+    driver->expected = driver->written;
+    failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
+             run_groups(driver, jobs_of(driver, setting).end, done, progress, err) ||
+             (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
-    arena_release(&round.arena);
     if (failed && driver->sweep.of_models)
         return blame_setting(driver, setting, err);
     return failed ? -1 : 0;

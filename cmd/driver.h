@@ -2,8 +2,8 @@
  *
  * A job is an item (items.h) with a setting (sweep.h). All jobs are read and checked first; then
  * groups of texts are run, each group in one pass of the model, and results are written in the
- * order of the jobs. A command is a `task`: hooks that the driver calls, of which it has those that
- * it needs. Settings come one after the other, each for all items, so that one model is open at a
+ * order of the jobs. Several groups of short texts are run at the same time, each by a thread. A
+ * command is a `task`: hooks that the driver calls, of which it has those that it needs. Settings come one after the other, each for all items, so that one model is open at a
  * time.
  *
  *     static const struct task score_task = {
@@ -37,6 +37,8 @@ struct work {
     struct text_pair pair; /* its text and --source as tokens */
     void *own;             /* what the task keeps of it; memory of the arena */
     struct report report;  /* the result; */
+    size_t before;         /* how many are written before it, */
+    struct buf bytes;      /* and its bytes there, if a thread has made them */
     bool is_written;       /* the task wrote it during the pass */
     enum err_kind fault;   /* why there is none; ERR_NONE: it is sound */
     const char *message;
@@ -81,7 +83,10 @@ struct task {
     int (*begin)(void *state, struct driver *driver, struct err *err);
     int (*end)(void *state, struct driver *driver, struct err *err);
 
-    /* Fill the report of each job, by group_look, group_watch or passes of its own. */
+    /* Fill the report of each job, by group_look, group_watch or passes of its own. With `at_once`
+     * it changes only the group, its works and what is in its arena: several groups are run at the
+     * same time. */
+    bool at_once;
     int (*run)(void *state, const struct group *group, struct err *err);
 
     /* Take the result of a job into account, in the order of the jobs, before it is written; where
@@ -118,7 +123,7 @@ struct driver {
     struct survey {
         size_t tokens, longest, broken, failed;
         struct dropped dropped, in_source; /* characters that vocabularies lack */
-        size_t bytes;                      /* of all results */
+        size_t bytes, largest;             /* of all results, and of one */
         char *complaint;                   /* about the first broken job */
     } survey;
 
@@ -128,7 +133,8 @@ struct driver {
     struct style style;
     struct place place;
     struct log *log;   /* NULL: results go to `output` */
-    size_t written;    /* results so far */
+    size_t written;    /* results so far, */
+    size_t expected;   /* and with those that are read and not yet written */
     double seconds;    /* that all passes took */
     struct arena kept; /* lives as long as the driver */
 };

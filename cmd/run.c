@@ -208,6 +208,7 @@ const struct task run_task = {
     .state_bytes = sizeof(struct state),
     .open = open,
     .read = read,
+    .at_once = true,
     .run = run,
     .result_bytes = result_bytes,
     .finish = finish,

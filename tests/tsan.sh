@@ -10,9 +10,9 @@ build=$1
 shift
 export TSAN_OPTIONS=exitcode=99:second_deadlock_stack=1
 
-# Enough work that threads are woken: a batch of a thousand tokens, texts of a whole context.
+# Enough work that threads are woken: several groups of a thousand tokens each.
 texts=$scratch/texts
-head -n 200 data/fables.txt >"$texts"
+head -n 400 data/fables.txt >"$texts"
 
 export ATTN_UNIT_FEW=1
 export attn="$build/attn-cli" texts scratch
@@ -24,6 +24,7 @@ for suite in "$@"; do
 done >"$lines"
 cat >>"$lines" <<'END'
 0 "$attn" batch "$texts" -m tiny -t 4 -o "$scratch/lines.jsonl"
+0 "$attn" run -f "$texts" -m tiny -t 2 --words --format tidy
 0 "$attn" batch "$texts" -m tiny -t 4 --layer 1 --head 0 --format csv -o "$scratch/files/"
 0 "$attn" init --vocab-from "$texts" -o "$scratch/words" && "$attn" $train -o "$scratch/trained"
 0 "$attn" heads -m tiny -t 4 -f "$texts"
