@@ -122,15 +122,22 @@ static int take_maps(void *context, const struct report *whole, struct report *p
     return 0;
 }
 
+/* Whether a look's maps are written one after another, so that few are in memory. */
+static bool is_streamed(const struct driver *driver, const struct look *look)
+{
+    const struct derivation *how = &driver->derivation;
+    return !driver->is_batch && driver->output.format->sheet && !how->mean_of_heads &&
+           !how->mean_of_layers && viewer_goes_by_map(&driver->session.viewer, look);
+}
+
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct selection *selection = &((struct state *)state)->request.selection;
-    const struct derivation *how = &group->driver->derivation;
     struct work *work = group->works[0];
     struct streamed streamed = {.group = group};
     const struct look look = {selection, &work->pair, 1, work->job, &work->report, NULL};
-    if (group->count > 1 || group->driver->is_batch || !group->driver->output.format->sheet ||
-        how->mean_of_heads || how->mean_of_layers || !viewer_goes_by_map(group->viewer, &look))
+    bool writes = group->viewer == &group->driver->session.viewer; /* no other thread does */
+    if (!writes || group->count > 1 || !is_streamed(group->driver, &look))
         return group_look(group, selection, err);
     int failed =
         viewer_look_by_map(group->viewer, &look, take_maps, &streamed, group->arena, err) ||
