@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "format/json_writer.h"
+#include "model/pass.h"
 #include "parallel.h"
 
 enum {
@@ -210,16 +211,33 @@ static int survey_work(void *context, struct driver *driver, struct work *work, 
     }
     survey->tokens += tokens;
     survey->longest = num_max(survey->longest, work->pair.sentence.count);
-    if (driver->task->result_bytes) {
-        size_t bytes = driver->task->result_bytes(driver->state, driver, work);
-        survey->largest = num_max(survey->largest, bytes);
-        if (!num_add(&survey->bytes, survey->bytes, bytes))
-            survey->bytes = SIZE_MAX;
-    }
+    const struct task *task = driver->task;
+    size_t result = task->result_bytes ? task->result_bytes(driver->state, driver, work) : 0;
+    size_t held = task->held_bytes ? task->held_bytes(driver->state, driver, work) : result;
+    size_t pass = pass_memory_bytes(&driver->session.viewer.model.config, tokens);
+    survey->largest = num_max(survey->largest, result);
+    if (!num_add(&survey->bytes, survey->bytes, result))
+        survey->bytes = SIZE_MAX;
+    survey->memory = num_add(&held, held, pass) ? num_max(survey->memory, held) : SIZE_MAX;
     dropped_add(&survey->dropped, &work->pair.sentence, work->index);
     if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
         dropped_add(&survey->in_source, &work->pair.source, work->index);
     return 0;
+}
+
+/* Refuse what would be ended by the system after minutes, or take all memory from others. */
+static int check_memory(const struct driver *driver, struct err *err)
+{
+    if (!heap_expect(driver->survey.memory, driver->session.viewer.model.name, err))
+        return 0;
+    bool can_stream = driver->task->held_bytes && !driver->is_batch;
+    err_append(err, ": give shorter texts (the longest has %zu tokens)", driver->survey.longest);
+    if (driver->task->result_bytes)
+        err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",
+                   can_stream && !driver->output.format->sheet
+                       ? ", or --format csv or json, which hold few attention maps at a time"
+                       : "");
+    return -1;
 }
 
 int driver_check(struct driver *driver, struct err *err)
@@ -229,7 +247,7 @@ int driver_check(struct driver *driver, struct err *err)
         return -1;
     dropped_note_items(&survey->dropped, &survey->in_source, &driver->items);
     expect_tokens(driver);
-    return 0;
+    return driver->options->batch.dry_run ? 0 : check_memory(driver, err);
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */

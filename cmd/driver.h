@@ -93,8 +93,10 @@ struct task {
      * the driver accumulates, in place of writing it. */
     int (*add)(void *state, struct work *work, struct err *err);
 
-    /* The bytes that a job's result takes; NULL: few. */
+    /* The bytes that a job's result takes, and those of them that are in memory at the same time;
+     * NULL: few, and all. */
     size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
+    size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
 
     /* After the last job of all: write what follows, or by driver_write what was accumulated. */
     int (*finish)(void *state, struct driver *driver, struct err *err);
@@ -123,7 +125,8 @@ struct driver {
     struct survey {
         size_t tokens, longest, broken, failed;
         struct dropped dropped, in_source; /* characters that vocabularies lack */
-        size_t bytes, largest;             /* of all results, and of one */
+        size_t bytes, largest;             /* of all results, and of one; */
+        size_t memory;                     /* that a job takes, at least */
         char *complaint;                   /* about the first broken job */
     } survey;
 

@@ -168,6 +168,14 @@ static size_t result_bytes(const void *state, const struct driver *driver, const
     return total;
 }
 
+/* A long text's maps are written as they are made. */
+static size_t held_bytes(const void *state, const struct driver *driver, const struct work *work)
+{
+    const struct selection *selection = &((const struct state *)state)->request.selection;
+    const struct look look = {.selection = selection, .pairs = &work->pair, .count = 1};
+    return is_streamed(driver, &look) ? 0 : result_bytes(state, driver, work);
+}
+
 /* Below a page that shows a part: how to see the rest. Files hold results alone. */
 static void write_hint(struct driver *driver)
 {
@@ -218,6 +226,7 @@ const struct task run_task = {
     .at_once = true,
     .run = run,
     .result_bytes = result_bytes,
+    .held_bytes = held_bytes,
     .finish = finish,
 };
 

@@ -11,6 +11,7 @@
 
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
+    EXPECTED_BYTES = 64 * 1024 * 1024, /* less is there: that is not asked for */
     LARGE_BYTES = 96 * 1024, /* pieces with pages of their own: more than a block of an arena */
 };
 
@@ -75,28 +76,17 @@ void heap_free(void *memory)
     free(memory);
 }
 
-/* In kB; 0: the system does not say. */
-static unsigned long long available(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    unsigned long long found = 0;
-    char line[128];
-    while (file && !found && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu kB", &found) != 1)
-            found = 0;
-    if (file)
-        fclose(file);
-    return found;
-}
-
 int heap_expect(size_t size_bytes, const char *what, struct err *err)
 {
-    unsigned long long there = available() / 1024;
-    unsigned long long size = size_bytes / 1024 / 1024;
-    if (there && size > there)
-        return err_set(err, "'%s': expected %llu MB of free memory, found %llu MB", what, size,
-                       there);
-    return 0;
+    const char *limit = NULL;
+    size_t megabyte = 1024 * 1024;
+    if (size_bytes < EXPECTED_BYTES)
+        return 0;
+    size_t there = platform_memory_bytes(&limit);
+    return size_bytes <= there
+               ? 0
+               : err_set(err, "'%s': expected %zu MB of free memory, found %zu MB %s", what,
+                         size_bytes / megabyte, there / megabyte, limit);
 }
 
 void heap_give_back(void)

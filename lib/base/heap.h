@@ -19,8 +19,9 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);
 
-/* Refuse what takes more memory than the system can give without ending a program for it: to be
- * asked before memory is written that the system has promised. `what` begins the message. */
+/* Refuse what takes more memory than there is (platform_memory_bytes): to be asked before memory is
+ * written that the system has promised. `what` begins the message. Less than 64 MiB is let through.
+ */
 int heap_expect(size_t size_bytes, const char *what, struct err *err);
 
 /* From now on freed memory goes back to the system: malloc would keep gaps for hours. */

@@ -7,15 +7,23 @@
 #include <limits.h>
 #include <malloc.h>
 #include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { GIVEN_BYTES = 16 }; /* that the kernel hands every process, for where it has no others */
+#include "base/num.h"
+
+enum {
+    GIVEN_BYTES = 16, /* that the kernel hands every process, for where it has no others */
+    LINE_BYTES = 1024,
+};
 
 bool platform_random(void *bytes, size_t size)
 {
@@ -78,6 +86,71 @@ bool platform_grants_tiles(void)
     return false;
 }
 #endif
+
+/* The number in the line of a file that has this form; SIZE_MAX: there is none. */
+static size_t number_in(const char *path, const char *form)
+{
+    FILE *file = fopen(path, "re");
+    size_t found = SIZE_MAX;
+    char line[LINE_BYTES];
+    while (file && found == SIZE_MAX && fgets(line, sizeof line, file))
+        if (sscanf(line, form, &found) != 1)
+            found = SIZE_MAX;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* The limits of our control group and of those above it, of versions 1 and 2; a container may see
+ * its own at the top. */
+static size_t limit_of_groups(void)
+{
+    size_t least = SIZE_MAX;
+    char line[LINE_BYTES];
+    char path[2 * LINE_BYTES];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *after_memory = strstr(line, ":memory:");
+        char *group = after_memory ? strchr(line, '/') : strncmp(line, "0::/", 4) ? NULL : line + 3;
+        if (!group)
+            continue;
+        group[strcspn(group, "\n")] = '\0';
+        for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
+            *end = '\0';
+            snprintf(path, sizeof path, "/sys/fs/cgroup%s%s/%s", after_memory ? "/memory" : "",
+                     group, after_memory ? "memory.limit_in_bytes" : "memory.max");
+            least = num_min(least, number_in(path, "%zu"));
+        }
+    }
+    if (file)
+        fclose(file);
+    return least;
+}
+
+/* What `ulimit -v` leaves. */
+static size_t left_of_addresses(void)
+{
+    struct rlimit limit;
+    size_t pages = number_in("/proc/self/statm", "%zu");
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY || pages == SIZE_MAX)
+        return SIZE_MAX;
+    size_t used = pages * (size_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+size_t platform_memory_bytes(const char **limit)
+{
+    size_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %zu kB");
+    const size_t found[] = {kilobytes < SIZE_MAX / 1024 ? 1024 * kilobytes : SIZE_MAX,
+                            limit_of_groups(), left_of_addresses()};
+    static const char *const names[] = {"in this system", "in this control group",
+                                        "below 'ulimit -v'"};
+    size_t least = 0;
+    for (size_t i = 1; i < sizeof found / sizeof *found; i++)
+        least = found[i] < found[least] ? i : least;
+    *limit = names[least];
+    return found[least];
+}
 
 static size_t size_of_cache(int which)
 {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -53,6 +54,12 @@ void platform_advise_huge(void *pages, size_t size)
 void platform_give_back(size_t least)
 {
     (void)least;
+}
+
+size_t platform_memory_bytes(const char **limit)
+{
+    *limit = "";
+    return SIZE_MAX;
 }
 
 const char *platform_last_byte(const char *bytes, char byte, size_t size)

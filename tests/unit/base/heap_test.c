@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "../unit.h"
+#include "base/platform.h"
 
 enum { THREADS = 4, CALLS = 2000 };
 
@@ -27,6 +29,27 @@ TEST(memory_that_is_not_there_is_not_expected)
     ck_assert_int_eq(heap_expect(SIZE_MAX, "mine", &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "'mine': expected 17592186044415 MB of free memory, "
                                            "found "));
+}
+
+/* The test is a process of its own. */
+TEST(a_limit_of_addresses_is_known)
+{
+    struct err err = {0};
+    const char *limit = NULL;
+    size_t gigabyte = (size_t)1 << 30;
+    size_t before = platform_memory_bytes(&limit);
+    ck_assert_str_ne(limit, "below 'ulimit -v'");
+    ck_assert_uint_gt(before, gigabyte);
+    struct rlimit small = {gigabyte, gigabyte};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &small), 0);
+    size_t after = platform_memory_bytes(&limit);
+    ck_assert_str_eq(limit, "below 'ulimit -v'");
+    ck_assert_uint_lt(after, gigabyte);
+    ck_assert_uint_gt(after, gigabyte / 4);
+    ck_assert_int_eq(heap_expect(after / 2, "mine", &err), 0);
+    ck_assert_int_eq(heap_expect(gigabyte, "mine", &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "'mine': expected 1024 MB of free memory, found "));
+    ck_assert_ptr_nonnull(strstr(err.text, " MB below 'ulimit -v'"));
 }
 
 TEST(the_nth_allocation_fails_once)
