@@ -630,6 +630,7 @@ const struct task heads_task = {
     .prepare = prepare,
     .open = open,
     .begin = begin,
+    .at_once = true,
     .run = run,
     .add = add,
     .end = end,
