@@ -3,8 +3,8 @@
  * A job is an item (items.h) with a setting (sweep.h). All jobs are read and checked first; then
  * groups of texts are run, each group in one pass of the model, and results are written in the
  * order of the jobs. Several groups of short texts are run at the same time, each by a thread. A
- * command is a `task`: hooks that the driver calls, of which it has those that it needs. Settings come one after the other, each for all items, so that one model is open at a
- * time.
+ * command is a `task`: hooks that the driver calls, of which it has those that it needs. Settings
+ * come one after the other, each for all items, so that one model is open at a time.
  *
  *     static const struct task score_task = {
  *         .name = "score", .command = &command_score, .state_bytes = sizeof(struct score),
@@ -90,7 +90,8 @@ struct task {
     int (*run)(void *state, const struct group *group, struct err *err);
 
     /* Take the result of a job into account, in the order of the jobs, before it is written; where
-     * the driver accumulates, in place of writing it. */
+     * the driver accumulates, in place of writing it. It may change the report where there are
+     * several settings. */
     int (*add)(void *state, struct work *work, struct err *err);
 
     /* The bytes that a job's result takes, and those of them that are in memory at the same time;
