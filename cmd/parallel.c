@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/held_signals.h"
+#include "base/platform.h"
 
 /* Step n is in slot n % slots. Those before `begun` are done or being worked on. */
 struct line {
@@ -11,6 +12,7 @@ struct line {
     size_t read, begun, written, started;
     bool done[PARALLEL_SLOTS_MAX];
     bool closing;
+    int started_from;      /* the caller's processor */
     pthread_mutex_t mutex; /* only the caller changes `read` and `written` */
     pthread_cond_t waiting, finished;
     pthread_t threads[PARALLEL_THREADS_MAX];
@@ -33,6 +35,7 @@ static void *work(void *argument)
     struct line *line = argument;
     pthread_mutex_lock(&line->mutex);
     size_t thread = ++line->started;
+    platform_step_aside(line->started_from, thread); /* as in lib/math/pool.c */
     for (;;) {
         while (line->begun == line->read && !line->closing)
             pthread_cond_wait(&line->waiting, &line->mutex);
@@ -76,7 +79,7 @@ static int write_step(struct line *line, struct err *err)
 
 int parallel_run(const struct parallel *parallel, struct err *err)
 {
-    struct line line = {.parallel = parallel};
+    struct line line = {.parallel = parallel, .started_from = platform_processor()};
     bool more = true;
     int failed = 0;
     size_t others = 0;

@@ -511,6 +511,7 @@ const struct task score_task = {
     .read = read,
     .begin = begin,
     .end = end,
+    .at_once = true,
     .run = run,
     .add = add,
 };
