@@ -74,7 +74,7 @@ static const struct option_row own_options[] = {
 const struct command command_batch = {
     .name = "batch",
     .group = "Scale",
-    .about = "run any of these over many texts and settings, resumable",
+    .about = "run a command over many texts and settings, resumable",
     .operands = "[FILE|TEXT...|LOG...]",
     .examples =
         "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"

@@ -74,7 +74,7 @@ int inputs_read_token(long long *id, const struct viewer *viewer, const char *op
                       const char *text, struct arena *arena, struct err *err);
 
 /* Read --precision and the mechanism, and open --model on --threads, which attends and edits as the
- * options say; its tokenizer reads texts as --bos, --add-special and --no-special say. */
+ * options say; its tokenizer reads texts as --special and --literal-special say. */
 int session_begin(struct session *session, struct err *err);
 
 /* The text of an item and its source as tokens, which the edits fit. */
