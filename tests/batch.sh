@@ -118,8 +118,8 @@ else
     check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1
     room=4096 # the allocator keeps more or less; all tokens would be 10 MiB
     check 'heads: memory is flat' flat all.txt heads --score self,entropy --format jsonl
+    check 'fables, lines: memory is flat' flat fables.txt batch -m tiny -t 2 # 100 MiB of results
     room=1024
-    check 'fables, lines: memory is flat' flat fables.txt batch -m tiny -t 2
     at=/
     check 'fables, files: memory is flat' flat fables.txt batch -m tiny -t 1 --format csv
 fi
