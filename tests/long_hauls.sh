@@ -159,10 +159,13 @@ yes 'the cat sat on the mat' | head -n 100 >few
 # A sentence's words are columns of its own in CSV; numbers of dimensions are the same for all.
 for format in text 'csv --show q' tidy json jsonl; do
     # shellcheck disable=SC2086 # an option, too
-    haul "a hundred sentences: run, $format" 0 10 100 run -q -f few --format $format
+    haul "a hundred sentences: run, $format" 0 10 100 run -q -t 1 -f few --format $format
     read -r few_mib <peak
-    haul "$sentences sentences: run, $format" 0 60 $((few_mib + 4)) run -q -f many --format $format
+    haul "$sentences sentences: run, $format" 0 60 $((few_mib + 4)) \
+        run -q -t 1 -f many --format $format
 done
+# Two threads hold at most four groups of texts.
+haul "$sentences sentences: run, two threads" 0 60 64 run -q -t 2 -f many --format tidy
 haul "$sentences sentences: heads" 0 60 100 heads -f many
 haul "$sentences sentences: score" 0 60 100 score -q -f many --format tidy
 haul "$sentences sentences: score, totals" 0 60 100 score -q -f many --total --format csv
