@@ -1,4 +1,5 @@
 /* help.c: `attn-cli help`: pages of text and of the manual, from rows of commands and options. */
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -309,12 +310,13 @@ static void write_list(struct page *page, const struct value_list *list,
 static void write_lists(struct page *page, const struct command *command)
 {
     enum { LISTS_MAX = 12 };
-    const struct value_list *lists[LISTS_MAX] = {NULL};
-    size_t count = 0;
+    const struct value_list *lists[LISTS_MAX] = {command->operand_values};
+    size_t count = 1;
     for (struct option_walk walk = {.set = {.command = command}}; option_next(&walk);)
-        if (!walk.is_shared && count < LISTS_MAX)
+        if (!walk.is_shared && walk.row->values) {
+            assert(count < LISTS_MAX);
             lists[count++] = walk.row->values;
-    lists[count++] = command->operand_values;
+        }
     for (size_t i = 0; i < count; i++)
         if (lists[i] && lists[i]->title && !has_list(lists, i, lists[i]) && !is_elsewhere(lists[i]))
             write_list(page, lists[i], command);

@@ -69,8 +69,9 @@ struct attn_ids {
     size_t count;
 };
 
-/* Tokenize with the model's own tokenizer. 0, and `ids` to be freed; or -1 with `error`. A text of
- * NULL has no bytes. Freeing NULL, or ids that are all zeros, does nothing. */
+/* Tokenize with the model's own tokenizer; no special tokens are added. 0, and `ids` to be freed;
+ * or -1 with `error`. A text of NULL has no bytes. Freeing NULL, or ids that are all zeros, does
+ * nothing. */
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);

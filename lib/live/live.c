@@ -26,6 +26,10 @@ int live_open(struct live **live, const struct folder *folder, struct err *err)
         heap_free(opened);
         return -1;
     }
+    if (opened->viewer.tokenizer && tokenizer_add_special(opened->viewer.tokenizer, err)) {
+        live_close(opened);
+        return -1;
+    }
     *live = opened;
     return 0;
 }
