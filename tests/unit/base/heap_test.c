@@ -31,7 +31,8 @@ TEST(memory_that_is_not_there_is_not_expected)
                                            "found "));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) /* it takes all addresses at the start */
+/* Sanitizers take all addresses at the start. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* The test is a process of its own. */
 TEST(a_limit_of_addresses_is_known)
 {
