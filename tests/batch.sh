@@ -115,7 +115,7 @@ if [ "$items" -lt 4000 ]; then
 else
     cat "$fables" "$fables" | head -n "$items" >fables.txt
     at=.jsonl
-    check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1
+    check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1 -t 1
     room=4096 # the allocator keeps more or less; all tokens would be 10 MiB
     check 'heads: memory is flat' flat all.txt heads --score self,entropy --format jsonl
     # Two threads hold up to four groups of texts, as it comes; all results are 106 MiB.
