@@ -210,7 +210,7 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Read a text with one more behind it, which may not change the tokens at the text's end. */
+/* Read a text joined with a continuation, which must not change the tokens of the text. */
 static int read_continued(struct text_pair *pair, const struct text_pair *alone, const char *more,
                           const struct viewer *viewer, struct arena *arena, struct err *err)
 {
