@@ -22,7 +22,7 @@ from sentences import WORDS, draw  # noqa: E402
 
 ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
 ROUNDS = int(os.environ.get("ROUNDS", 5))
-END = time.time() + 60 * float(os.environ.get("MINUTES", 5))
+END = time.time() + 60 * float(os.environ.get("MINUTES", 2.5))
 ALL = len(os.sched_getaffinity(0))
 ROWS = {"f32": [(task, tokens) for task in ("prefill", "capture") for tokens in (64, 256, 1024)],
         "bf16": [("prefill", tokens) for tokens in (64, 256, 1024)]}
@@ -116,31 +116,29 @@ def compare_passes(threads, precision, seconds):
 
 
 def put_texts():
-    """A thousand sentences of 6 to 20 words."""
+    """A hundred sentences of 6 to 20 words."""
     numbers, words = draw(3), WORDS["English"].split()
     with open(f"{FOLDER}/texts", "w", encoding="utf-8") as file:
-        for _ in range(1000):
+        for _ in range(100):
             count = 6 + next(numbers) % 15
             file.write(" ".join(words[next(numbers) % len(words)] for _ in range(count)) + "\n")
-    with open(f"{FOLDER}/texts") as file, open(f"{FOLDER}/hundred", "w") as out:
-        out.writelines(file.readlines()[:100])
 
 
 def compare_processes():
     put_texts()
-    model, one = f"{MODELS}/smollm2", open(f"{FOLDER}/hundred").readline().strip()
+    model, one = f"{MODELS}/smollm2", open(f"{FOLDER}/texts").readline().strip()
     tasks = {
         "one head of one text to CSV": (
-            "head", "hundred", ["run", "-m", model, one, "--layer", "5", "--head", "3"]),
+            "head", ["run", "-m", model, one, "--layer", "5", "--head", "3"]),
         "all attention of 100 texts to files": (
-            "attention", "hundred", ["batch", f"{FOLDER}/hundred", "-m", model]),
-        "surprisal of 1000 texts to CSV": (
-            "score", "texts", ["score", "-f", f"{FOLDER}/texts", "-m", model])}
+            "attention", ["batch", f"{FOLDER}/texts", "-m", model]),
+        "surprisal of 100 texts to CSV": (
+            "score", ["score", "-f", f"{FOLDER}/texts", "-m", model])}
     outputs = {"head": ["-o", "head.csv"], "attention": ["--format", "npy", "-o", "all/"],
                "score": ["--format", "csv", "-o", "scores/"]}
     print_head(f"whole processes, f32, {ALL} threads", ["transformers", "TransformerLens",
                                                          "minicons"])
-    for i, (name, (task, texts, command)) in enumerate(tasks.items()):
+    for i, (name, (task, command)) in enumerate(tasks.items()):
         def ours_whole():
             with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
                 options = [f"{folder}/{word}" if word.endswith(("csv", "/")) and "-" not in word
@@ -150,7 +148,7 @@ def compare_processes():
         def whole(tool):
             with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
                 return run(sys.executable, f"{HERE}/whole.py", tool, task, model,
-                           f"{FOLDER}/{texts}", folder)
+                           f"{FOLDER}/texts", folder)
         tools = ["transformers", *(["lens"] if task != "score" else [None]),
                  *(["minicons"] if task == "score" else [None])]
         print_row(name, take_rounds(

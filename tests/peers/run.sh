@@ -4,7 +4,7 @@
 #     sh tests/peers/run.sh [BUILD]
 #
 # The environment is that of tests/real, and what that takes comes first; then measuring takes
-# MINUTES (5) at most. ROUNDS=N: how often each is measured (5). ONLY=1: one thread; ONLY=process:
+# MINUTES (2.5) at most. ROUNDS=N: how often each is measured (5). ONLY=1: one thread; ONLY=process:
 # whole processes. Leave the machine alone meanwhile.
 set -eu
 cd "$(dirname "$0")/../.."
