@@ -41,7 +41,7 @@ mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
 # What a clone has, a program that was built, and a checkpoint.
 copy() { # FOLDER
     mkdir -p "$1/build"
-    cp -R README.md CONTRIBUTING.md data models "$1" &&
+    cp -R .gitignore README.md CONTRIBUTING.md data models "$1" &&
         chmod -R u+w "$1" # the sources may be read-only
     ln -s "$build/attn-cli" "$1/build/attn-cli"
     [ ! -e "$smollm2" ] || ln -s "$smollm2" "$1/smollm2.gguf"
@@ -173,9 +173,19 @@ for name in "$@"; do
 done
 together=' after other documents'
 [ $# = 1 ] || copy "$scratch/clone" || fail 'a copy to try all lines in'
+[ $# = 1 ] || (cd "$scratch/clone" && git init -q && git add .)
 for name in "$@"; do
     [ $# = 1 ] || try_all "$name"
 done
+# The lines change no file of the clone, and leave none that git would show.
+if [ $# != 1 ]; then
+    if (cd "$scratch/clone" && git ls-files -m -o --exclude-standard) >"$scratch/left" &&
+        [ ! -s "$scratch/left" ]; then
+        pass
+    else
+        fail 'the lines leave these files in the clone' "$scratch/left"
+    fi
+fi
 
 [ $long = 0 ] || printf 'skipped: %d lines that take minutes, a download or a cluster\n' $long
 closing
