@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +91,7 @@ const struct command command_batch = {
 
 /* --- the header of a log ---------------------------------------------------------------------- */
 
+/* Append a name and the digest of what was hashed. */
 static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
 {
     char digits[SHA256_DIGITS + 1];
@@ -112,64 +112,47 @@ static int add_file(struct buf *text, const char *path, struct err *err)
     return 0;
 }
 
-/* The file whose values an edit takes, at its end: 'v + steer.npy'. NULL: none. */
-static const char *file_of_edit(const char *edit)
+/* The file whose values an edit takes, at its end: 'v + steer.npy'. */
+static int add_file_of_edit(struct buf *text, const char *edit, struct err *err)
 {
     const char *name = strrchr(edit, '+');
     name = name ? name : strrchr(edit, '=');
     if (!name || !name_ends_in(edit, ".npy"))
-        return NULL;
-    return name + 1 + strspn(name + 1, " ");
+        return 0;
+    return add_file(text, name + 1 + strspn(name + 1, " "), err);
 }
 
 /* Every file that results depend on, but for the models. */
 static const char *make_input(const struct driver *driver, struct arena *arena, struct err *err)
 {
     const struct items *items = &driver->items;
-    const struct edit_options *edits = &driver->options->edit;
-    const char *const files[] = {
-        edits->reference && strcmp(edits->reference, "-") == 0 ? NULL : edits->reference,
-        driver->options->heads.pairs, driver->options->heads.needles};
+    const struct options *options = driver->options;
+    const struct sweep *sweep = &driver->sweep;
+    const char *reference = options->edit.reference;
+    const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
+                                 options->heads.pairs, options->heads.needles};
     struct buf text = {0};
     struct sha256 hash;
     int failed = 0;
-    buf_text(&text, "");
     if (items->path) {
         sha256_begin(&hash);
         sha256_add(&hash, items->file.bytes, items->file.size);
-        add_digest(&text, inputs_shown_path(items->path), &hash);
+        add_digest(&text, shown_path(items->path), &hash);
     }
     for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
         failed = files[i] && add_file(&text, files[i], err);
-    for (size_t i = 0; i < edits->edits.count && !failed; i++)
-        if (file_of_edit(edits->edits.items[i]))
-            failed = add_file(&text, file_of_edit(edits->edits.items[i]), err);
-    for (size_t i = 0; i < driver->sweep.count && !failed; i++)
-        for (size_t k = 0; k < driver->sweep.items[i].count && !failed; k++)
-            if (strcmp(driver->sweep.items[i].name, "edit") == 0 &&
-                file_of_edit(driver->sweep.items[i].values[k]))
-                failed = add_file(&text, file_of_edit(driver->sweep.items[i].values[k]), err);
+    for (size_t i = 0; i < options->edit.edits.count && !failed; i++)
+        failed = add_file_of_edit(&text, options->edit.edits.items[i], err);
+    for (size_t i = 0; i < sweep->count; i++)
+        for (size_t k = 0; k < sweep->items[i].count && !failed; k++)
+            failed = strcmp(sweep->items[i].name, "edit") == 0 &&
+                     add_file_of_edit(&text, sweep->items[i].values[k], err);
     const char *kept = failed ? NULL : buf_keep(&text, arena, err);
     buf_release(&text);
     return kept;
 }
 
-/* Nothing where a folder lacks the file. */
-static int hash_file(struct sha256 *hash, const struct folder *folder, const char *name,
-                     struct err *err)
-{
-    struct file file = {0};
-    if (!folder_has(folder, name))
-        return 0;
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    sha256_add(hash, name, strlen(name) + 1);
-    sha256_add(hash, file.bytes, file.size);
-    file_release(&file);
-    return 0;
-}
-
-/* Of a model: a sample of its weights, which are large, and the files that say what they are. */
+/* A model by a sample of its weights, which are large, and the files that describe them. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};
@@ -180,40 +163,44 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     weights_sample_hash(&model.weights, digits);
     sha256_begin(&hash);
     sha256_add(&hash, digits, sizeof digits);
-    int failed = hash_file(&hash, &model.folder, "config.json", err);
-    for (size_t i = 0; i < TOKENIZER_FILES && !failed; i++)
-        failed = hash_file(&hash, &model.folder, tokenizer_file_name(i), err);
+    int failed = 0;
+    for (size_t i = 0; i <= TOKENIZER_FILES && !failed; i++) {
+        const char *part = i == 0 ? "config.json" : tokenizer_file_name(i - 1);
+        struct file file = {0};
+        if (!folder_has(&model.folder, part))
+            continue;
+        failed = folder_open(&file, &model.folder, part, err);
+        if (!failed) {
+            sha256_add(&hash, part, strlen(part) + 1);
+            sha256_add(&hash, file.bytes, file.size);
+        }
+        file_release(&file);
+    }
     if (!failed)
         add_digest(text, model.name, &hash);
     model_release(&model);
     return failed ? -1 : 0;
 }
 
-static bool uses_bf16(const struct driver *driver)
-{
-    const struct sweep *sweep = &driver->sweep;
-    bool found = driver->session.precision == PRECISION_BF16;
-    for (size_t i = 0; i < sweep->count; i++)
-        found |= strcmp(sweep->items[i].name, "precision") == 0;
-    return found;
-}
-
-/* Each model once. */
+/* Each model once; and the instructions for bf16, on which its bits depend. */
 static const char *make_models(const struct driver *driver, struct arena *arena, struct err *err)
 {
     const struct sweep *sweep = &driver->sweep;
-    const char *name = chosen_model(driver->options->model.name);
-    struct buf text = {0};
+    bool uses_bf16 = driver->session.precision == PRECISION_BF16;
     bool swept = false;
+    struct buf text = {0};
     int failed = 0;
-    for (size_t i = 0; i < sweep->count && !failed; i++)
-        for (size_t k = 0; k < sweep->items[i].count && !failed; k++)
-            if (strcmp(sweep->items[i].name, "model") == 0) {
-                failed = add_model(&text, sweep->items[i].values[k], err);
-                swept = true;
-            }
-    failed = failed || (!swept && add_model(&text, name, err));
-    if (uses_bf16(driver)) /* whose bits depend on the processor */
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct swept_option *option = &sweep->items[i];
+        uses_bf16 |= strcmp(option->name, "precision") == 0;
+        if (strcmp(option->name, "model") != 0)
+            continue;
+        swept = true;
+        for (size_t k = 0; k < option->count && !failed; k++)
+            failed = add_model(&text, option->values[k], err);
+    }
+    failed = failed || (!swept && add_model(&text, chosen_model(driver->options->model.name), err));
+    if (uses_bf16)
         buf_format(&text, ", bf16 by %s",
                    pair_way_name(kernels_pair_way(driver->session.viewer.machine.kernels)));
     const char *kept = failed ? NULL : buf_keep(&text, arena, err);
@@ -241,12 +228,15 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
         .path = output->path,
         .is_folder = output->to_folder,
         .shard = driver->shard,
-        .head = {arena_format(arena, err, "batch%s", options->line), make_input(driver, arena, err),
-                 make_models(driver, arena, err), format, driver->jobs},
+        .jobs = driver->jobs,
+        .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
+                  [LOG_INPUT] = make_input(driver, arena, err),
+                  [LOG_MODELS] = make_models(driver, arena, err),
+                  [LOG_RESULTS] = format},
         .resumes = options->batch.resume,
         .forces = options->output.force,
     };
-    if (!format || !plan.head.command || !plan.head.input || !plan.head.models ||
+    if (!format || !plan.facts[LOG_COMMAND] || !plan.facts[LOG_INPUT] || !plan.facts[LOG_MODELS] ||
         log_open(log, &plan, err) || (plan.is_folder && file_make_directory(plan.path, err)))
         return -1;
     driver->log = log;
@@ -316,20 +306,11 @@ static int run_batch(struct driver *driver, struct err *err)
  *     0001,head=1       2  32 B
  *     0002          error  'texts' line 3: word 'zebra' at byte 3 is not in the vocabulary
  */
-struct preview {
-    struct stream out;
-    struct table table;
-    size_t lines, most; /* of jobs that are printed */
-};
-
 static int preview_work(void *context, struct driver *driver, struct work *work, struct err *err)
 {
-    struct preview *preview = context;
-    struct table *table = &preview->table;
+    struct table *table = context;
     struct arena arena = {0};
     char size[NUM_SIZE_BYTES];
-    if (preview->lines++ >= preview->most)
-        return 0;
     const char *name = driver_name(driver, work, &arena, err);
     label_line(&table->cell, name ? name : "", name ? strlen(name) : 0);
     table_put(table);
@@ -346,17 +327,6 @@ static int preview_work(void *context, struct driver *driver, struct work *work,
     table_end(table);
     arena_release(&arena);
     return !name || buf_check(&table->line, err) ? -1 : 0;
-}
-
-/* On a terminal as many as one sees of it, below what is said of all; else all. */
-static size_t lines_of_jobs(const struct driver *driver)
-{
-    enum { BESIDE = 10, LEAST = 5 };
-    struct winsize window;
-    if (driver->options->looks.full || !isatty(STDOUT_FILENO) ||
-        ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || !window.ws_row)
-        return SIZE_MAX;
-    return window.ws_row > BESIDE + LEAST ? window.ws_row - BESIDE : LEAST;
 }
 
 static void write_summary(struct stream *out, const struct driver *driver)
@@ -383,29 +353,78 @@ static void write_summary(struct stream *out, const struct driver *driver)
 static int preview_batch(struct driver *driver, struct err *err)
 {
     const struct survey *survey = &driver->survey;
-    struct preview preview = {.most = lines_of_jobs(driver)};
-    size_t jobs = driver->end - driver->first;
     const struct table_column columns[] = {
         {"item", .width = 30, .left = true, .shortens = true},
         {"tokens", .gap = 2, .width = 6},
         {driver->task->result_bytes ? "float32" : NULL, .gap = 2},
     };
-    preview.table.out = &preview.out;
-    if (stream_to(&preview.out, STDOUT_FILENO, err))
+    struct stream out = {0};
+    struct table table = {.out = &out};
+    if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    write_summary(&preview.out, driver);
-    table_begin(&preview.table, columns, 3);
-    table_titles(&preview.table);
-    int failed = driver_each(driver, preview_work, &preview, err);
-    if (!failed && preview.most < jobs)
-        stream_format(&preview.out, "… %zu more: --full prints all\n", jobs - preview.most);
-    failed |= table_close(&preview.table, failed ? NULL : err);
-    if (stream_end(&preview.out, failed, err))
+    write_summary(&out, driver);
+    table_begin(&table, columns, 3);
+    table_titles(&table);
+    int failed = driver_each(driver, preview_work, &table, err);
+    failed |= table_close(&table, failed ? NULL : err);
+    if (stream_end(&out, failed, err))
         return -1;
     if (!survey->broken)
         return 0;
-    return err_failed(err, "%zu of %zu items would fail%s: %s", survey->broken, jobs,
-                      survey->broken > 1 ? ", the first" : "", survey->complaint);
+    return err_failed(err, "%zu of %zu items would fail%s: %s", survey->broken,
+                      driver->end - driver->first, survey->broken > 1 ? ", the first" : "",
+                      survey->complaint);
+}
+
+/* --- --join ----------------------------------------------------------------------------------- */
+
+/* The format of the result: that of the shards, of which json and jsonl hold the same lines. */
+static int check_joined(bool *is_array, const struct log *joined, const struct options *options,
+                        struct err *err)
+{
+    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
+    const char *path = options->output.path;
+    const char *results = joined->facts[LOG_RESULTS];
+    bool is_standard = output_is_standard(path);
+    bool to_folder =
+        !is_standard && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
+    bool is_lines = strcmp(results, "json") == 0 || strcmp(results, "jsonl") == 0;
+    size_t index = 0;
+    *is_array = strcmp(results, "json") == 0;
+    if (to_folder != joined->plan.is_folder)
+        return err_usage(err, "--join: expected %s as --output, found '%s'",
+                         to_folder ? "a file" : "the folder of the shards", path ? path : "none");
+    if (to_folder ||
+        (!options->output.format && (is_standard || !format_find_ending(&index, &table, path))))
+        return 0;
+    const struct format *format = format_choose(&table, &options->output, err);
+    if (!format)
+        return -1;
+    *is_array = format_is(format, "json");
+    if (format_is(format, results) || (is_lines && (*is_array || format_is(format, "jsonl"))))
+        return 0;
+    return err_usage(err,
+                     "--join: expected --format %s, in which the shards are, found %s: run the "
+                     "shards with --format %s",
+                     results, format->name, format->name);
+}
+
+static int join_logs(const struct options *options, struct err *err)
+{
+    const struct texts *logs = &options->input.operands;
+    struct log joined;
+    bool is_array = false;
+    const char *path = output_is_standard(options->output.path) ? NULL : options->output.path;
+    if (!logs->count)
+        return err_usage(err, "--join: expected the logs of all shards, as out.jsonl.*.part");
+    int failed = log_join(&joined, logs->items, logs->count, err) ||
+                 check_joined(&is_array, &joined, options, err) ||
+                 (joined.plan.is_folder && log_clear_folder(path, err)) ||
+                 log_write_results(&joined, path, is_array, err);
+    if (!failed && joined.failed)
+        failed = fail(joined.failed, joined.done, joined.failure.bytes, err);
+    log_close(&joined);
+    return failed ? -1 : 0;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -444,20 +463,6 @@ static int check_options(const struct driver *driver, struct err *err)
         return err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
                               "texts");
     return 0;
-}
-
-static int join_logs(const struct options *options, struct err *err)
-{
-    const struct texts *logs = &options->input.operands;
-    struct log total;
-    const char *path = output_is_standard(options->output.path) ? NULL : options->output.path;
-    if (!logs->count)
-        return err_usage(err, "--join: expected the logs of all shards, as out.jsonl.*.part");
-    int failed = log_join(&total, logs->items, logs->count, path, err);
-    if (!failed && total.failed)
-        failed = fail(total.failed, total.done, total.failure.bytes, err);
-    log_close(&total);
-    return failed ? -1 : 0;
 }
 
 int batch_command(const struct options *options, struct err *err)

@@ -2,13 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/num.h"
 #include "command.h"
-#include "format/json_writer.h"
 #include "model/pass.h"
 #include "parallel.h"
 
@@ -18,7 +16,6 @@ enum {
     GROUPS_OF_THREAD = 2, /* that are run or wait to be written */
     HELD_BYTES = 1 << 30, /* of results that all threads hold together, at most */
     NOTE_BYTES = 32,
-    FOLDER_NAME_BYTES_MAX = 200, /* a longer one has the number of its setting */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -83,34 +80,6 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* What is safe in names of folders stays, all else becomes %XX. */
-static void add_safe(struct buf *name, const char *text)
-{
-    static const char safe[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,+";
-    for (; *text; text++)
-        buf_format(name, strchr(safe, *text) ? "%c" : "%%%02X", (unsigned char)*text);
-}
-
-const char *driver_name(const struct driver *driver, const struct work *work, struct arena *arena,
-                        struct err *err)
-{
-    struct buf name = {0};
-    const struct sweep *sweep = &driver->sweep;
-    buf_format(&name, "%04zu", work->item.number);
-    size_t size = name.size;
-    for (size_t i = 0; i < sweep_columns(sweep); i++) {
-        const char *value = sweep_value(sweep, driver->setting, i, arena, err);
-        buf_format(&name, ",%s=", sweep_name(sweep, i));
-        add_safe(&name, value ? value : "");
-    }
-    if (name.size > FOLDER_NAME_BYTES_MAX && !name.out_of_memory) {
-        name.size = size;
-        buf_format(&name, ",setting=%zu", driver->setting);
-    }
-    return buf_keep(&name, arena, err);
-}
-
 /* Note why a job has no result; where it is no batch, or memory was out, which another time may be
  * enough, that is the error of all. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
@@ -135,7 +104,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     if (items_read(items, &work->item, work->index, arena, why))
         return -1;
     if (task->takes_source &&
-        inputs_check_source(&work->item.options.input, &driver->session.viewer.model, why))
+        session_check_source(&work->item.options.input, &driver->session.viewer.model, why))
         return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
     bool is_read = !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
     if (is_read && (!task->read || !task->read(driver->state, driver, work, arena, why)))
@@ -252,32 +221,20 @@ int driver_check(struct driver *driver, struct err *err)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-struct text_pair *group_pairs(const struct group *group, struct err *err)
-{
-    struct text_pair *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
-    for (size_t i = 0; pairs && i < group->count; i++)
-        pairs[i] = group->works[i]->pair;
-    return pairs;
-}
-
 int group_look(const struct group *group, const struct selection *selection, struct err *err)
 {
     struct report *reports = arena_alloc(group->arena, group->count, sizeof *reports, err);
-    const struct look look = {selection, group_pairs(group, err), group->count,
-                              group->works[0]->job, reports};
-    if (!reports || !look.pairs || viewer_look(group->viewer, &look, group->arena, err))
+    struct text_pair *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
+    const struct look look = {selection, pairs, group->count, group->works[0]->job, reports};
+    if (!reports || !pairs)
+        return -1;
+    for (size_t i = 0; i < group->count; i++)
+        pairs[i] = group->works[i]->pair;
+    if (viewer_look(group->viewer, &look, group->arena, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
         group->works[i]->report = reports[i];
     return 0;
-}
-
-int group_watch(const struct group *group, const struct selection *selection, struct tap tap,
-                struct err *err)
-{
-    const struct look look = {selection, group_pairs(group, err), group->count,
-                              group->works[0]->job, NULL};
-    return look.pairs ? viewer_watch(group->viewer, &look, tap, err) : -1;
 }
 
 /* Jobs in a row, some of which may have failed already. */
@@ -367,262 +324,6 @@ static int run_round(struct driver *driver, struct round *round, struct viewer *
     return 0;
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
-
-/* What tells a result from others: settings, then columns that are copied. */
-static int find_columns(struct driver *driver, const struct work *work, struct place *place,
-                        struct arena *arena, struct err *err)
-{
-    size_t settings = sweep_columns(&driver->sweep);
-    size_t count = settings + work->item.column_count;
-    struct place_column *columns = arena_alloc(arena, count, sizeof *columns, err);
-    if (!columns)
-        return -1;
-    for (size_t i = 0; i < settings; i++) {
-        columns[i] = (struct place_column){
-            sweep_name(&driver->sweep, i),
-            sweep_value(&driver->sweep, driver->setting, i, arena, err), false};
-        if (!columns[i].value)
-            return -1;
-    }
-    for (size_t i = settings; i < count; i++)
-        columns[i] = work->item.columns[i - settings];
-    place->extras = columns;
-    place->extra_count = count;
-    return 0;
-}
-
-/* As members of JSON: "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
-static void put_identity(struct json_writer *json, const struct driver *driver,
-                         const struct work *work, const struct place *place)
-{
-    size_t settings = sweep_columns(&driver->sweep);
-    if (driver->is_batch)
-        json_put_integer(json, "item", (long long)work->item.number);
-    output_put_extras(json, "settings", place->extras, settings);
-    output_put_extras(json, "columns", place->extras + settings, place->extra_count - settings);
-}
-
-/* So many results are there already; with what is added to that a text's number is its item's. */
-static void set_index(struct place *place, const struct work *work, size_t index)
-{
-    place->index = index;
-    place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
-}
-
-/* NULL: there is one, or results are about all of them. */
-static const char *name_of_model(const struct driver *driver)
-{
-    bool follow = driver->place.count > place_sentences(&driver->place);
-    return driver->sweep.of_models && follow ? driver->session.viewer.model.name : NULL;
-}
-
-int driver_place(struct driver *driver, const struct work *work, struct place *place,
-                 struct arena *arena, struct err *err)
-{
-    struct buf identity = {0};
-    struct json_writer json = {.buf = &identity};
-    *place = driver->place;
-    set_index(place, work, work->before);
-    place->model = name_of_model(driver);
-    if (find_columns(driver, work, place, arena, err))
-        return -1;
-    if (driver->is_batch)
-        json_put_integer(&json, "job", (long long)work->job);
-    put_identity(&json, driver, work, place);
-    place->item = identity.size ? buf_keep(&identity, arena, err) : NULL;
-    return err->kind ? -1 : 0;
-}
-
-/* The files of a job, in a folder of their own. */
-static int write_folder(struct driver *driver, const struct work *work, const struct place *place,
-                        const char *name, struct err *err)
-{
-    struct arena arena = {0};
-    const struct target_folder outer = {.replaces = true, .descriptor = -1};
-    struct target_folder folder;
-    struct place alone = *place;
-    const char *path = arena_format(&arena, err, "%s/%s", driver->log->plan.path, name);
-    alone.count = 1;
-    alone.item = NULL;
-    int failed = !path || target_folder_open_inside(&folder, path, &outer, err) ||
-                 log_clear_folder(path, err) ||
-                 report_write(driver->output.format, &(struct target){.folder = &folder},
-                              &work->report, &alone, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-/* {"job": 3, "error": {"status": 3, "message": "…"}, "item": 3, …, "format": "…"} */
-static void put_failure(struct json_writer *json, struct driver *driver, const struct work *work,
-                        const struct place *place)
-{
-    json_put_open(json, NULL, '{');
-    json_put_integer(json, "job", (long long)work->job);
-    json_put_open(json, "error", '{');
-    json_put_integer(json, "status", work->fault);
-    json_put_text(json, "message", work->message);
-    json_put_close(json, '}');
-    put_identity(json, driver, work, place);
-    json_put_text(json, "format", JSON_FORMAT("batch-failure"));
-    json_put_close(json, '}');
-}
-
-/* The bytes of a result, as the next after `index` others. */
-static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
-                      const struct work *work, struct place place, struct err *err)
-{
-    struct buf bytes = {0};
-    struct stream out = {0};
-    int failed = stream_to_memory(&out, &bytes, err) ||
-                 format_write(driver->output.format, &out, &work->report, &place, err);
-    failed = stream_end(&out, failed, err) || buf_check(&bytes, err);
-    if (!failed)
-        json_put_bytes(json, name, bytes.bytes ? bytes.bytes : "", bytes.size);
-    buf_release(&bytes);
-    return failed ? -1 : 0;
-}
-
-/* A line of the log of anything but JSON: the result's bytes, of the first result also as they
- * would be after others; or its folder. */
-static int write_entry(struct driver *driver, struct stream *out, const struct work *work,
-                       struct place *place, struct arena *arena, struct err *err)
-{
-    struct json_writer json = {.stream = out};
-    const char *name = driver->output.to_folder ? driver_name(driver, work, arena, err) : NULL;
-    int failed =
-        driver->output.to_folder && (!name || write_folder(driver, work, place, name, err));
-    if (failed)
-        return -1;
-    json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "job", (long long)work->job);
-    if (name)
-        json_put_text(&json, "folder", name);
-    else
-        failed = put_output(&json, "output", driver, work, *place, err);
-    if (!name && !failed && place->index == 0) {
-        set_index(place, work, 1);
-        failed = put_output(&json, "next", driver, work, *place, err);
-    }
-    put_identity(&json, driver, work, place);
-    json_put_text(&json, "format", JSON_FORMAT("batch-item"));
-    json_put_close(&json, '}');
-    stream_char(out, '\n');
-    return failed;
-}
-
-static bool is_json(const struct driver *driver)
-{
-    const struct format *format = driver->output.format;
-    return (format_is(format, "json") || format_is(format, "jsonl")) && !driver->output.to_folder;
-}
-
-/* A sound result, to the log or the output. */
-static int write_result(struct driver *driver, struct stream *out, const struct work *work,
-                        struct place *place, struct arena *arena, struct err *err)
-{
-    const struct format *format = driver->output.format;
-    if (driver->is_batch && is_json(driver))
-        return format_write(format_find("jsonl"), out, &work->report, place, err);
-    if (driver->log)
-        return write_entry(driver, out, work, place, arena, err);
-    if (out == &driver->output.stream)
-        return output_write(&driver->output, &work->report, place, err);
-    return format_write(format, out, &work->report, place, err);
-}
-
-/* Whether results are bytes of one stream that the task does not change later. */
-static bool goes_to_memory(const struct driver *driver)
-{
-    const struct output *output = &driver->output;
-    bool is_page = output->draws_pages && format_is(output->format, "html");
-    bool may_change = driver->task->add && driver->sweep.settings > 1;
-    return !driver->accumulates && !output->to_folder && !is_page && !may_change;
-}
-
-/* Make the bytes of a result in memory, as a thread does that does not write. */
-static int make_bytes(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
-{
-    struct stream out = {0};
-    struct place place;
-    int failed = driver_place(driver, work, &place, arena, err) ||
-                 stream_to_memory(&out, &work->bytes, err) ||
-                 write_result(driver, &out, work, &place, arena, err);
-    return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
-}
-
-/* A result, or a failure of a batch. */
-static int write_work(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
-{
-    struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
-    bool is_array = driver->is_batch && format_is(driver->output.format, "json") &&
-                    is_json(driver) && !driver->log;
-    struct place place;
-    if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
-        return -1;
-    if (driver->accumulates && !work->fault)
-        return 0;
-    bool is_made = work->bytes.size && work->before == driver->written;
-    driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
-    work->before = driver->written;
-    if (!is_made && driver_place(driver, work, &place, arena, err))
-        return -1;
-    if (is_array)
-        stream_text(out, work->job == driver->first ? "[" : ",");
-    if (work->fault && !is_json(driver))
-        print_failure(work->message);
-    if (work->fault && (is_json(driver) || driver->log)) {
-        put_failure(&(struct json_writer){.stream = out}, driver, work, &place);
-        stream_char(out, '\n');
-    } else if (is_made) {
-        stream_bytes(out, work->bytes.bytes, work->bytes.size);
-    } else if (!work->fault && !work->is_written &&
-               write_result(driver, out, work, &place, arena, err)) {
-        return -1;
-    }
-    if (is_array && work->job + 1 == driver->end)
-        stream_text(out, "]\n");
-    driver->written += !work->fault;
-    if (driver->task->note && !driver->is_batch)
-        driver->task->note(driver->state, work);
-    if (driver->log)
-        log_count(driver->log, work->message);
-    return 0;
-}
-
-int driver_write(struct driver *driver, const struct report *report, struct err *err)
-{
-    struct place place = driver->place;
-    place.index = driver->written++;
-    place.sentences = 1;
-    place.model = name_of_model(driver);
-    return output_open(&driver->output, err) || output_write(&driver->output, report, &place, err)
-               ? -1
-               : 0;
-}
-
-static int write_round(struct driver *driver, struct round *round, struct err *err)
-{
-    if (!driver->log && output_open(&driver->output, err))
-        return -1;
-    for (size_t i = 0; i < round->count; i++) {
-        struct work *work = &round->works[i];
-        if (write_work(driver, work, &round->arena, err))
-            return -1;
-        driver->survey.failed += work->fault != ERR_NONE;
-        if (work->fault && !driver->survey.complaint)
-            driver->survey.complaint =
-                arena_text(&driver->kept, work->message, strlen(work->message), err);
-    }
-    if (!driver->log)
-        return 0;
-    if (driver->output.to_folder && stream_sync(driver->log->plan.path, err))
-        return -1; /* files before their lines */
-    return log_flush(driver->log, err);
-}
-
 /* --- threads ---------------------------------------------------------------------------------- */
 
 /* The groups of a setting that are read, run or wait to be written. */
@@ -666,8 +367,7 @@ static void run_group(void *context, size_t slot, size_t thread)
     int failed = run_round(crew->driver, round, viewer, &round->err);
     bool is_alone = viewer == &crew->driver->session.viewer;
     for (size_t i = 0; i < round->count && !failed && !is_alone; i++)
-        if (!round->works[i].fault && goes_to_memory(crew->driver))
-            failed = make_bytes(crew->driver, &round->works[i], &round->arena, &round->err);
+        failed = driver_make_bytes(crew->driver, &round->works[i], &round->arena, &round->err);
 }
 
 static int write_group(void *context, size_t slot, struct err *err)
@@ -676,7 +376,7 @@ static int write_group(void *context, size_t slot, struct err *err)
     struct round *round = &crew->rounds[slot];
     if (round->err.kind)
         return err_adopt(err, &round->err);
-    if (write_round(crew->driver, round, err))
+    if (driver_write_works(crew->driver, round->works, round->count, &round->arena, err))
         return -1;
     crew->done += round->count;
     show_progress(crew->driver, crew->progress, crew->done);

@@ -83,7 +83,7 @@ struct task {
     int (*begin)(void *state, struct driver *driver, struct err *err);
     int (*end)(void *state, struct driver *driver, struct err *err);
 
-    /* Fill the report of each job, by group_look, group_watch or passes of its own. With `at_once`
+    /* Fill the report of each job, by group_look or passes of its own. With `at_once`
      * it changes only the group, its works and what is in its arena: several groups are run at the
      * same time. */
     bool at_once;
@@ -168,17 +168,18 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 const char *driver_name(const struct driver *driver, const struct work *work, struct arena *arena,
                         struct err *err);
 
-/* One pass over the texts of a group: their reports, with the tensors of the selection; or for a
- * sink, which sees them by their index in the group. */
+/* One pass over the texts of a group: their reports, with the tensors of the selection. */
 int group_look(const struct group *group, const struct selection *selection, struct err *err);
-int group_watch(const struct group *group, const struct selection *selection, struct tap tap,
-                struct err *err);
 
 /* Where a result is among all and what comes with it, for a task that writes it during the pass. */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 
-/* Their text pairs, one after the other. NULL with `err`. */
-struct text_pair *group_pairs(const struct group *group, struct err *err);
+/* Of the driver itself (results.c): write the results of jobs, which come in their order; make the
+ * bytes of one in memory, where a thread that does not write can do so. */
+int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
+                       struct err *err);
+int driver_make_bytes(struct driver *driver, struct work *work, struct arena *arena,
+                      struct err *err);
 
 #endif

@@ -197,7 +197,7 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
     const struct input_options *input = &work->item.options.input;
     (void)state;
     (void)arena;
-    return input->source || model->config.n_encoder_layer ? inputs_check_source(input, model, err)
+    return input->source || model->config.n_encoder_layer ? session_check_source(input, model, err)
                                                           : 0;
 }
 

@@ -319,7 +319,7 @@ static int read_word(uint32_t *id, const struct viewer *viewer, const char *path
     const char *place = arena_format(arena, err, "'%s' line %zu", path, record->line);
     if (!place)
         return -1;
-    int failed = inputs_read_token(&found, viewer, place, record->fields[index], arena, err);
+    int failed = token_option_read(&found, viewer, place, record->fields[index], arena, err);
     if (failed && err->kind == ERR_USAGE)
         err->kind = ERR_INPUT; /* the word is in a file, not in an option */
     *id = (uint32_t)found;

@@ -24,9 +24,9 @@ int answer_read(struct answer *answer, const struct options *options, const stru
     const char *colon = *text ? strchr(text + 1, ':') : NULL;
     size_t size = colon ? (size_t)(colon - text) : strlen(text);
     const char *first = arena_text(arena, text, size, err);
-    if (!first || inputs_read_token(&answer->id, viewer, "--answer", first, arena, err))
+    if (!first || token_option_read(&answer->id, viewer, "--answer", first, arena, err))
         return -1;
-    return colon ? inputs_read_token(&answer->against, viewer, "--answer", colon + 1, arena, err)
+    return colon ? token_option_read(&answer->against, viewer, "--answer", colon + 1, arena, err)
                  : 0;
 }
 
@@ -132,7 +132,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                : 0;
 }
 
-/* One text after the other. Of patches the progress is that of their own number. */
+/* One text after the other, by the viewer of the group. Progress of patches counts the patches. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct state *own = state;
@@ -143,6 +143,9 @@ static int run(void *state, const struct group *group, struct err *err)
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct work *work = group->works[i];
         struct asked *asked = work->own;
+        asked->question.viewer = group->viewer;
+        asked->question.plan.viewer = group->viewer;
+        asked->question.origin.viewer = group->viewer;
         asked->question.patching.progress = sink;
         asked->finding = (struct finding){.question = &asked->question, .pair = &work->pair};
         failed = own->instrument->find(&asked->finding, group->arena, err);
@@ -166,7 +169,7 @@ static void note(void *state, const struct work *work)
     .read = read, .run = run, .note = note
 
 const struct task lens_task = {TASK("lens", &command_lens, 1 << ITEM_TARGET), .takes_source = true,
-                               .pages = "attn-cli page --lens"};
+                               .pages = "attn-cli page --lens", .at_once = true};
 
 const struct task attribute_task = {
     TASK("attribute", &command_attribute, 1 << ITEM_ANSWER | 1 << ITEM_POSITION)};

@@ -115,7 +115,7 @@ static int check_ids(const struct input_options *options, struct err *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-const char *inputs_after_mark(const struct file *file)
+const char *text_after_mark(const struct file *file)
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t size = sizeof mark - 1;
@@ -123,15 +123,15 @@ const char *inputs_after_mark(const struct file *file)
     return file->bytes + (marked ? size : 0);
 }
 
-const char *inputs_shown_path(const char *path)
+const char *shown_path(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-int inputs_read_file(struct file *file, const char *path, struct err *err)
+int input_file_open(struct file *file, const char *path, struct err *err)
 {
     if (strcmp(path, "-") == 0)
-        return file_read(file, STDIN_FILENO, inputs_shown_path(path), err);
+        return file_read(file, STDIN_FILENO, shown_path(path), err);
     return file_map(file, path, err);
 }
 
@@ -237,8 +237,7 @@ static int note_keys(struct items *items, const struct item_start *start, struct
         failed = field_of(items, json_key(member)) == ITEM_FIELDS &&
                  add_name(items, &place, json_key(member), err);
     json_free(root);
-    return failed ? err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path), start->line)
-                  : 0;
+    return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
 static size_t without_blanks(const char *line, size_t size)
@@ -270,7 +269,7 @@ static int find_lines(struct items *items, const char *at, struct err *err)
     if (items->count > items->of_file)
         items->blank = items->starts[items->count - 1].line - (items->count - items->of_file);
     if (items->blank)
-        print_note("'%s': %zu blank line%s skipped (line %zu%s)", inputs_shown_path(items->path),
+        print_note("'%s': %zu blank line%s skipped (line %zu%s)", shown_path(items->path),
                    items->blank, num_plural(items->blank), first_blank,
                    items->blank == 1 ? "" : " is the first");
     return 0;
@@ -386,7 +385,7 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
     if (!failed && header.count && !has_column(items, ITEM_TEXT) && !has_column(items, ITEM_IDS) &&
         !has_column(items, ITEM_CLEAN))
         failed = err_set(err, "expected a column 'text' or 'ids', found none");
-    return failed ? err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path),
+    return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path),
                                header.line ? header.line : 1)
                   : 0;
 }
@@ -442,7 +441,7 @@ static int refuse_array(const struct items *items, struct csv_reader reader, str
     return err_set(err,
                    "'%s': expected one item per line, found a JSON array of them: jq -c '.[]' "
                    "makes them lines; --document reads it as one text",
-                   inputs_shown_path(items->path));
+                   shown_path(items->path));
 }
 
 /* With -v: what belongs to the items, and what is copied. */
@@ -457,8 +456,8 @@ static void note_columns(const struct items *items)
     for (size_t i = 0; i < items->name_count; i++)
         buf_format(&copied, "%s%s", i ? ", " : "", items->names[i]);
     if (!read.out_of_memory && !copied.out_of_memory)
-        print_note("'%s': columns read: %s; copied to the output: %s",
-                   inputs_shown_path(items->path), read.bytes, copied.size ? copied.bytes : "none");
+        print_note("'%s': columns read: %s; copied to the output: %s", shown_path(items->path),
+                   read.bytes, copied.size ? copied.bytes : "none");
     buf_release(&read);
     buf_release(&copied);
 }
@@ -466,7 +465,7 @@ static void note_columns(const struct items *items)
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
 {
     bool is_document = items->options->input.document || many >= ITEMS_ONE;
-    const char *begin = inputs_after_mark(&items->file);
+    const char *begin = text_after_mark(&items->file);
     struct csv_reader reader = {begin, items->file.bytes + items->file.size, 1, ','};
     items->of_file = items->count;
     items->kind = ITEMS_LINES;
@@ -478,7 +477,7 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
         return refuse_array(items, reader, err) || find_lines(items, begin, err) ? -1 : 0;
     size_t newline =
         many != ITEMS_WHOLE && items->file.size && items->file.bytes[items->file.size - 1] == '\n';
-    items->whole = items->options->input.file ? "--file" : inputs_shown_path(items->path);
+    items->whole = items->options->input.file ? "--file" : shown_path(items->path);
     return items->file.size
                ? add_start(items, items->file.bytes, items->file.size - newline, 0, err)
                : 0;
@@ -497,7 +496,7 @@ static int check_count(const struct items *items, enum items_many many, struct e
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
     if (was_read)
-        return err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(items->path),
+        return err_set(err, "'%s': expected a sentence, found %s", shown_path(items->path),
                        items->place_count ? "only a header"
                        : items->file.size ? "only blank lines"
                                           : "nothing");
@@ -519,8 +518,7 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     if (is_promptless)
         return add_start(items, NULL, 0, 0, err);
     items->path = text_is_piped(options) ? "-" : options->file;
-    if (check_ids(options, err) ||
-        (items->path && inputs_read_file(&items->file, items->path, err)))
+    if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
         return -1;
     for (size_t i = 0; i < text_count(options); i++)
         if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
@@ -568,7 +566,7 @@ void items_place(struct buf *place, const struct items *items, size_t index)
     else if (!start->at)
         buf_text(place, items->options->input.ids ? "--ids" : "");
     else if (start->line)
-        buf_format(place, "'%s' line %zu", inputs_shown_path(items->path), start->line);
+        buf_format(place, "'%s' line %zu", shown_path(items->path), start->line);
     else if (items->count > 1)
         buf_format(place, "sentence %zu", index);
 }

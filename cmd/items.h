@@ -104,8 +104,8 @@ int items_blame(const struct items *items, size_t index, struct err *err);
 
 /* A whole file or, for "-", standard input; its name in messages; and where its text begins: after
  * the mark with which some editors say "this is UTF-8". */
-int inputs_read_file(struct file *file, const char *path, struct err *err);
-const char *inputs_shown_path(const char *path);
-const char *inputs_after_mark(const struct file *file);
+int input_file_open(struct file *file, const char *path, struct err *err);
+const char *shown_path(const char *path);
+const char *text_after_mark(const struct file *file);
 
 #endif

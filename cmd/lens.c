@@ -78,7 +78,7 @@ static int ask(struct question *question, const struct format *format, struct ar
         .viewer = question->viewer, .best_count = (size_t)options->lens.best, .target = -1};
     question->origin.viewer = question->viewer;
     if ((target &&
-         inputs_read_token(&plan->target, question->viewer, "--target", target, arena, err)) ||
+         token_option_read(&plan->target, question->viewer, "--target", target, arena, err)) ||
         text_origin_attends(&question->origin, arena, err) || scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         read_numbers(question, format, arena, err))

@@ -61,7 +61,7 @@ static int read_texts(struct new_words *words, const struct options *options, st
     for (size_t i = 0; i < paths->count; i++) {
         struct vocab_text *text = &words->texts[words->text_count++];
         text->label = arena_format(&words->arena, err, "'%s'", paths->items[i]);
-        if (!text->label || inputs_read_file(&text->file, paths->items[i], err))
+        if (!text->label || input_file_open(&text->file, paths->items[i], err))
             return -1;
     }
     for (size_t i = 0; i < sentences->count; i++) {

@@ -140,7 +140,7 @@ static int read_file(struct page_scores *scores, const struct file *file,
                      const struct page_source *source, struct arena *arena, struct err *err)
 {
     const char *path = source->options->page.scores;
-    struct csv_reader reader = {inputs_after_mark(file), file->bytes + file->size, 1, ','};
+    struct csv_reader reader = {text_after_mark(file), file->bytes + file->size, 1, ','};
     struct csv_record header;
     struct sheet_columns columns;
     if (csv_read(&reader, &header, arena, err))

@@ -73,7 +73,7 @@ static int session_open(struct session *session, struct err *err)
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);
-    if (inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
+    if (tokenizer_options_set(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     viewer_set_precision(viewer, session->precision);
     print_note_of_tokenizer(viewer->tokenizer);
@@ -119,7 +119,7 @@ static int read_item(struct session *session, const struct items *items, size_t 
     struct item item;
     if (items_read(items, &item, index, &session->arena, err))
         return -1;
-    if (inputs_check_source(&item.options.input, &session->viewer.model, err))
+    if (session_check_source(&item.options.input, &session->viewer.model, err))
         return item.fields[ITEM_SOURCE] ? items_blame(items, index, err) : -1;
     return session_read_item(session, &item, pair, &session->arena, err)
                ? items_blame(items, index, err)
@@ -174,8 +174,8 @@ void session_release(struct session *session)
     arena_release(&session->arena);
 }
 
-int inputs_check_source(const struct input_options *options, const struct model *model,
-                        struct err *err)
+int session_check_source(const struct input_options *options, const struct model *model,
+                         struct err *err)
 {
     if (options->source && !model->config.cross)
         return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
@@ -199,8 +199,8 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
     dropped->count += tokenized->dropped_count;
 }
 
-int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
-                         const struct input_options *options, struct err *err)
+int tokenizer_options_set(struct tokenizer *tokenizer, const struct folder *folder,
+                          const struct input_options *options, struct err *err)
 {
     enum { AUTO, NONE, BOS };
     static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};
@@ -219,7 +219,7 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- a token that an option names ------------------------------------------------------------- */
 
-int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
+int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err)
 {
     const struct tokenizer *tokenizer = viewer->tokenizer;

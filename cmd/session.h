@@ -29,8 +29,8 @@ struct output;
 /* --- texts (items.h) ------------------------------------------------------------------------- */
 
 /* Refuse a --source that no model looks at, and cross-attention without one. */
-int inputs_check_source(const struct input_options *options, const struct model *model,
-                        struct err *err);
+int session_check_source(const struct input_options *options, const struct model *model,
+                         struct err *err);
 
 /* The characters that the vocabulary does not have, over all texts. */
 struct dropped {
@@ -47,8 +47,8 @@ void dropped_note_items(const struct dropped *dropped, const struct dropped *in_
                         const struct items *items);
 
 /* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. */
-int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
-                         const struct input_options *options, struct err *err);
+int tokenizer_options_set(struct tokenizer *tokenizer, const struct folder *folder,
+                          const struct input_options *options, struct err *err);
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ int session_edit(struct session *session, struct err *err);
 
 /* The one token of an option's text, but for those that are put around texts; where the model has
  * no tokenizer its id. Refused as usage: none, or more. */
-int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
+int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err);
 
 /* Read --precision and the mechanism, and open --model on --threads, which attends and edits as the

@@ -1,12 +1,17 @@
 #include "sweep.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */
     SETTINGS_MAX = 1000000,
+    SHARDS_MAX = 1000000,
     NUMBER_BYTES = 24,
 };
 
@@ -28,27 +33,24 @@ static bool read_range(const char *value, size_t size, long long *first, long lo
            num_parse_integer(end, *first, SETTINGS_MAX, last);
 }
 
-/* `value` is NULL where there was no memory for it. */
-static int add_value(struct swept_option *swept, const char *value, struct err *err)
-{
-    if (!value)
-        return -1;
-    if (swept->count == VALUES_MAX)
-        return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
-    swept->values[swept->count++] = value;
-    return 0;
-}
-
+/* Add a value, or each of a range. */
 static int add_values(struct swept_option *swept, const char *value, size_t size,
                       struct arena *arena, struct err *err)
 {
     long long first = 0;
     long long last = 0;
-    if (!read_range(value, size, &first, &last))
-        return add_value(swept, arena_text(arena, value, size, err), err);
-    for (long long i = first; i <= last; i++)
-        if (add_value(swept, arena_format(arena, err, "%lld", i), err))
+    bool is_range = read_range(value, size, &first, &last);
+    if (!is_range)
+        first = last = 0;
+    for (long long i = first; i <= last; i++) {
+        const char *one =
+            is_range ? arena_format(arena, err, "%lld", i) : arena_text(arena, value, size, err);
+        if (!one)
             return -1;
+        if (swept->count == VALUES_MAX)
+            return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
+        swept->values[swept->count++] = one;
+    }
     return 0;
 }
 
@@ -197,4 +199,101 @@ const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
     index += sweep->of_models;
     return index < sweep->count ? sweep->items[index].values[choice(sweep, setting, index)]
                                 : arena_format(arena, err, "%zu", setting % sweep->repeats);
+}
+
+/* --- shards ----------------------------------------------------------------------------------- */
+
+/* Numbers of the environment: all of them, or none where the first is not there. */
+static int read_variables(bool *found, long long *numbers, const char *const *names, size_t count,
+                          struct err *err)
+{
+    *found = false;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = getenv(names[i]);
+        bool is_there = text && *text;
+        if (!is_there && i == 0)
+            return 0;
+        if (!is_there)
+            return err_usage(err,
+                             "--shard auto: expected %s as well as %s in the environment, found "
+                             "nothing",
+                             names[i], names[0]);
+        if (!num_parse_integer(text, 0, INT_MAX, &numbers[i]))
+            return err_usage(err, "--shard auto: expected a number in %s, found '%s'", names[i],
+                             text);
+    }
+    *found = true;
+    return 0;
+}
+
+/* The place among the tasks of an array, times that among the processes of each task. */
+static int find_shard(struct job_shard *shard, struct err *err)
+{
+    static const char *const array[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
+                                        "SLURM_ARRAY_TASK_MAX"};
+    static const char *const array_step[] = {"SLURM_ARRAY_TASK_STEP"};
+    static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                           {"PMI_SIZE", "PMI_RANK"},
+                                           {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+    long long task[] = {0, 0, 0}; /* this one, the first and the last */
+    long long rank[] = {1, 0};    /* how many, and this one */
+    long long step = 1;
+    bool is_task = false;
+    bool has_step = false;
+    bool is_rank = false;
+    if (read_variables(&is_task, task, array, 3, err) ||
+        (is_task && read_variables(&has_step, &step, array_step, 1, err)))
+        return -1;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !is_rank; i++)
+        if (read_variables(&is_rank, rank, ranks[i], 2, err))
+            return -1;
+    if (!is_task && !is_rank)
+        return err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
+                              "PMI_RANK or those of srun in the environment, found none");
+    if (task[0] < task[1] || task[0] > task[2])
+        return err_usage(err,
+                         "--shard auto: expected SLURM_ARRAY_TASK_ID from %lld to %lld, found %lld",
+                         task[1], task[2], task[0]);
+    if (rank[1] >= rank[0])
+        return err_usage(err, "--shard auto: expected a rank below %lld, found %lld", rank[0],
+                         rank[1]);
+    step = step < 1 ? 1 : step;
+    shard->index = (size_t)((task[0] - task[1]) / step * rank[0] + rank[1]) + 1;
+    shard->count = (size_t)(((task[2] - task[1]) / step + 1) * rank[0]);
+    return 0;
+}
+
+int shard_read(struct job_shard *shard, const char *text, struct err *err)
+{
+    static const char *const words[] = {"auto"};
+    char first[NUMBER_BYTES];
+    char guess[NAMES_GUESS_BYTES];
+    long long index = 0;
+    long long count = 0;
+    *shard = (struct job_shard){0};
+    if (!text)
+        return 0;
+    if (strcmp(text, words[0]) == 0)
+        return find_shard(shard, err);
+    size_t size = strcspn(text, "/");
+    snprintf(first, sizeof first, "%.*s", (int)num_min(size, sizeof first), text);
+    if (text[size] && num_parse_integer(text + size + 1, 1, SHARDS_MAX, &count) &&
+        num_parse_integer(first, 1, count, &index)) {
+        *shard = (struct job_shard){(size_t)index, (size_t)count};
+        return 0;
+    }
+    return err_usage(err, "--shard: expected I/N with I from 1 to N, or auto, found '%s'%s", text,
+                     names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
+}
+
+/* Quotients and remainders apart: jobs times shards may exceed a size. */
+static size_t shard_begin(const struct job_shard *shard, size_t jobs, size_t index)
+{
+    return jobs / shard->count * index + jobs % shard->count * index / shard->count;
+}
+
+void shard_range(const struct job_shard *shard, size_t jobs, size_t *first, size_t *end)
+{
+    *first = shard->count ? shard_begin(shard, jobs, shard->index - 1) : 0;
+    *end = shard->count ? shard_begin(shard, jobs, shard->index) : jobs;
 }

@@ -234,7 +234,7 @@ static int decode(const struct options *options, const struct tokenizer *tokeniz
     struct stream out = {0};
     const struct texts *lists = &options->input.operands;
     const char *path = lists->count || options->input.file ? options->input.file : "-";
-    if (path && inputs_read_file(&decoder.file, path, err))
+    if (path && input_file_open(&decoder.file, path, err))
         return -1;
     int failed = write_lists(&decoder, lists, err) || output_to(&out, options->output.path, err);
     decoder.out = &out;
@@ -276,7 +276,7 @@ static int open_tokenizer(struct job *job, struct err *err)
                        job->folder.path);
     if (!job->options->tokens.decode) /* there is no text */
         print_note_of_tokenizer(job->tokenizer);
-    return inputs_set_tokenizer(job->tokenizer, &job->folder, &job->options->input, err);
+    return tokenizer_options_set(job->tokenizer, &job->folder, &job->options->input, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)

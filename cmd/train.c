@@ -269,7 +269,7 @@ static int read_texts(struct job *job, struct err *err)
         failed = err_set(err, "'%s': expected a tokenizer, found none", job->source.path);
     for (size_t i = 0; i < paths->count && !failed; i++) {
         struct file file = {0};
-        failed = inputs_read_file(&file, paths->items[i], err);
+        failed = input_file_open(&file, paths->items[i], err);
         if (!failed && dataset_add(&job->texts, tokenizer, file.bytes, file.size, err))
             failed = err_prefix(err, "'%s'", paths->items[i]);
         file_release(&file);

@@ -5,7 +5,7 @@
 #include "../../cmd/command.h"
 #include "../../cmd/output.h"
 #include "../../cmd/session.h"
-#include "../../cmd/shard.h"
+#include "../../cmd/sweep.h"
 #include "lens/selection.h"
 #include "model/config_edit.h"
 
