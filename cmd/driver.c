@@ -443,6 +443,7 @@ static int run_setting(struct driver *driver, size_t setting, size_t *done,
     driver->expected = driver->written;
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
              run_groups(driver, jobs_of(driver, setting).end, done, progress, err) ||
+             (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
     if (failed && driver->sweep.of_models)
@@ -506,6 +507,14 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
+    struct derivation means = {0};
+    if (options->select.mean && derive_read_mean(&means, options->select.mean, err))
+        return -1;
+    if (means.mean_of_texts) { /* one result for each setting */
+        driver->accumulates = true;
+        driver->place.count = settings;
+        driver->place.sentences = 1;
+    }
     if (task->pages && format_is(driver->output.format, "html"))
         return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
                          task->pages);
@@ -525,6 +534,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
 void driver_release(struct driver *driver)
 {
     output_discard(&driver->output);
+    text_mean_release(&driver->mean);
     close_setting(driver);
     items_release(&driver->items);
     arena_release(&driver->kept);

@@ -22,6 +22,7 @@
 #define ATTN_CMD_DRIVER_H
 
 #include "items.h"
+#include "lens/text_mean.h"
 #include "log.h"
 #include "output.h"
 #include "progress.h"
@@ -132,6 +133,7 @@ struct driver {
     } survey;
 
     struct derivation derivation; /* of every report; an open hook sets it */
+    struct text_mean mean;        /* --mean texts: of the open setting */
     bool accumulates;             /* results are not written; a prepare or begin hook sets it */
     struct output output;
     struct style style;
@@ -175,10 +177,11 @@ int group_look(const struct group *group, const struct selection *selection, str
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 
-/* Of the driver itself (results.c): write the results of jobs, which come in their order; make the
- * bytes of one in memory, where a thread that does not write can do so. */
+/* Of the driver itself (results.c): write the results of jobs, which come in their order, or the mean
+ * of those of a setting; make the bytes of one in memory, as a thread does that does not write. */
 int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
                        struct err *err);
+int driver_write_mean(struct driver *driver, struct err *err);
 int driver_make_bytes(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err);
 

@@ -148,6 +148,9 @@ static int choose_selection(struct selection *selection, struct driver *driver, 
     struct derivation *how = &driver->derivation;
     if (read_derivation(how, select, format->can_show_all, err))
         return -1;
+    if (how->mean_of_texts)
+        return err_usage(err, "--mean texts: a generated text is not averaged with others: write "
+                              "them to a file, which 'attn-cli run -f FILE --mean texts' averages");
     if (!select->show)
         return 0;
     const char *layer = request_layer(format, select, how);

@@ -113,9 +113,12 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct session *session = &driver->session;
     struct request *request = &own->request;
     own->source.viewer = &session->viewer;
-    return request_make(request, session->options, driver->output.format, &session->viewer,
-                        &session->arena, err) ||
-                   output_check_selection(&driver->output, &request->selection, err) ||
+    if (request_make(request, session->options, driver->output.format, &session->viewer,
+                     &session->arena, err))
+        return -1;
+    if (request->derivation.mean_of_texts)
+        return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
+    return output_check_selection(&driver->output, &request->selection, err) ||
                    page_explained_read(&own->source, &session->arena, err)
                ? -1
                : 0;

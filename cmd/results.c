@@ -208,6 +208,8 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     struct place place;
     if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
         return -1;
+    if (driver->derivation.mean_of_texts)
+        return text_mean_add(&driver->mean, &work->report, err);
     if (driver->accumulates && !work->fault)
         return 0;
     driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
@@ -253,6 +255,19 @@ int driver_write_works(struct driver *driver, struct work *works, size_t count, 
     if (driver->output.to_folder && stream_sync(driver->log->plan.path, err))
         return -1; /* files before their lines */
     return log_flush(driver->log, err);
+}
+
+int driver_write_mean(struct driver *driver, struct err *err)
+{
+    struct report report;
+    const struct output *output = &driver->output;
+    bool holds_one = format_is(output->format, "npy") && !output->to_folder;
+    const struct text_mean_form form = {driver->session.viewer.tokenizer,
+                                        !format_is_looked_at(output->format) && !holds_one};
+    int failed = text_mean_report(&report, &driver->mean, &form, &driver->session.arena, err) ||
+                 driver_write(driver, &report, err);
+    text_mean_release(&driver->mean);
+    return failed ? -1 : 0;
 }
 
 int driver_write(struct driver *driver, const struct report *report, struct err *err)

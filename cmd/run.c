@@ -48,6 +48,11 @@ static int open(void *state, struct driver *driver, struct err *err)
         return -1;
     driver->derivation = request->derivation;
     driver->place.show_tokens = request->selection.tokens;
+    if (request->derivation.mean_of_texts && driver->is_batch)
+        return err_usage(err, "--mean texts: a batch writes the result of each text: 'attn-cli run "
+                              "-f FILE --mean texts' averages them");
+    if (request->derivation.mean_of_texts && request->selection.tokens)
+        return err_usage(err, "--mean texts: tokens have no mean: leave them out of --show");
     return output_check_selection(&driver->output, &request->selection, err);
 }
 
@@ -127,7 +132,8 @@ static bool is_streamed(const struct driver *driver, const struct look *look)
 {
     const struct derivation *how = &driver->derivation;
     return !driver->is_batch && driver->output.format->sheet && !how->mean_of_heads &&
-           !how->mean_of_layers && viewer_goes_by_map(&driver->session.viewer, look);
+           !how->mean_of_layers && !how->mean_of_texts &&
+           viewer_goes_by_map(&driver->session.viewer, look);
 }
 
 static int run(void *state, const struct group *group, struct err *err)

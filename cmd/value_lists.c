@@ -128,7 +128,8 @@ const struct value_list values_settings = {"settings", NULL, settings_at, NULL};
 SHARED_WORDS(specials, NULL, {"auto", "those of the tokenizer (default)"}, {"none", NULL},
              {"bos", "the beginning token"})
 SHARED_WORDS(scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
-SHARED_WORDS(means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"})
+SHARED_WORDS(means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"},
+             {"texts", "average over texts, by position"})
 SHARED_WORDS(colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL},
              {"never", NULL})
 SHARED_WORDS(edits, "Edits", {"SITE = 0", "set a tensor of run --show to 0; h.2.SITE: in layer 2"},

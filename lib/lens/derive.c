@@ -248,8 +248,8 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
 
 int derive_read_mean(struct derivation *how, const char *list, struct err *err)
 {
-    static const char *const things[] = {"heads", "layers"};
-    bool *const means[] = {&how->mean_of_heads, &how->mean_of_layers};
+    static const char *const things[] = {"heads", "layers", "texts"};
+    bool *const means[] = {&how->mean_of_heads, &how->mean_of_layers, &how->mean_of_texts};
     for (const char *name = list;; name++) {
         size_t size = strcspn(name, ",");
         size_t index = 0;

@@ -108,11 +108,12 @@ int report_as_sheets(struct report *copy, const struct report *report, bool for_
 struct derivation {
     bool mean_of_heads;
     bool mean_of_layers;
+    bool mean_of_texts; /* of several reports, after the rest: text_mean.h */
     bool words;
     bool hide_first;
 };
 
-/* Read "heads", "layers" or "heads,layers". */
+/* Read "heads", "layers", "texts" or several of them, as "heads,layers". */
 int derive_read_mean(struct derivation *how, const char *list, struct err *err);
 
 /* Refuse, before anything is computed, what cannot be derived of the selection. */

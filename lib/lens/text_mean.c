@@ -1,0 +1,260 @@
+#include "lens/text_mean.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+
+/* What was added of one tensor. All but the counts has a matrix for each head. */
+struct mean_sums {
+    struct kept kept; /* without values; its shape is that of the longest text so far */
+    double *values, *visible;
+    double *counts; /* [rows, columns] how many texts have the cell */
+};
+
+static size_t rows_of(const struct kept *kept)
+{
+    return kept->shape[kept->rank - 2];
+}
+
+static size_t columns_of(const struct kept *kept)
+{
+    return kept->shape[kept->rank - 1];
+}
+
+/* Matrices of `visible`: one for all heads if the heads share it. */
+static size_t visible_count(const struct kept *kept)
+{
+    return kept->visible_step ? kept_sheet_count(kept) : 1;
+}
+
+/* --- adding ----------------------------------------------------------------------------------- */
+
+/* Move `count` matrices of an older shape into larger ones, which are zero. */
+static void move(double *to, const struct kept *shape, const double *from, const struct kept *older,
+                 size_t count)
+{
+    size_t rows = rows_of(older);
+    size_t columns = columns_of(older);
+    for (size_t row = 0; row < count * rows; row++)
+        memcpy(to + (row / rows * rows_of(shape) + row % rows) * columns_of(shape),
+               from + row * columns, columns * sizeof *to);
+}
+
+/* Give sums the shape of `kept`, where that is larger. */
+static int enlarge(struct mean_sums *sums, const struct kept *kept, struct arena *arena,
+                   struct err *err)
+{
+    struct mean_sums older = *sums;
+    size_t *shape = &sums->kept.shape[kept->rank - 2];
+    shape[0] = num_max(shape[0], rows_of(kept));
+    shape[1] = num_max(shape[1], columns_of(kept));
+    size_t cells = shape[0] * shape[1];
+    size_t sheets = kept_sheet_count(kept);
+    sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
+    sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
+    if (kept->visible)
+        sums->visible = arena_alloc(arena, visible_count(kept) * cells, sizeof *sums->visible, err);
+    if (!sums->values || !sums->counts || (kept->visible && !sums->visible))
+        return -1;
+    if (!older.values)
+        return 0;
+    move(sums->values, &sums->kept, older.values, &older.kept, sheets);
+    move(sums->counts, &sums->kept, older.counts, &older.kept, 1);
+    if (kept->visible)
+        move(sums->visible, &sums->kept, older.visible, &older.kept, visible_count(kept));
+    return 0;
+}
+
+/* Let all sums have room for the tensors of a report. */
+static int fit(struct text_mean *mean, const struct report *report, struct err *err)
+{
+    bool fits = mean->texts > 0;
+    struct arena *arena = &mean->matrices[!mean->open];
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct kept *sums = &mean->sums[i].kept;
+        const struct kept *kept = &report->tensors[i];
+        assert(!kept->made && kept->site == sums->site && kept->layer == sums->layer &&
+               kept->rank == sums->rank && !kept->visible == !sums->visible);
+        fits &= rows_of(kept) <= rows_of(sums) && columns_of(kept) <= columns_of(sums);
+    }
+    if (fits)
+        return 0;
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (enlarge(&mean->sums[i], &report->tensors[i], arena, err))
+            return -1;
+    arena_release(&mean->matrices[mean->open]);
+    mean->open = !mean->open;
+    return 0;
+}
+
+/* Add `count` matrices to the upper left corners of others. */
+static void add(double *to, const struct kept *shape, const float *from, const struct kept *kept,
+                size_t count)
+{
+    size_t rows = rows_of(kept);
+    size_t columns = columns_of(kept);
+    for (size_t row = 0; row < count * rows; row++) {
+        double *sums = to + (row / rows * rows_of(shape) + row % rows) * columns_of(shape);
+        for (size_t column = 0; column < columns; column++)
+            sums[column] += (double)from[row * columns + column];
+    }
+}
+
+static int begin(struct text_mean *mean, const struct report *report, struct err *err)
+{
+    const char *mechanism = report->mechanism;
+    mean->first = *report;
+    mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
+    if (!mean->sums)
+        return -1;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        struct kept *kept = &mean->sums[i].kept;
+        *kept = report->tensors[i];
+        if (!kept->heads)
+            continue;
+        size_t *heads = arena_alloc(&mean->arena, kept->shape[0], sizeof *heads, err);
+        if (!heads)
+            return -1;
+        memcpy(heads, kept->heads, kept->shape[0] * sizeof *heads);
+        kept->heads = heads;
+    }
+    if (mechanism)
+        mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
+    return mechanism && !mean->first.mechanism ? -1 : 0;
+}
+
+int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err)
+{
+    if ((!mean->texts && begin(mean, report, err)) || fit(mean, report, err))
+        return -1;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        struct mean_sums *sums = &mean->sums[i];
+        const struct kept *kept = &report->tensors[i];
+        add(sums->values, &sums->kept, kept->data, kept, kept_sheet_count(kept));
+        if (kept->visible)
+            add(sums->visible, &sums->kept, kept->visible, kept, visible_count(kept));
+        for (size_t row = 0; row < rows_of(kept); row++)
+            for (size_t column = 0; column < columns_of(kept); column++)
+                sums->counts[row * columns_of(&sums->kept) + column]++;
+    }
+    mean->texts++;
+    return 0;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* `count` matrices of sums, each divided by the counts. NULL with `err`. */
+static float *divide(const double *values, const struct mean_sums *sums, size_t count,
+                     struct arena *arena, struct err *err)
+{
+    size_t cells = rows_of(&sums->kept) * columns_of(&sums->kept);
+    float *mean = arena_alloc(arena, count * cells, sizeof *mean, err);
+    for (size_t i = 0; mean && i < count * cells; i++)
+        mean[i] = sums->counts[i % cells] > 0 ? (float)(values[i] / sums->counts[i % cells]) : NAN;
+    return mean;
+}
+
+/* The counts of a tensor's cells; columns that are no tokens, whose counts are the same, are one. */
+static int count_sheet(struct sheet *sheet, const struct report *report,
+                       const struct mean_sums *sums, struct arena *arena, struct err *err)
+{
+    static const struct label texts[] = {{"texts", "texts", "texts"}};
+    const struct kept *kept = &sums->kept;
+    enum site_axes axes = site_rows[kept->site].axes;
+    bool of_keys = axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
+    const struct sheet like = kept_sheet(report, kept, 0);
+    *sheet = (struct sheet){
+        .layer = -1, .head = -1, .rows = like.rows, .causal = like.causal, .whole = true};
+    sheet->columns = of_keys ? like.columns : (struct axis){"count", 1, texts, 0};
+    sheet->tensor = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site));
+    float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
+    for (size_t row = 0; values && row < sheet->rows.size; row++)
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            values[row * sheet->columns.size + column] =
+                (float)sums->counts[row * columns_of(kept) + column];
+    sheet->values = values;
+    return values && sheet->tensor ? 0 : -1;
+}
+
+/* Whether an earlier tensor has the same axes, and so the same counts. */
+static bool is_counted(const struct text_mean *mean, size_t index)
+{
+    const struct site_row *row = &site_rows[mean->sums[index].kept.site];
+    for (size_t i = 0; i < index; i++) {
+        const struct site_row *other = &site_rows[mean->sums[i].kept.site];
+        if (other->axes == row->axes && other->part == row->part)
+            return true;
+    }
+    return false;
+}
+
+/* Label tokens by their positions, which all texts share; the rest by numbers or words. */
+static int label_report(struct report *report, const struct text_mean *mean,
+                        const struct text_mean_form *form, struct arena *arena, struct err *err)
+{
+    size_t most = 0;
+    size_t words = 0;
+    for (size_t i = 0; i < mean->first.tensor_count; i++) {
+        const struct kept *kept = &mean->sums[i].kept;
+        most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
+        if (site_rows[kept->site].axes == AXES_TOKEN_WORD)
+            words = columns_of(kept);
+    }
+    const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
+    report->numbers = numbers;
+    report->words = NULL;
+    if (words && form->tokenizer)
+        report->words = labels_of_words(form->tokenizer, words, arena, err);
+    report->sentence = (struct tokenized){.labels = numbers};
+    report->source = (struct tokenized){.labels = numbers};
+    report->about =
+        arena_format(arena, err, "mean of %zu text%s", mean->texts, num_plural(mean->texts));
+    return numbers && report->about && (report->words || !words || !form->tokenizer) ? 0 : -1;
+}
+
+int text_mean_report(struct report *report, const struct text_mean *mean,
+                     const struct text_mean_form *form, struct arena *arena, struct err *err)
+{
+    size_t count = mean->first.tensor_count;
+    struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
+    struct sheet *counts = arena_alloc(arena, count, sizeof *counts, err);
+    *report = mean->first;
+    if (!tensors || !counts || label_report(report, mean, form, arena, err))
+        return -1;
+    report->tensors = tensors;
+    for (size_t i = 0; i < count; i++) {
+        const struct mean_sums *sums = &mean->sums[i];
+        tensors[i] = sums->kept;
+        tensors[i].data = divide(sums->values, sums, kept_sheet_count(&sums->kept), arena, err);
+        if (sums->kept.visible) {
+            tensors[i].visible =
+                divide(sums->visible, sums, visible_count(&sums->kept), arena, err);
+            tensors[i].visible_step =
+                sums->kept.visible_step ? rows_of(&sums->kept) * columns_of(&sums->kept) : 0;
+        }
+        if (!tensors[i].data || (sums->kept.visible && !tensors[i].visible))
+            return -1;
+        if (!form->has_counts || is_counted(mean, i))
+            continue;
+        size_t next = report->tensor_count - count;
+        if (count_sheet(&counts[next], report, sums, arena, err))
+            return -1;
+        tensors[report->tensor_count++] = kept_made(&counts[next]);
+    }
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return -1;
+    facts_integer(facts, "texts", (long long)mean->texts);
+    report->facts = &facts->frame;
+    return 0;
+}
+
+void text_mean_release(struct text_mean *mean)
+{
+    for (size_t i = 0; i < 2; i++)
+        arena_release(&mean->matrices[i]);
+    arena_release(&mean->arena);
+    *mean = (struct text_mean){0};
+}

@@ -1,0 +1,101 @@
+#include "../unit.h"
+
+#include <math.h>
+
+#include "lens/text_mean.h"
+
+static struct arena arena;
+static struct text_mean mean;
+static struct err err;
+
+static void release(void)
+{
+    text_mean_release(&mean);
+    arena_release(&arena);
+}
+FIXTURE(NULL, release)
+
+enum { HEADS = 2, LONGEST = 4 };
+
+/* A text's weights of two heads: all cells of head h are `value` + h. */
+static void add(size_t tokens, float value)
+{
+    static const size_t heads[HEADS] = {1, 3};
+    float data[HEADS * LONGEST * LONGEST];
+    for (size_t i = 0; i < HEADS * tokens * tokens; i++)
+        data[i] = value + (float)(i / (tokens * tokens));
+    const struct kept kept = {.site = SITE_WEIGHTS,
+                              .rank = 3,
+                              .shape = {HEADS, tokens, tokens},
+                              .data = data,
+                              .heads = heads};
+    const struct report report = {.model = "m", .tensors = &kept, .tensor_count = 1};
+    ck_assert_int_eq(text_mean_add(&mean, &report, &err), 0);
+}
+
+static struct report report(bool has_counts)
+{
+    struct report report;
+    const struct text_mean_form form = {NULL, has_counts};
+    ck_assert_int_eq(text_mean_report(&report, &mean, &form, &arena, &err), 0);
+    return report;
+}
+
+/* Shorter and longer texts may come in any order. */
+TEST(each_cell_is_the_mean_over_the_texts_that_have_it)
+{
+    static const size_t orders[][3] = {{2, 4, 3}, {4, 3, 2}, {2, 3, 4}};
+    for (size_t i = 0; i < COUNT(orders); i++) {
+        for (size_t k = 0; k < 3; k++)
+            add(orders[i][k], (float)orders[i][k]);
+        struct report whole = report(true);
+        ck_assert_uint_eq(whole.tensor_count, 2);
+        for (size_t sheet = 0; sheet < HEADS; sheet++) {
+            struct sheet weights = report_sheet(&whole, sheet);
+            struct sheet counts = report_sheet(&whole, HEADS);
+            ck_assert_uint_eq(weights.rows.size, LONGEST);
+            ck_assert_int_eq(weights.head, sheet ? 3 : 1);
+            for (size_t row = 0; row < LONGEST; row++)
+                for (size_t column = 0; column < LONGEST; column++) {
+                    size_t last = row > column ? row : column;
+                    float expected = last < 2 ? 3 : last == 2 ? 3.5F : 4;
+                    ck_assert_float_eq(sheet_cell(&weights, row, column), expected + (float)sheet);
+                    ck_assert_float_eq(sheet_cell(&counts, row, column), last < 2    ? 3
+                                                                         : last == 2 ? 2
+                                                                                     : 1);
+                }
+        }
+        ck_assert_str_eq(report_sheet(&whole, HEADS).tensor, "weights.count");
+        ck_assert_str_eq(report_sheet(&whole, 0).rows.labels[3].text, "3");
+        ck_assert_str_eq(whole.about, "mean of 3 texts");
+        text_mean_release(&mean);
+    }
+}
+
+TEST(counts_are_left_out_where_they_have_no_place)
+{
+    add(2, 1);
+    ck_assert_uint_eq(report(false).tensor_count, 1);
+}
+
+/* The last query of one text with the last key of another. */
+TEST(a_cell_of_no_text_is_nan)
+{
+    static const size_t shapes[][2] = {{1, 2}, {2, 1}};
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        static const float data[] = {1, 2};
+        const struct kept kept = {.site = SITE_CROSS_WEIGHTS,
+                                  .rank = 2,
+                                  .shape = {shapes[i][0], shapes[i][1]},
+                                  .data = data};
+        const struct report one = {.model = "m", .tensors = &kept, .tensor_count = 1};
+        ck_assert_int_eq(text_mean_add(&mean, &one, &err), 0);
+    }
+    struct report whole = report(true);
+    struct sheet weights = report_sheet(&whole, 0);
+    ck_assert_float_eq(sheet_cell(&weights, 0, 0), 1);
+    ck_assert_float_eq(sheet_cell(&weights, 0, 1), 2);
+    ck_assert(isnan(sheet_cell(&weights, 1, 1)));
+    struct sheet counts = report_sheet(&whole, 1);
+    ck_assert_float_eq(sheet_cell(&counts, 1, 1), 0);
+}
