@@ -41,20 +41,6 @@ static const char *text_at(const struct input_options *options, size_t index)
                                     : options->operands.items[index - sentences->count];
 }
 
-/* Words that a shell has split. */
-static int forgotten_quotes(const struct input_options *options, const char *word, struct err *err)
-{
-    static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
-    const char *first = text_at(options, 0);
-    bool typeset = false;
-    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
-        typeset |= strncmp(first, quotes[i], strlen(quotes[i])) == 0;
-    return err_usage(err,
-                     "expected a text of several words in %squotes, as \"Life is short\", found "
-                     "'%s' by itself: texts of one word are given by --sentence",
-                     typeset ? "plain " : "", word);
-}
-
 /* An operand without a blank is refused where it is more likely something else than a text. */
 static int check_word(const struct input_options *options, const char *word, struct err *err)
 {
@@ -79,7 +65,12 @@ static int check_word(const struct input_options *options, const char *word, str
                          "'%s': a list for an option has commas and no blanks, as 0,1; by itself "
                          "--ids %s reads it as ids, --sentence %s as a text",
                          word, word, word);
-    return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
+    if (text_count(options) <= 1)
+        return 0;
+    return err_usage(err,
+                     "expected a text of several words in quotes, as \"Life is short\", found '%s' "
+                     "by itself: texts of one word are given by --sentence",
+                     word); /* a shell has split it */
 }
 
 /* Refuse operands that are probably no texts: words a shell has split, models, files, lists. */
@@ -93,14 +84,10 @@ static int check_operands(const struct input_options *options, struct err *err)
     return 0;
 }
 
-static bool text_is_given(const struct input_options *options)
-{
-    return text_count(options) || options->file || options->ids;
-}
-
+/* Standard input is read where there is no other text, unless it is a terminal or cannot be. */
 static bool text_is_piped(const struct input_options *options)
 {
-    return !text_is_given(options) && !isatty(STDIN_FILENO) &&
+    return !text_count(options) && !options->file && !options->ids && !isatty(STDIN_FILENO) &&
            (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
@@ -137,16 +124,20 @@ int input_file_open(struct file *file, const char *path, struct err *err)
 
 /* --- names of columns ------------------------------------------------------------------------- */
 
-/* Which field of the command a column is; ITEM_FIELDS: none, it is copied. */
-static size_t field_of(const struct items *items, const char *name)
+/* Where a column's values go: an item_field of the command, ITEM_FIELDS + its place among the names
+ * that are copied, or behind all of them if it is not there yet. */
+static size_t place_of(const struct items *items, const char *name)
 {
-    size_t field = ITEM_FIELDS;
+    size_t place = ITEM_TEXT;
     if (strcmp(name, "sentence") == 0)
         return ITEM_TEXT;
-    return names_find(&field, NAMES_LIST(item_field_names), name, strlen(name)) &&
-                   items->fields >> field & 1
-               ? field
-               : ITEM_FIELDS;
+    if (names_find(&place, NAMES_LIST(item_field_names), name, strlen(name)) &&
+        items->fields >> place & 1)
+        return place;
+    for (place = 0; place < items->name_count; place++)
+        if (strcmp(items->names[place], name) == 0)
+            break;
+    return ITEM_FIELDS + place;
 }
 
 /* The field that a column's name is only a slip away from: other capitals, or in words of five
@@ -168,23 +159,17 @@ static const char *slip_of(const struct items *items, const char *name)
     return NULL;
 }
 
-/* Columns of tidy results: two of one name cannot be told apart. */
-static bool is_of_results(const char *name)
+/* Find the place of a column, and add its name where it is to be copied and new. */
+static int add_column(struct items *items, size_t *place, const char *name, struct err *err)
 {
-    static const char *const columns[] = {"tensor",    "layer",  "head",         "row",
-                                          "row_token", "column", "column_token", "value"};
+    static const char *const of_results[] = {"tensor",    "layer",  "head",         "row",
+                                             "row_token", "column", "column_token", "value"};
     size_t index = 0;
-    return names_find(&index, NAMES_LIST(columns), name, strlen(name));
-}
-
-/* Add the name of a column that is copied, unless it is there; `*place` is its place. */
-static int add_name(struct items *items, size_t *place, const char *name, struct err *err)
-{
     size_t size = strlen(name);
+    *place = place_of(items, name);
+    if (*place != ITEM_FIELDS + items->name_count)
+        return 0;
     const char *near = slip_of(items, name);
-    for (*place = 0; *place < items->name_count; (*place)++)
-        if (strcmp(items->names[*place], name) == 0)
-            return 0;
     if (!size)
         return err_set(err, "expected a name, found none: name it or leave it out");
     if (size > COLUMN_NAME_BYTES_MAX)
@@ -195,22 +180,28 @@ static int add_name(struct items *items, size_t *place, const char *name, struct
     if (near)
         return err_set(err, "'%s': did you mean '%s'? If it is another column, rename it", name,
                        near);
-    if (is_of_results(name))
+    if (names_find(&index, NAMES_LIST(of_results), name, size))
         return err_set(err, "'%s': results have a column of that name: rename it", name);
     if (items->name_count == COLUMNS_MAX)
         return err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX,
                        name);
-    const char *copy = arena_text(&items->arena, name, size, err);
     const char **names =
         arena_grow(&items->arena, items->names, items->name_count, sizeof *names, err);
-    if (!copy || !names)
+    if (!names || !(names[items->name_count] = arena_text(&items->arena, name, size, err)))
         return -1;
     items->names = names;
-    names[items->name_count++] = copy;
+    items->name_count++;
     return 0;
 }
 
 /* --- where items begin ------------------------------------------------------------------------ */
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && *at && strchr(" \t\r\n", *at))
+        at++;
+    return at;
+}
 
 static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
 {
@@ -234,17 +225,9 @@ static int note_keys(struct items *items, const struct item_start *start, struct
         return unread.out_of_memory ? err_adopt(err, &unread) : 0;
     for (const struct json *member = json_is_object(root) ? json_first(root) : NULL;
          member && !failed; member = json_next(member))
-        failed = field_of(items, json_key(member)) == ITEM_FIELDS &&
-                 add_name(items, &place, json_key(member), err);
+        failed = add_column(items, &place, json_key(member), err);
     json_free(root);
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
-}
-
-static size_t without_blanks(const char *line, size_t size)
-{
-    while (size && (line[size - 1] == ' ' || line[size - 1] == '\t'))
-        size--;
-    return size;
 }
 
 /* One item for each line that is not blank. */
@@ -256,7 +239,7 @@ static int find_lines(struct items *items, const char *at, struct err *err)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
         size -= size && at[size - 1] == '\r';
-        bool is_blank = !without_blanks(at, size);
+        bool is_blank = skip_blanks(at, at + size) == at + size;
         if (!is_blank && add_start(items, at, size, number, err))
             return -1;
         if (!is_blank && items->kind == ITEMS_JSONL &&
@@ -304,7 +287,7 @@ static size_t judge_header(const struct items *items, const struct csv_record *h
     bool is_known = false;
     bool is_tight = true; /* prose has blanks after commas */
     for (size_t i = 0; i < header->count; i++) {
-        is_known |= field_of(items, header->fields[i]) != ITEM_FIELDS;
+        is_known |= place_of(items, header->fields[i]) < ITEM_FIELDS;
         is_tight &= header->fields[i][0] != ' ';
     }
     if (is_known && is_tight)
@@ -345,12 +328,8 @@ static int read_column(struct items *items, const struct csv_record *header, siz
 {
     const char *name = header->fields[column];
     size_t *place = &items->places[column];
-    *place = field_of(items, name);
-    if (*place == ITEM_FIELDS) {
-        if (add_name(items, place, name, err))
-            return err_prefix(err, "column %zu", column + 1);
-        *place += ITEM_FIELDS;
-    }
+    if (add_column(items, place, name, err))
+        return err_prefix(err, "column %zu", column + 1);
     for (size_t i = 0; i < column; i++)
         if (items->places[i] == *place)
             return strcmp(header->fields[i], name) == 0
@@ -362,10 +341,10 @@ static int read_column(struct items *items, const struct csv_record *header, siz
 
 static bool has_column(const struct items *items, enum item_field field)
 {
+    bool has = false;
     for (size_t i = 0; i < items->place_count; i++)
-        if (items->places[i] == field)
-            return true;
-    return false;
+        has |= items->places[i] == field;
+    return has;
 }
 
 /* Each column once; one has the texts. */
@@ -392,32 +371,13 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && *at && strchr(" \t\r\n", *at))
-        at++;
-    return at;
-}
-
-/* What a file without an ending begins with: an object, or a header of several columns. */
-static int find_kind_of_content(struct items *items, struct csv_reader reader, struct err *err)
-{
-    const char *at = skip_blanks(reader.at, reader.end);
-    size_t worth;
-    if (at < reader.end && *at == '{') {
-        at = skip_blanks(at + 1, reader.end);
-        items->kind = at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
-        return 0;
-    }
-    if (choose_separator(&worth, items, &reader, err))
-        return -1;
-    items->kind = worth == SIZE_MAX ? ITEMS_CSV : ITEMS_LINES;
-    return 0;
-}
-
+/* By the name's ending; without one by what the file begins with: an object, or a header of several
+ * columns of which one is known. */
 static int find_kind(struct items *items, struct csv_reader reader, bool is_document,
                      struct err *err)
 {
+    const char *at = skip_blanks(reader.at, reader.end);
+    size_t worth = 0;
     static const struct {
         const char *ending;
         enum items_kind kind;
@@ -428,20 +388,17 @@ static int find_kind(struct items *items, struct csv_reader reader, bool is_docu
             items->kind = endings[i].kind;
             return 0;
         }
-    return is_document ? 0 : find_kind_of_content(items, reader, err);
-}
-
-/* A JSON array of objects would be read as lines of text. */
-static int refuse_array(const struct items *items, struct csv_reader reader, struct err *err)
-{
-    const char *at = skip_blanks(reader.at, reader.end);
-    at = at < reader.end && *at == '[' ? skip_blanks(at + 1, reader.end) : reader.end;
-    if (at == reader.end || *at != '{')
+    if (is_document)
         return 0;
-    return err_set(err,
-                   "'%s': expected one item per line, found a JSON array of them: jq -c '.[]' "
-                   "makes them lines; --document reads it as one text",
-                   shown_path(items->path));
+    if (at < reader.end && *at == '{') {
+        at = skip_blanks(at + 1, reader.end);
+        items->kind = at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
+        return 0;
+    }
+    if (choose_separator(&worth, items, &reader, err))
+        return -1;
+    items->kind = worth == SIZE_MAX ? ITEMS_CSV : ITEMS_LINES;
+    return 0;
 }
 
 /* With -v: what belongs to the items, and what is copied. */
@@ -473,8 +430,16 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
         return -1;
     if (items->kind == ITEMS_CSV)
         return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
-    if (items->kind == ITEMS_JSONL || !is_document)
-        return refuse_array(items, reader, err) || find_lines(items, begin, err) ? -1 : 0;
+    if (items->kind == ITEMS_JSONL || !is_document) {
+        const char *at = skip_blanks(reader.at, reader.end);
+        if (at < reader.end && *at == '[' && (at = skip_blanks(at + 1, reader.end)) < reader.end &&
+            *at == '{')
+            return err_set(err,
+                           "'%s': expected one item per line, found a JSON array of them: jq -c "
+                           "'.[]' makes them lines; --document reads it as one text",
+                           shown_path(items->path));
+        return find_lines(items, begin, err);
+    }
     size_t newline =
         many != ITEMS_WHOLE && items->file.size && items->file.bytes[items->file.size - 1] == '\n';
     items->whole = items->options->input.file ? "--file" : shown_path(items->path);
@@ -483,50 +448,46 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
                : 0;
 }
 
-static bool is_only(enum items_many many)
-{
-    return many == ITEMS_ONE || many == ITEMS_PROMPT;
-}
-
 static int check_count(const struct items *items, enum items_many many, struct err *err)
 {
     bool was_read = items->options->input.file || items->file.size;
-    if (is_only(many) && items->count > 1)
-        return err_usage(err, "expected one text, found %zu", items->count);
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
-    if (was_read)
-        return err_set(err, "'%s': expected a sentence, found %s", shown_path(items->path),
-                       items->place_count ? "only a header"
-                       : items->file.size ? "only blank lines"
-                                          : "nothing");
-    return err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
-                          "TEXT, --file PATH, --ids LIST or a pipe");
+    if (!was_read)
+        return err_usage(err,
+                         "expected a text, found none: \"Life is short\" in quotes, --sentence "
+                         "TEXT, --file PATH, --ids LIST or a pipe");
+    return err_set(err, "'%s': expected a sentence, found %s", shown_path(items->path),
+                   items->place_count ? "only a header"
+                   : items->file.size ? "only blank lines"
+                                      : "nothing");
 }
 
 static int find_all(struct items *items, enum items_many many, struct err *err)
 {
     const struct input_options *options = &items->options->input;
-    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    size_t texts = text_count(options);
+    size_t given = texts + (options->file != NULL) + (options->ids != NULL);
+    bool is_one = many == ITEMS_ONE || many == ITEMS_PROMPT;
     if (many == ITEMS_NONE)
         return 0;
     if (many != ITEMS_WHOLE && check_operands(options, err))
         return -1;
-    bool is_promptless = many == ITEMS_PROMPT && !given && options->source;
-    if (is_only(many) && given > 1)
+    if (is_one && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
-    if (is_promptless)
+    if (many == ITEMS_PROMPT && !given && options->source)
         return add_start(items, NULL, 0, 0, err);
     items->path = text_is_piped(options) ? "-" : options->file;
     if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
         return -1;
-    for (size_t i = 0; i < text_count(options); i++)
+    for (size_t i = 0; i < texts; i++)
         if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
             return -1;
-    if (items->path && find_in_file(items, many, err))
+    if ((items->path && find_in_file(items, many, err)) ||
+        (options->ids && add_start(items, NULL, 0, 0, err)))
         return -1;
-    if (options->ids && add_start(items, NULL, 0, 0, err))
-        return -1;
+    if (is_one && items->count > 1)
+        return err_usage(err, "expected one text, found %zu", items->count);
     return check_count(items, many, err);
 }
 
@@ -639,58 +600,36 @@ static int read_record(const struct items *items, struct item *item, struct plac
     return 0;
 }
 
-/* Append a text, a number or a truth value; false: it is something else. */
-static bool add_scalar(struct buf *text, const struct json *value)
-{
-    char digits[NUM_DOUBLE_BYTES];
-    const char *string = NULL;
-    double number = 0;
-    bool truth = false;
-    if (json_get_text(value, &string)) {
-        buf_text(text, string);
-    } else if (json_get_number(value, &number)) {
-        num_double(digits, number);
-        if (fabs(number) < 0x1p53 && number == (double)(long long)number)
-            buf_format(text, "%lld", (long long)number);
-        else
-            buf_text(text, digits);
-    } else if (json_get_bool(value, &truth)) {
-        buf_text(text, truth ? "true" : "false");
-    } else {
-        return false;
-    }
-    return true;
-}
-
 /* The value of a member as text; a list becomes its values with commas between. NULL with `err`. */
 static const char *read_value(const char *name, const struct json *value, bool is_list,
                               struct arena *arena, struct err *err)
 {
-    char found[NUM_DOUBLE_BYTES];
+    char digits[NUM_DOUBLE_BYTES];
     struct buf text = {0};
-    bool sound = true;
     buf_text(&text, "");
-    for (const struct json *part = is_list ? json_first(value) : value; part && sound;
+    for (const struct json *part = is_list ? json_first(value) : value; part;
          part = is_list ? json_next(part) : NULL) {
+        const char *string = NULL;
+        double number = 0;
+        bool truth = false;
         buf_text(&text, text.size ? "," : "");
-        sound = add_scalar(&text, part);
+        if (json_get_text(part, &string)) {
+            buf_text(&text, string);
+        } else if (json_get_bool(part, &truth)) {
+            buf_text(&text, truth ? "true" : "false");
+        } else if (!json_get_number(part, &number)) {
+            err_set(err, "field '%s': expected a text, a number, true or false%s, found %s", name,
+                    is_list ? " in a list" : "", json_describe(value, digits, sizeof digits));
+            buf_release(&text);
+            return NULL;
+        } else if (fabs(number) < 0x1p53 && number == (double)(long long)number) {
+            buf_format(&text, "%lld", (long long)number);
+        } else {
+            num_double(digits, number);
+            buf_text(&text, digits);
+        }
     }
-    if (sound)
-        return buf_keep(&text, arena, err);
-    err_set(err, "field '%s': expected a text, a number, true or false%s, found %s", name,
-            is_list ? " in a list" : "", json_describe(value, found, sizeof found));
-    buf_release(&text);
-    return NULL;
-}
-
-/* The place of a name: a field, or ITEM_FIELDS and where it is among those that are copied. */
-static size_t place_of(const struct items *items, const char *name)
-{
-    size_t place = field_of(items, name);
-    for (size_t i = 0; place == ITEM_FIELDS && i < items->name_count; i++)
-        if (strcmp(items->names[i], name) == 0)
-            return ITEM_FIELDS + i;
-    return place;
+    return buf_keep(&text, arena, err);
 }
 
 /* Ids may be a list; of several texts to continue with each is a value. */

@@ -1,7 +1,7 @@
 /* text_mean.h: means of the tensors of several texts, position by position: --mean texts.
  *
- * A cell is averaged over the texts that are long enough to have it, so that each has a count of its
- * own: all texts have position 0, few have the last. Sums run in double precision in the order in
+ * A cell is averaged over the texts that are long enough to have it, and has a count of its own: all
+ * texts have position 0, few have the last. Sums run in double precision in the order in
  * which reports are added.
  *
  *     struct text_mean mean = {0};
@@ -31,7 +31,7 @@ struct text_mean_form {
 /* Add a report, which has the tensors of the first one. Its memory may go. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
-/* The report of the means, in memory of the arena: positions label the tokens, `about` says how many
+/* The report of the means, in memory of the arena: positions label tokens, `about` says how many
  * texts there were. For each kind of axes a sheet SITE.count follows, with the number of texts of
  * each cell. A cell of no text, as the last query of one with the last key of another, is NaN. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
