@@ -18,7 +18,7 @@ items=${BATCH_ITEMS:-4000}
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=31
+total=46
 
 # A GPT-2 of words, small enough that files and threads, not its matrices, take the time.
 cp "$agree" texts
@@ -57,6 +57,7 @@ options() { # KIND
 place() { # KIND NAME: what -o takes
     case $1 in
     files) echo "$2/" ;;
+    table) echo "$2.tidy.csv" ;;
     *) echo "$2.jsonl" ;;
     esac
 }
@@ -81,7 +82,7 @@ shards() { # KIND N: joined to `joined`
 same() { # KIND NAME
     case $1 in
     files) diff -r whole "$2" ;;
-    *) cmp whole.jsonl "$2.jsonl" ;;
+    *) cmp "$(place "$1" whole)" "$(place "$1" "$2")" ;;
     esac
 }
 
@@ -95,6 +96,99 @@ for kind in lines table files; do
     done
     rm -rf whole* threads* joined*
 done
+
+# Every command that a batch does: killed at each of a dozen writes and resumed, it gives the same
+# bytes; another option, input or model is refused, by its name.
+sed 's/$/ ./; 3q' texts >three.txt
+printf 'clean,corrupt\nThe windows are lost .,The doors are lost .\nThe king is lost .,The door is lost .\n' \
+    >pairs.csv
+cp -r model other
+"$attn" init --shape tiny --set n_embd=32 --vocab words/vocab.json --seed 1 -o other --force
+can_trace=$(strace -o trace true 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ] && echo yes)
+
+do_batch() { # COMMAND OUTPUT OPTION...: twelve times
+    task=$1 output=$2
+    shift 2
+    case $task in
+    run) set -- --show q --layer 0 "$@" ;;
+    heads) set -- --score self "$@" ;;
+    generate) set -- -n 2 --temperature 2 "$@" ;;
+    esac
+    "$attn" batch "$(input_of "$task")" -m model --do "$task" --repeat 12 -q -t 1 --format csv \
+        -o "$output" "$@"
+}
+
+input_of() { # COMMAND
+    if [ "$1" = patch ]; then echo pairs.csv; else echo three.txt; fi
+}
+
+killed() { # COMMAND OUTPUT: at each write of a dozen
+    do_batch "$1" "whole$2" || return 1
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        rm -rf part*
+        (
+            attn_alone=$attn
+            attn=traced
+            traced() { strace -o trace -e inject=write:signal=KILL:when=$n "$attn_alone" "$@"; }
+            do_batch "$1" "part$2"
+        ) 2>/dev/null
+        status=$?
+        [ $status = 137 ] || { echo "write $n: expected to be killed, found status $status"; return 1; }
+        do_batch "$1" "part$2" --resume || return 1
+        diff -r "whole$2" "part$2" || return 1
+    done
+}
+
+killed_anywhere() { # COMMAND
+    rm -rf whole* part*
+    killed "$1" .csv && killed "$1" /
+}
+
+refused() { # WORD COMMAND...: with that word in the message
+    word=$1
+    shift
+    "$@" 2>message && return 1
+    cat message
+    grep -q "$word" message
+}
+
+other_is_refused() { # COMMAND
+    refused 'command: expected' do_batch "$1" whole.csv --resume --special none || return 1
+    refused 'command: expected' do_batch "$1" whole.csv --resume -m other || return 1
+    mv model kept && mv other model
+    refused 'models: expected' do_batch "$1" whole.csv --resume
+    status=$?
+    mv model other && mv kept model
+    cp "$(input_of "$1")" kept.txt && tail -n 1 kept.txt >>"$(input_of "$1")"
+    refused 'input: expected' do_batch "$1" whole.csv --resume || status=1
+    mv kept.txt "$(input_of "$1")"
+    return $status
+}
+
+for command in run heads score lens attribute patch generate; do
+    if [ "$can_trace" ]; then
+        check "$command: killed at any write and resumed" killed_anywhere $command
+    else
+        leave_out "$command: processes cannot be traced here"
+        do_batch $command whole.csv --force
+    fi
+    check "$command: another batch is refused" other_is_refused $command
+done
+rm -rf whole* part*
+
+# The second of two processes that write to one place.
+two_writers() {
+    "$attn" batch all.txt --repeat 100 -q -o two.jsonl &
+    first=$!
+    while [ ! -s two.jsonl.batch ]; do sleep 0.01; done
+    refused 'another process is writing there' "$attn" batch all.txt --repeat 100 -o two.jsonl --resume
+    status=$?
+    kill $first
+    wait $first
+    return $status
+}
+check 'the second of two writers is refused' two_writers
+rm -rf two*
 
 room=1024
 flat() { # TEXTS COMMAND...: all take no more than `room` KiB beyond the first thousand; -o NAME$at
