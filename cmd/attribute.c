@@ -29,12 +29,14 @@ const struct command command_attribute = {
     .examples = "attn-cli attribute \"Life is short, eat dessert\"\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --position 1 --by source\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
     .run = attribute_command,
     .options = own_options,
     .shared = {{text_options, "source words"},
                {model_options, "precision"},
+               {edit_options, NULL},
                {output_options, NULL},
                {terminal_options, NULL},
                {figure_options, "top"},
@@ -53,7 +55,8 @@ static int ask(struct question *question, const struct format *format, struct ar
     if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
         return -1;
     question->attribution.by = (enum attribution_by)index;
-    if (answer_read(&answer, question->options, question->viewer, arena, err))
+    if (answer_read(&answer, "--answer", question->options->attribute.answer, question->viewer,
+                    arena, err))
         return -1;
     question->attribution.answer = answer.id;
     question->attribution.against = answer.against;
@@ -68,7 +71,7 @@ static int check(const struct question *question, struct text_pair *pair, struct
     return answer_position(&position, question->options, &pair->sentence, err);
 }
 
-/* logit of ␣Mary less ␣John after ␣to: 3.5512 */
+/* logit difference ␣Mary - ␣John after ␣to: 3.5512 */
 static int describe(struct finding *finding, const struct answer *answer, struct arena *arena,
                     struct err *err)
 {
@@ -91,6 +94,7 @@ static int find(struct finding *finding, struct arena *arena, struct err *err)
 {
     const struct question *question = finding->question;
     struct attribution_question own = question->attribution;
+    own.number = finding->number;
     bool capped = question->viewer->model.config.logit_cap > 0;
     if (answer_position(&own.position, question->options, &finding->pair->sentence, err) ||
         attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena, err))

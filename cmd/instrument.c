@@ -14,20 +14,18 @@ bool instrument_is_of_data(const struct format *format)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-int answer_read(struct answer *answer, const struct options *options, const struct viewer *viewer,
-                struct arena *arena, struct err *err)
+int answer_read(struct answer *answer, const char *option, const char *text,
+                const struct viewer *viewer, struct arena *arena, struct err *err)
 {
-    const char *text = options->attribute.answer;
     *answer = (struct answer){-1, -1, NULL};
     if (!text)
         return 0;
     const char *colon = *text ? strchr(text + 1, ':') : NULL;
     size_t size = colon ? (size_t)(colon - text) : strlen(text);
     const char *first = arena_text(arena, text, size, err);
-    if (!first || token_option_read(&answer->id, viewer, "--answer", first, arena, err))
+    if (!first || token_option_read(&answer->id, viewer, option, first, arena, err))
         return -1;
-    return colon ? token_option_read(&answer->against, viewer, "--answer", colon + 1, arena, err)
-                 : 0;
+    return colon ? token_option_read(&answer->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
 int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
@@ -52,9 +50,10 @@ const char *answer_describe(const struct answer *answer, const struct viewer *vi
         (differs &&
          label_of_word(&other, viewer->tokenizer, (uint32_t)answer->against, arena, err)))
         return NULL;
-    return arena_format(arena, err, "logit of %s%s%s after %s%s%s%s", name.text,
-                        differs ? " less " : "", other.text, after->text, answer->cap ? " (" : "",
-                        answer->cap ? answer->cap : "", answer->cap ? " final soft cap)" : "");
+    return arena_format(arena, err, "logit %s %s%s%s after %s%s%s%s", differs ? "difference" : "of",
+                        name.text, differs ? " - " : "", other.text, after->text,
+                        answer->cap ? " (" : "", answer->cap ? answer->cap : "",
+                        answer->cap ? " final soft cap)" : "");
 }
 
 void answer_facts(struct facts *facts, const struct answer *answer, size_t position)
@@ -147,7 +146,8 @@ static int run(void *state, const struct group *group, struct err *err)
         asked->question.plan.viewer = group->viewer;
         asked->question.origin.viewer = group->viewer;
         asked->question.patching.progress = sink;
-        asked->finding = (struct finding){.question = &asked->question, .pair = &work->pair};
+        asked->finding = (struct finding){
+            .question = &asked->question, .pair = &work->pair, .number = work->index};
         failed = own->instrument->find(&asked->finding, group->arena, err);
         work->report = asked->finding.report;
     }

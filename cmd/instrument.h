@@ -38,6 +38,7 @@ struct question {
 struct finding {
     const struct question *question;
     const struct text_pair *pair;
+    size_t number; /* of the item */
     struct attribution attribution;
     struct patching patching;
     struct report report;
@@ -67,21 +68,20 @@ struct instrument {
 /* Whether a format is for programs, which get every number. */
 bool instrument_is_of_data(const struct format *format);
 
-/* --- the token that is asked for, by --answer: ` Mary: John` are two, of which the difference
- * counts */
+/* --- the token of --answer or --target; ` Mary: John` is the logit difference of two ---------- */
 
 struct answer {
     long long id, against; /* -1: the likeliest; none */
     const char *cap;       /* "before" or "after" the final soft cap; NULL: the model has none */
 };
 
-/* Read --answer; and --position, which is the last where it is not given. */
-int answer_read(struct answer *answer, const struct options *options, const struct viewer *viewer,
-                struct arena *arena, struct err *err);
+/* Read the text of an option, NULL if it is not given; and --position, by default the last. */
+int answer_read(struct answer *answer, const char *option, const char *text,
+                const struct viewer *viewer, struct arena *arena, struct err *err);
 int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
                     struct err *err);
 
-/* logit of ␣Mary less ␣John after ␣to: words of the arena, or NULL. And as facts. */
+/* "logit difference ␣Mary - ␣John after ␣to", in the arena, or NULL; and facts. */
 const char *answer_describe(const struct answer *answer, const struct viewer *viewer,
                             const struct label *after, struct arena *arena, struct err *err);
 void answer_facts(struct facts *facts, const struct answer *answer, size_t position);

@@ -10,9 +10,10 @@ static const struct option_row own_options[] = {
            "tensor to read: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out",
            .heading = "Lens"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
-    STRING("target", 0, "TOKEN", IN(lens.target),
-           "token whose rank and probability to show, such as ' are' (default: the next token of "
-           "the text)"),
+    STRING(
+        "target", 0, "TOKEN", IN(lens.target),
+        "token whose rank and probability to show, such as ' are', or two whose logit difference "
+        "to show: ' are: is' (default: the next token of the text)"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
             "N most likely tokens of each cell, in json (default: 3)", .preset = 3),
     STRING("show", 0, "LIST", IN(select.show),
@@ -29,6 +30,7 @@ const struct command command_lens = {
     .examples =
         "attn-cli lens \"Life is short, eat dessert first\"\n"
         "attn-cli lens \"The keys to the cabinet\" --target \" are\" --show rank,target,kl\n"
+        "attn-cli lens \"The keys to the cabinet\" --target \" are: is\" --show target\n"
         "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
         "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
     .run = lens_command,
@@ -73,13 +75,15 @@ static int ask(struct question *question, const struct format *format, struct ar
     struct lens_plan *plan = &question->plan;
     const struct config *config = &question->viewer->model.config;
     const struct scoring scoring = {.viewer = question->viewer};
-    const char *target = options->lens.target;
-    *plan = (struct lens_plan){
-        .viewer = question->viewer, .best_count = (size_t)options->lens.best, .target = -1};
+    struct answer target;
     question->origin.viewer = question->viewer;
-    if ((target &&
-         token_option_read(&plan->target, question->viewer, "--target", target, arena, err)) ||
-        text_origin_attends(&question->origin, arena, err) || scoring_check(&scoring, err) ||
+    if (answer_read(&target, "--target", options->lens.target, question->viewer, arena, err))
+        return -1;
+    *plan = (struct lens_plan){.viewer = question->viewer,
+                               .best_count = (size_t)options->lens.best,
+                               .target = target.id,
+                               .against = target.against};
+    if (text_origin_attends(&question->origin, arena, err) || scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         read_numbers(question, format, arena, err))
         return -1;

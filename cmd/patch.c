@@ -15,6 +15,9 @@ static const struct option_row own_options[] = {
            .heading = "Patching", .flags = OPTION_NOT_BATCH),
     STRING("corrupt", 0, "TEXT", IN(patch.corrupt), "text of the same length without it",
            .flags = OPTION_FIXED),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "pairs of texts: CSV or JSONL with the columns clean and corrupt; - is standard input",
+           .flags = OPTION_FIXED),
     FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
          .flags = OPTION_NOT_BATCH),
     STRING("answer", 0, "TOKEN", IN(attribute.answer),
@@ -43,10 +46,11 @@ const struct command command_patch = {
         "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
-        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n",
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
+        "attn-cli patch -f data/experiments/pairs.csv --format tidy\n",
     .run = patch_command,
     .options = own_options,
-    .shared = {{text_options, "sentence file document ids source words"},
+    .shared = {{text_options, "sentence document ids source words"},
                {model_options, NULL},
                {mechanism_options, NULL},
                {edit_options, "from"},
@@ -167,7 +171,7 @@ static int ask(struct question *question, const struct format *format, struct ar
     question->origin.viewer = question->viewer;
     if (read_over(plan, options, err) || read_numbers(&question->numbers, options, format, err) ||
         read_path(plan, options, err) ||
-        answer_read(&answer, options, question->viewer, arena, err) ||
+        answer_read(&answer, "--answer", options->attribute.answer, question->viewer, arena, err) ||
         text_origin_attends(&question->origin, arena, err))
         return -1;
     plan->answer = answer.id;
@@ -188,7 +192,7 @@ static int check(const struct question *question, struct text_pair *pair, struct
     struct text_pair corrupt;
     size_t position = 0;
     if (!text)
-        return err_usage(err, "expected --corrupt TEXT, found none");
+        return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
     if (viewer_read(question->viewer, &corrupt, &input, NULL, arena, err))
         return err_prefix(err, "--corrupt");
     pair->source = corrupt.sentence;
@@ -199,7 +203,7 @@ static int check(const struct question *question, struct text_pair *pair, struct
 
 /* --- what comes of it ------------------------------------------------------------------------- */
 
-/* logit of ␣Mary less ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
+/* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
 static int describe(struct finding *finding, const struct answer *answer, struct arena *arena,
                     struct err *err)
 {
@@ -207,9 +211,9 @@ static int describe(struct finding *finding, const struct answer *answer, struct
     const struct label *after = &finding->pair->sentence.labels[finding->position];
     const char *logit = answer_describe(answer, finding->question->viewer, after, arena, err);
     if (logit)
-        finding->report.about =
-            arena_format(arena, err, "%s: clean %.4f, corrupt %.4f%s", logit, found->clean,
-                         found->corrupt, found->plan->noise ? ", into clean" : "");
+        finding->report.about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
+                                             found->plan->noise ? "corrupt into clean · " : "",
+                                             logit, found->clean, found->corrupt);
     return finding->report.about ? 0 : -1;
 }
 
@@ -267,7 +271,7 @@ const struct instrument patch_instrument = {
     .expect = expect,
 };
 
-/* The clean text is the command's only text. */
+/* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
@@ -275,11 +279,16 @@ int patch_command(const struct options *options, struct err *err)
     if (options->input.operands.count)
         return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found the operand '%s'",
                          options->input.operands.items[0]);
-    if (!clean)
+    if (options->input.file && (clean || options->patch.corrupt || options->tokens.only_ids))
+        return err_usage(err, "--file and --%s cannot be combined",
+                         clean                    ? "clean"
+                         : options->patch.corrupt ? "corrupt"
+                                                  : "ids");
+    if (!options->input.file && !clean)
         return err_usage(err, "expected --clean TEXT, found none");
     if (options->tokens.only_ids)
         own.input.ids = clean;
-    else
-        own.input.sentences = (struct texts){&clean, 1};
+    else if (clean)
+        own.input.sentences = (struct texts){&own.patch.clean, 1};
     return driver_do(&patch_task, &own, err);
 }

@@ -16,7 +16,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "hidden channels of the MLPs"},
 };
 
-/* The sites of which the last token's row is kept; of values all rows. */
+/* The sites whose last row is kept; of values all rows. */
 static const enum site kept_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
                                        SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
                                        SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
@@ -30,12 +30,13 @@ struct way {
     const struct attribution_question *question;
     const struct config *config;
     struct weights *weights;
-    size_t tokens;
+    const struct edits *edits;        /* of the run; NULL: none */
+    size_t tokens, whole;             /* up to the position; of the text */
     const float *(*rows)[SITE_COUNT]; /* [layer] what was kept; of no layer, in the first */
     double *u;                        /* [C] the direction, where the way has come to */
     double *added;                    /* [C] the same for what a sublayer adds */
     double *inner;                    /* [I or H · dv] what that is in front of its last matrix */
-    double bias;                      /* what the stage's biases add */
+    double bias, edited;              /* what the stage's biases add, and its edits */
     float *cells;                     /* of the report */
     struct arena scratch;
     struct err *err;
@@ -73,9 +74,11 @@ static int run(struct way *way, struct viewer *viewer, const struct text_pair *p
 {
     const struct config *c = way->config;
     struct selection selection = {.last_logits = true, .head_count = c->n_head};
-    struct text text = {
-        .ids = pair->sentence.ids, .count = way->tokens, .whole_count = pair->sentence.count};
-    struct text_list one = {&text, 1, 0, NULL};
+    struct text text = {.ids = pair->sentence.ids,
+                        .count = way->tokens,
+                        .whole_count = way->whole,
+                        .prompt_count = way->whole};
+    struct text_list one = {&text, 1, way->question->number, NULL};
     for (size_t i = 0; i < KEPT_SITES; i++) {
         bool of_source = kept_sites[i] == SITE_V || kept_sites[i] == SITE_WEIGHTS;
         if (site_exists(c, kept_sites[i]) && (!of_source || way->question->by == BY_SOURCE))
@@ -88,7 +91,50 @@ static int run(struct way *way, struct viewer *viewer, const struct text_pair *p
                       way->err);
 }
 
-/* --- back through a norm and a matrix --------------------------------------------------------- */
+/* --- back through edits, a norm and a matrix -------------------------------------------------- */
+
+/* Back through the edits of a site, each of which makes a·x + b of a number x: u is multiplied by
+ * a, and u·b is what the edits add. a and b are found by editing rows of ones and of zeros. */
+static int edits_back(struct way *way, double *u, enum site site, size_t layer)
+{
+    bool of_heads = site_has_heads(site);
+    size_t heads = of_heads ? way->config->n_head : 1;
+    size_t columns = of_heads ? way->config->d_v : way->config->n_embd;
+    struct edit_block block = {
+        .site = site,
+        .layer = layer,
+        .number = way->question->number,
+        .heads = heads,
+        .rows = 1,
+        .columns = columns,
+        .head_stride = columns,
+        .first_row = way->tokens - 1,
+        .row_places = way->whole,
+        .column_places = SIZE_MAX,
+    };
+    if (!edits_have(way->edits, site, layer))
+        return 0;
+    size_t count = heads * columns;
+    float *rows = arena_alloc(&way->scratch, 3 * count, sizeof *rows, way->err);
+    struct edit *items = arena_alloc(&way->scratch, way->edits->count, sizeof *items, way->err);
+    struct edits factors = {items, 0}; /* without those that only add */
+    if (!rows || !items)
+        return -1;
+    for (size_t i = 0; i < way->edits->count; i++)
+        if (way->edits->items[i].op != EDIT_ADD)
+            items[factors.count++] = way->edits->items[i];
+    for (size_t i = 0; i < count; i++)
+        rows[i] = 1;
+    for (size_t i = 0; i < 3; i++) {
+        block.data = rows + i * count;
+        edits_apply(i < 2 ? &factors : way->edits, &block);
+    }
+    for (size_t i = 0; i < count; i++) {
+        way->edited += u[i] * (double)rows[2 * count + i];
+        u[i] *= (double)rows[i] - (double)rows[count + i];
+    }
+    return 0;
+}
 
 /* From u after a norm of x to u before it, the divisor being what it is; its shift is a bias. */
 static void norm_back(struct way *way, double *u, const float *x, const struct norm *norm)
@@ -125,34 +171,53 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
     return rows ? 0 : -1;
 }
 
-/* The direction of what a sublayer adds, of which the stream has a share; in front of its last
- * matrix. */
-static int sublayer_back(struct way *way, const float *out, const struct norm *post,
+/* The direction of what a sublayer adds, a share of `out`; in front of its last matrix. */
+static int sublayer_back(struct way *way, size_t layer, enum site out, const struct norm *post,
                          const struct weight *last)
 {
     const struct config *c = way->config;
+    enum site normed = out == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
     double share = c->residual_scale == 0 ? 1 : (double)c->residual_scale;
     for (size_t i = 0; i < c->n_embd; i++)
         way->added[i] = share * way->u[i];
+    if (edits_back(way, way->added, normed, layer))
+        return -1;
     if (c->norm_out)
-        norm_back(way, way->added, out, post);
-    return matrix_back(way, way->inner, last, way->added);
+        norm_back(way, way->added, way->rows[layer][out], post);
+    return edits_back(way, way->added, out, layer) || matrix_back(way, way->inner, last, way->added)
+               ? -1
+               : 0;
 }
 
 /* --- the parts of a layer --------------------------------------------------------------------- */
 
-enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE }; /* after the heads */
+/* After the heads; of edits only in runs that are edited. */
+enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE, PART_OF_EDITS, PARTS };
+
+static size_t part_count(const struct edits *edits)
+{
+    return edits ? PARTS : PART_OF_EDITS;
+}
 
 /* What a part adds; the cell of the stage `row` where parts are shown. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
-    size_t columns = way->config->n_head + ATTRIBUTION_PARTS;
+    size_t columns = way->config->n_head + part_count(way->edits);
     way->attribution->sum += value;
     if (way->question->by == BY_PART)
         way->cells[row * columns + part] = (float)value;
 }
 
-/* By the tokens that a head's context was read from. */
+/* A stage ends: what its biases and edits add. */
+static void put_constants(struct way *way, size_t row)
+{
+    put(way, row, way->config->n_head + PART_OF_BIAS, way->bias);
+    if (way->edits)
+        put(way, row, way->config->n_head + PART_OF_EDITS, way->edited);
+    way->bias = way->edited = 0;
+}
+
+/* By the tokens that a head's context was read from, as far as it is not edited. */
 static void put_sources(struct way *way, size_t layer, size_t head)
 {
     const struct config *c = way->config;
@@ -168,15 +233,20 @@ static void put_sources(struct way *way, size_t layer, size_t head)
 static int heads_back(struct way *way, size_t layer, const struct attention_weights *w)
 {
     const struct config *c = way->config;
-    const float *const *rows = way->rows[layer];
-    if (sublayer_back(way, rows[SITE_ATTN_OUT], &w->post, &w->out))
+    const float *context = way->rows[layer][SITE_CONTEXT];
+    if (sublayer_back(way, layer, SITE_ATTN_OUT, &w->post, &w->out))
         return -1;
-    for (size_t head = 0; head < c->n_head; head++) {
-        size_t first = head * c->d_v;
-        put(way, layer + 1, head, product(way->inner + first, rows[SITE_CONTEXT] + first, c->d_v));
-        if (way->question->by == BY_SOURCE)
-            put_sources(way, layer, head);
-    }
+    for (size_t head = 0; head < c->n_head; head++)
+        put(way, layer + 1, head,
+            product(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
+    if (way->question->by != BY_SOURCE)
+        return 0;
+    double edited = way->edited; /* what edits put into a context is the head's, and no token's */
+    if (edits_back(way, way->inner, SITE_CONTEXT, layer))
+        return -1;
+    way->edited = edited;
+    for (size_t head = 0; head < c->n_head; head++)
+        put_sources(way, layer, head);
     return 0;
 }
 
@@ -184,7 +254,7 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
 {
     const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    if (sublayer_back(way, rows[SITE_MLP_OUT], &w->post, &w->proj))
+    if (sublayer_back(way, layer, SITE_MLP_OUT, &w->post, &w->proj))
         return -1;
     put(way, layer + 1, c->n_head + PART_OF_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
@@ -198,29 +268,42 @@ static int layer_back(struct way *way, size_t layer)
 {
     const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
+    bool last = !c->norm_first && c->norm_in;
     struct block_weights w;
     float *sum = arena_room(&way->scratch, c->n_embd, sizeof *sum, way->err);
-    if (!sum || weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err))
+    if (!sum || weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err) ||
+        (last && edits_back(way, way->u, SITE_LN_2, layer)) ||
+        (c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)))
         return -1;
-    way->bias = 0;
-    bool last = !c->norm_first && c->norm_in;
     if (last) {
         for (size_t i = 0; i < c->n_embd; i++)
             sum[i] = c->stream_normed ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
                                       : rows[SITE_RESID_POST][i];
         norm_back(way, way->u, sum, &w.mlp.norm);
     }
-    if (mlp_back(way, layer, &w.mlp))
+    if ((!c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)) ||
+        mlp_back(way, layer, &w.mlp))
         return -1;
-    if (c->residual_normed && !c->parallel)
+    if (c->residual_normed && !c->parallel) {
+        if (edits_back(way, way->u, SITE_LN_2, layer))
+            return -1;
         norm_back(way, way->u, rows[SITE_RESID_MID], &w.mlp.norm);
-    if (last)
+    }
+    if (last) {
+        if (edits_back(way, way->u, SITE_LN_1, layer))
+            return -1;
         norm_back(way, way->u, rows[SITE_RESID_MID], &w.self.norm);
-    if (heads_back(way, layer, &w.self))
+    }
+    if (edits_back(way, way->u, SITE_RESID_MID, layer) || heads_back(way, layer, &w.self))
         return -1;
-    if (c->residual_normed)
+    if (c->residual_normed) {
+        if (edits_back(way, way->u, SITE_LN_1, layer))
+            return -1;
         norm_back(way, way->u, rows[SITE_RESID_PRE], &w.self.norm);
-    put(way, layer + 1, c->n_head + PART_OF_BIAS, way->bias);
+    }
+    if (edits_back(way, way->u, SITE_RESID_PRE, layer))
+        return -1;
+    put_constants(way, layer + 1);
     return 0;
 }
 
@@ -278,14 +361,14 @@ static int end_back(struct way *way)
 {
     const struct config *c = way->config;
     struct norm norm;
-    if (logits_back(way))
+    if (logits_back(way) || edits_back(way, way->u, SITE_LN_F, 0))
         return -1;
     if (c->final_norm) {
         if (weights_final_norm(way->weights, false, &norm, way->err))
             return -1;
         norm_back(way, way->u, last_stream(way), &norm);
     }
-    put(way, c->n_layer + 1, c->n_head + PART_OF_BIAS, way->bias);
+    put_constants(way, c->n_layer + 1);
     return 0;
 }
 
@@ -299,14 +382,13 @@ static int begin_back(struct way *way, uint32_t id)
     float *x = arena_alloc(&way->scratch, c->n_embd, sizeof *x, way->err);
     struct weight projection;
     struct norm norm;
-    if (!token || !place || !x)
+    if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
     weights_embed_token(way->weights, token, id);
     scale_row(token, token, width, c->embedding_scale);
     weights_add_position(way->weights, place, way->tokens - 1);
     if (c->sinusoids)
         add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd}, way->tokens - 1);
-    way->bias = 0;
     if (c->embedding_norm) {
         for (size_t i = 0; i < c->n_embd; i++)
             x[i] = token[i] + place[i];
@@ -319,7 +401,7 @@ static int begin_back(struct way *way, uint32_t id)
                       matrix_back(way, way->inner, &projection, way->u)))
         return -1;
     put(way, 0, c->n_head + PART_OF_TOKEN, product(c->n_word ? way->inner : way->u, token, width));
-    put(way, 0, c->n_head + PART_OF_BIAS, way->bias);
+    put_constants(way, 0);
     return 0;
 }
 
@@ -368,11 +450,13 @@ static const struct label *label_heads(const struct config *c, struct arena *are
 }
 
 /* The rows and columns of sheets; of no layer. */
-static int make_frame(struct sheet *frame, const struct config *c, enum attribution_by by,
+static int make_frame(struct sheet *frame, const struct viewer *viewer, enum attribution_by by,
                       const struct tokenized *sentence, struct arena *arena, struct err *err)
 {
     static const char *const stages[] = {"embed", "final"};
-    static const char *const parts[] = {"mlp", "bias", "token", "place"};
+    static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
+    const struct config *c = &viewer->model.config;
+    size_t part_columns = part_count(viewer->edits);
     *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
     switch (by) {
     case BY_SOURCE:
@@ -393,8 +477,8 @@ static int make_frame(struct sheet *frame, const struct config *c, enum attribut
         frame->rows = (struct axis){"layer", c->n_layer + 2,
                                     make_labels(stages, 1, c->n_layer, 1, arena, err), 0};
         frame->columns =
-            (struct axis){"part", c->n_head + ATTRIBUTION_PARTS,
-                          make_labels(parts, 0, c->n_head, ATTRIBUTION_PARTS, arena, err), 0};
+            (struct axis){"part", c->n_head + part_columns,
+                          make_labels(parts, 0, c->n_head, part_columns, arena, err), 0};
         break;
     }
     return frame->rows.labels && frame->columns.labels ? 0 : -1;
@@ -405,7 +489,7 @@ static float *make_report(struct report *report, const struct viewer *viewer,
                           struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    const struct text_origin origin = {.viewer = viewer};
+    struct text_origin origin = {.viewer = viewer};
     struct tokenized begin = pair->sentence; /* the text up to the position */
     bool by_layer = question->by == BY_SOURCE;
     size_t count = by_layer ? c->n_layer : 1;
@@ -413,7 +497,8 @@ static float *make_report(struct report *report, const struct viewer *viewer,
     begin.count = question->position + 1;
     if (begin.text)
         begin.size = begin.tokens[question->position].end;
-    if (make_frame(&frame, c, question->by, &begin, arena, err))
+    if (text_origin_attends(&origin, arena, err) ||
+        make_frame(&frame, viewer, question->by, &begin, arena, err))
         return NULL;
     size_t cells = frame.rows.size * frame.columns.size;
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
@@ -456,11 +541,13 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
         .question = question,
         .config = &viewer->model.config,
         .weights = &viewer->model.weights,
+        .edits = viewer->edits,
         .tokens = question->position + 1,
+        .whole = pair->sentence.count,
         .err = err,
     };
     *attribution = (struct attribution){0};
-    if (text_origin_check(viewer, err))
+    if (text_origin_check(viewer, err) || text_origin_check_edits(viewer->edits, err))
         return -1;
     way.cells = make_report(&attribution->report, viewer, pair, question, arena, err);
     int failed = !way.cells || run(&way, viewer, pair) || take_room(&way) || end_back(&way);

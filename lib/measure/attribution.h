@@ -1,10 +1,15 @@
-/* attribution.h: direct logit attribution: what embedding, heads, MLPs and biases add to the logit
- * of a token, or to the difference of two.
+/* attribution.h: direct logit attribution: the contributions of embedding, heads, MLPs and biases
+ * to the logit of a token, or to the difference of two.
  *
- * The norms on the way divide by what they divide by in this pass: then all that is left is linear,
- * and a direction in the space of logits goes back through it, layer by layer (u in attribution.c).
- * What a part adds is its product with u, in float64. All parts together are the logit, but for the
- * rounding of the pass; a cap on logits comes after it.
+ * The divisors of the norms are those of this pass: the rest is linear, and a direction in the
+ * space of logits goes back through it, layer by layer (u in attribution.c). The contribution of a
+ * part is its product with u, in float64. All parts together are the logit, but for the rounding of
+ * the pass; a cap on logits comes after it.
+ *
+ * In an edited run the parts sum to that run's logit. Edits of attention, of a head's context or of
+ * an MLP's hidden channels change the contributions of heads and MLPs. Edits of what these add to
+ * the stream, of the stream or of norms change the contributions that pass them, and add the values
+ * that they put there: the part "edits".
  *
  *     struct attribution_question question = {.answer = -1, .against = -1};
  *     struct attribution attribution;
@@ -15,8 +20,6 @@
 #define ATTN_MEASURE_ATTRIBUTION_H
 
 #include "measure/text_origin.h"
-
-enum { ATTRIBUTION_PARTS = 4 }; /* besides heads: mlp, bias, token, place */
 
 enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, ATTRIBUTION_WAYS };
 
@@ -31,6 +34,7 @@ struct attribution_question {
     enum attribution_by by;
     size_t position;           /* the token after which the answer stands */
     long long answer, against; /* ids; -1: the likeliest; none */
+    size_t number;             /* of the text among all: '= resample' draws by it */
 };
 
 struct attribution {
@@ -41,9 +45,9 @@ struct attribution {
 };
 
 /* Run the text up to the position. The report, whose memory is the arena's, has a sheet of all
- * parts, [L + 2, H + 4]; by source one for each layer, [H, T]; or one of neurons, [L, I]; and for
- * people a table of the strongest. Refused, as not supported: models of two texts, whose tokens
- * look ahead, or that have no logits. */
+ * parts, [L + 2, H + 4], or H + 5 if the viewer edits; by source one for each layer, [H, T]; or one
+ * of neurons, [L, I]; and for people a table of the strongest. Refused, as not supported: models of
+ * two texts, whose tokens look ahead, or that have no logits; as usage: edits of logits. */
 int attribution_make(struct attribution *attribution, struct viewer *viewer,
                      const struct text_pair *pair, const struct attribution_question *question,
                      struct arena *arena, struct err *err);

@@ -47,7 +47,7 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 struct lens_work {
     const struct logit_lens *lens;
     const struct tokenized *sentence;
-    long long target;
+    long long target, against;
     size_t words;
     size_t first;      /* the token of the first row */
     float *last;       /* [rows, V] the model's own logits of these tokens … */
@@ -90,6 +90,7 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
     uint32_t *ids = work->ids + row * best_count;
     long long target = work->target;
+    bool differs = work->against >= 0;
     double entropy = 0;
     double sum = logsumexp_entropy(&entropy, logits, count);
     if (target < 0 && token + 1 < work->lens->tokens)
@@ -101,7 +102,9 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
         .best = best,
         .entropy = (float)entropy,
         .kl = (float)divergence(work->last + row * count, work->last_sums[row], logits, sum, count),
-        .target = target < 0 ? NAN : (float)((double)logits[target] - sum),
+        .target = target < 0 ? NAN
+                             : (float)((double)logits[target] -
+                                       (differs ? (double)logits[work->against] : sum)),
         .rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1,
     };
 }
@@ -185,10 +188,17 @@ int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
 {
     size_t words = plan->viewer->model.config.vocab_size;
     size_t best_count = plan->best_count < words ? plan->best_count : words;
-    *lens = (struct logit_lens){plan->site, plan->layers, sentence->count, best_count, NULL};
+    *lens = (struct logit_lens){.site = plan->site,
+                                .layers = plan->layers,
+                                .tokens = sentence->count,
+                                .best_count = best_count,
+                                .of_difference = plan->against >= 0};
     lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
-    struct lens_work work = {
-        .lens = lens, .sentence = sentence, .target = plan->target, .words = words};
+    struct lens_work work = {.lens = lens,
+                             .sentence = sentence,
+                             .target = plan->target,
+                             .against = plan->against,
+                             .words = words};
     return lens->cells ? look_at_all(&work, report, plan->viewer, arena, err) : -1;
 }
 
@@ -212,7 +222,7 @@ const struct lens_number_row lens_numbers[LENS_NUMBERS] = {
     [LENS_ENTROPY] = {"entropy", "of all tokens, in nats"},
     [LENS_KL] = {"kl", "the divergence from what the model says at last, in nats"},
     [LENS_RANK] = {"rank", "of --target, else of the next token; 1 is the most likely"},
-    [LENS_TARGET] = {"target", "the probability of that token"},
+    [LENS_TARGET] = {"target", "the probability of that token, or the logit difference of two"},
 };
 
 enum {
@@ -228,6 +238,7 @@ enum {
     RANK,
     TARGET,
     TARGET_LOGPROB,
+    DIFFERENCE, /* in place of the two before it, of two targets */
     COLUMNS
 };
 
@@ -244,16 +255,27 @@ static const struct column columns[COLUMNS] = {
     [RANK] = {"rank", .kind = COLUMN_INTEGER},
     [TARGET] = {"target"},
     [TARGET_LOGPROB] = {"target_logprob", .unit = "nats"},
+    [DIFFERENCE] = {"logit_difference"},
 };
 
 /* The columns of each number, from `first` up to `end`, and the one that sheets take. */
 static const struct number_columns {
     size_t first, end, sheet;
-} number_columns[LENS_NUMBERS] = {
-    [LENS_BEST] = {BEST, ID, PROBABILITY},   [LENS_ID] = {ID, ENTROPY, ID},
-    [LENS_ENTROPY] = {ENTROPY, KL, ENTROPY}, [LENS_KL] = {KL, RANK, KL},
-    [LENS_RANK] = {RANK, TARGET, RANK},      [LENS_TARGET] = {TARGET, COLUMNS, TARGET},
+} number_columns[LENS_NUMBERS + 1] = {
+    [LENS_BEST] = {BEST, ID, PROBABILITY},
+    [LENS_ID] = {ID, ENTROPY, ID},
+    [LENS_ENTROPY] = {ENTROPY, KL, ENTROPY},
+    [LENS_KL] = {KL, RANK, KL},
+    [LENS_RANK] = {RANK, TARGET, RANK},
+    [LENS_TARGET] = {TARGET, DIFFERENCE, TARGET},
+    [LENS_NUMBERS] = {DIFFERENCE, COLUMNS, DIFFERENCE},
 };
+
+static const struct number_columns *columns_of(const struct logit_lens *lens, size_t number)
+{
+    bool differs = lens->of_difference && number == LENS_TARGET;
+    return &number_columns[differs ? LENS_NUMBERS : number];
+}
 
 static float probability(float logprob)
 {
@@ -275,7 +297,7 @@ static int fill_row(struct frame *frame, const struct logit_lens *lens, size_t r
     frame_floats(frame, KL)[row] = cell->kl;
     frame_integers(frame, RANK)[row] = cell->rank ? (long long)cell->rank : COLUMN_MISSING;
     frame_floats(frame, TARGET)[row] = probability(cell->target);
-    frame_floats(frame, TARGET_LOGPROB)[row] = cell->target;
+    frame_floats(frame, TARGET_LOGPROB)[row] = frame_floats(frame, DIFFERENCE)[row] = cell->target;
     return label_of_word(best, tokenizer, cell->best->id, arena, err);
 }
 
@@ -310,11 +332,12 @@ static int list_best(struct frame *best, const struct frame *table, const struct
 }
 
 /* A number of the table as a sheet, layers by tokens; with texts in the cells of LENS_BEST. */
-static int make_sheet(struct sheet *sheet, const struct frame *table, enum lens_number number,
-                      struct arena *arena, struct err *err)
+static int make_sheet(struct sheet *sheet, const struct frame *table, const struct logit_lens *lens,
+                      enum lens_number number, struct arena *arena, struct err *err)
 {
     size_t cells = table->rows.size;
-    const struct column *column = &table->columns[number_columns[number].sheet];
+    size_t index = columns_of(lens, number)->sheet;
+    const struct column *column = &table->columns[index];
     const struct column *best = &table->columns[BEST];
     float *values = arena_alloc(arena, cells, sizeof *values, err);
     const char **texts = arena_alloc(arena, cells, sizeof *texts, err);
@@ -324,7 +347,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, enum lens_
         values[i] = (float)column_number(column, i);
         texts[i] = column_text(best, i, true);
     }
-    sheet->tensor = lens_numbers[number].name;
+    sheet->tensor = index == DIFFERENCE ? column->name : lens_numbers[number].name;
     sheet->title = arena_format(arena, err, "logit lens: %s",
                                 number == LENS_BEST ? "most likely token" : sheet->tensor);
     sheet->whole = column->kind == COLUMN_INTEGER;
@@ -335,8 +358,9 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, enum lens_
 }
 
 static int make_sheets(struct report *report, const struct frame *table, unsigned numbers,
-                       const struct layers *layers, struct arena *arena, struct err *err)
+                       const struct logit_lens *lens, struct arena *arena, struct err *err)
 {
+    const struct layers *layers = &lens->layers;
     struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
     struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
     struct label *labels = arena_alloc(arena, layers->count, sizeof *labels, err);
@@ -358,7 +382,7 @@ static int make_sheets(struct report *report, const struct frame *table, unsigne
             .rows = {"layer", layers->count, labels, 0},
             .columns = {"token", table->rows.size / layers->count, report->sentence.labels, 0},
         };
-        if (make_sheet(sheet, table, (enum lens_number)number, arena, err))
+        if (make_sheet(sheet, table, lens, (enum lens_number)number, arena, err))
             return -1;
         kept[report->tensor_count++] = kept_made(sheet);
     }
@@ -367,8 +391,8 @@ static int make_sheets(struct report *report, const struct frame *table, unsigne
 }
 
 /* Leave only the columns of some numbers. */
-static int choose_columns(struct frame *table, unsigned numbers, struct arena *arena,
-                          struct err *err)
+static int choose_columns(struct frame *table, unsigned numbers, const struct logit_lens *lens,
+                          struct arena *arena, struct err *err)
 {
     struct column shown[COLUMNS];
     size_t count = 0;
@@ -377,7 +401,7 @@ static int choose_columns(struct frame *table, unsigned numbers, struct arena *a
         count++;
     }
     for (size_t number = 0; number < LENS_NUMBERS; number++)
-        for (size_t i = number_columns[number].first; i < number_columns[number].end; i++)
+        for (size_t i = columns_of(lens, number)->first; i < columns_of(lens, number)->end; i++)
             if (numbers >> number & 1)
                 shown[count++] = table->columns[i];
     return frame_columns(table, shown, count, arena, err);
@@ -394,8 +418,8 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     *report = text_origin_report(origin, sentence);
     if (!frames || !facts || make_table(frames, lens, sentence, tokenizer, arena, err) ||
         (lists && list_best(&frames[1], frames, lens, tokenizer, arena, err)) ||
-        make_sheets(report, frames, numbers, &lens->layers, arena, err) ||
-        choose_columns(frames, numbers, arena, err))
+        make_sheets(report, frames, numbers, lens, arena, err) ||
+        choose_columns(frames, numbers, lens, arena, err))
         return -1;
     report->frames = frames;
     report->frame_count = lists ? 2 : 1;

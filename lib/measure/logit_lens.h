@@ -18,14 +18,16 @@ struct lens_cell {
     const struct likely *best; /* [best_count] the likeliest first */
     float entropy;             /* in nats */
     float kl;                  /* from what the model says at last: Σ p log(p / q), q this one's */
-    float target;              /* the log-probability of the target; NaN: there is none … */
-    size_t rank;               /* … and its rank, 1 for the most likely; 0 */
+    float target;              /* the log-probability of the target, or the logit difference of
+                                  two; NaN: there is no target */
+    size_t rank;               /* of the target, 1 for the most likely; 0: there is none */
 };
 
 struct logit_lens {
     enum site site;
     struct layers layers;
     size_t tokens, best_count;
+    bool of_difference;      /* targets are logit differences */
     struct lens_cell *cells; /* [layers, tokens] */
 };
 
@@ -34,7 +36,7 @@ struct lens_plan {
     enum site site;
     struct layers layers;
     size_t best_count;
-    long long target; /* an id; -1: the token that comes next in the text */
+    long long target, against; /* ids; -1: the next token of the text; no difference */
 };
 
 /* A site of every layer that is as wide as the stream; NULL: what leaves the layer. Others are

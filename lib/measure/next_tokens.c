@@ -15,7 +15,7 @@ int next_tokens_plan(struct lens_plan *plan, bool of_all_layers, struct arena *a
     for (size_t i = 0; items && i < count; i++)
         items[i] = all - count + i;
     plan->layers = (struct layers){items, count};
-    plan->target = -1;
+    plan->target = plan->against = -1;
     return items ? lens_find_site(&plan->site, NULL, config, err) : -1;
 }
 

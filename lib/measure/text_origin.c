@@ -31,6 +31,15 @@ int text_origin_check(const struct viewer *viewer, struct err *err)
     return 0;
 }
 
+int text_origin_check_edits(const struct edits *edits, struct err *err)
+{
+    for (size_t i = 0; edits && i < edits->count; i++)
+        if (edits->items[i].site == SITE_LOGITS)
+            return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
+                             edits->items[i].words);
+    return 0;
+}
+
 struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)
 {
     struct report report = {

@@ -23,6 +23,9 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
  * whose tokens look ahead. */
 int text_origin_check(const struct viewer *viewer, struct err *err);
 
+/* Refuse, as usage, edits of logits, where logits are made of rows that a pass gives. */
+int text_origin_check_edits(const struct edits *edits, struct err *err);
+
 /* A report without tensors. */
 struct report text_origin_report(const struct text_origin *origin,
                                  const struct tokenized *sentence);

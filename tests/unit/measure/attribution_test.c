@@ -4,6 +4,7 @@
 
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
+#include "lens/edit_list.h"
 
 static struct viewer viewer;
 static struct arena arena;
@@ -91,4 +92,81 @@ TEST_LOOP(a_position_turns_as_the_whole_text_does, 2)
                             (struct tap){.sink = keep_logit, .context = &logit}, &err);
     ck_assert_msg(!failed, "%s", err.text);
     ck_assert(fabs(attribution.logit - logit) < 1e-5);
+}
+
+/* --- under edits ------------------------------------------------------------------------------ */
+
+static double logit_of_pass(void)
+{
+    struct selection selection = {.sites = site_bit(SITE_LOGITS)};
+    struct text whole = {.ids = pair.sentence.ids, .count = pair.sentence.count};
+    struct text_list one = {&whole, 1, 0, NULL};
+    double logit = 0;
+    int failed = viewer_run(&viewer, &selection, &one,
+                            (struct tap){.sink = keep_logit, .context = &logit}, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    return logit;
+}
+
+/* Edits of every site between the embedding and the logits; a family may lack some. */
+static const char *const edits_of_sites[] = {
+    "embedding[channel=2] = 3",
+    "resid_pre * 2",
+    "resid_mid[channel=1-3] = 0.25",
+    "resid_post[layer=0] * 1.5",
+    "ln_1[channel=0] = 1",
+    "ln_1_post * 0.5",
+    "ln_2[channel=1] = 0.5",
+    "ln_2_post[channel=0] = 2",
+    "ln_f[channel=1] = 0.5",
+    "attn_out * 0.5",
+    "mlp_out[layer=-1] = 0.125",
+    "mlp_act[token=-1] = 0.1",
+    "context[head=1] = 0.5",
+    "weights[key=0] = 1",
+    "v * 2",
+    "attn_out[channel=0] = 1; attn_out * 3; h.0.resid_post[channel=0] = 1",
+};
+
+TEST_LOOP(parts_sum_to_the_logit_of_an_edited_run, INSTRUMENTS_FAMILIES)
+{
+    struct instruments_golden golden;
+    size_t checked = 0;
+    instruments_open(&golden, _i);
+    open(golden.path, golden.ids.bytes);
+    question.answer = 4;
+    for (size_t i = 0; i < COUNT(edits_of_sites); i++) {
+        struct edit_list list = {.config = &viewer.model.config, .arena = &arena};
+        struct err why = {0};
+        viewer.edits = NULL;
+        if (edit_list_add(&list, EDIT_WORDS, edits_of_sites[i], &why))
+            continue;
+        ask(BY_PART);
+        double before = attribution.logit;
+        viewer.edits = &list.edits;
+        ask(BY_PART);
+        double off = fabs(attribution.logit - attribution.sum);
+        ck_assert_msg(off <= 1e-5 * fmax(1, fabs(attribution.logit)), "%s %s: %.9g, parts %.9g",
+                      golden.path, edits_of_sites[i], attribution.logit, attribution.sum);
+        if (viewer.model.config.logit_cap == 0)
+            ck_assert(fabs(attribution.logit - logit_of_pass()) < 1e-5);
+        checked += attribution.logit != before;
+    }
+    ck_assert_uint_ge(checked, 8);
+    instruments_release(&golden);
+}
+
+TEST(an_ablated_head_adds_nothing_and_reads_from_no_token)
+{
+    struct edit_list list = {.config = &viewer.model.config, .arena = &arena};
+    open("tiny", "5,9,3,7,2,8,4");
+    ck_assert(!edit_list_add(&list, EDIT_ABLATION, "1.2", &err));
+    viewer.edits = &list.edits;
+    ask(BY_PART);
+    const struct kept *parts = attribution.report.tensors;
+    ck_assert_float_eq(parts->data[2 * parts->shape[1] + 2], 0);
+    ask(BY_SOURCE);
+    const struct kept *sources = attribution.report.tensors + 1;
+    for (size_t key = 0; key < sources->shape[1]; key++)
+        ck_assert_float_eq(sources->data[2 * sources->shape[1] + key], 0);
 }

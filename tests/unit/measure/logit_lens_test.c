@@ -50,7 +50,7 @@ static struct logit_lens see(void)
     struct err err = {0};
     struct logit_lens lens;
     struct selection all = {0};
-    struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = -1};
+    struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = -1, .against = -1};
     const struct config *config = &viewer.model.config;
     int failed = lens_find_site(&plan.site, NULL, config, &err);
     all.sites = site_bit(plan.site);
