@@ -25,6 +25,8 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_K] = {"k", SITE_K, "keys of each head"},
     [PATCH_V] = {"v", SITE_V, "values of each head"},
     [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "attention weights of each head"},
+    [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT,
+                              "output of each head at each token: layers x heads x tokens"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
                      "direct paths from each head to the logits (or as --path says)"},
 };
@@ -241,17 +243,21 @@ static int run_edited(struct sweep *s, struct copies *copies)
 {
     struct edit_source source = {
         .values = s->other.values, .count = 1, .longest = s->tokens, .exact = true};
-    struct edit_range *places = arena_alloc(&s->chunk, copies->count, sizeof *places, s->err);
+    struct edit_range *places = arena_alloc(&s->chunk, 2 * copies->count, sizeof *places, s->err);
     struct edit_range layer = {(ptrdiff_t)copies->layer, (ptrdiff_t)copies->layer};
+    bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
     struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
     struct stream_start start = {copies->layer, base_streams(s, copies, copies->layer)};
     struct edits edits = {items, copies->count};
     if (!places || !items)
         return -1;
     for (size_t i = 0; i < copies->count; i++) {
-        ptrdiff_t place = (ptrdiff_t)copies->columns[i];
-        struct edit_places one = {&places[i], 1};
-        places[i] = (struct edit_range){place, place};
+        size_t column = copies->columns[i];
+        ptrdiff_t place = (ptrdiff_t)(by_token ? column / s->tokens : column);
+        ptrdiff_t token = (ptrdiff_t)(column % s->tokens);
+        struct edit_places one = {&places[2 * i], 1};
+        places[2 * i] = (struct edit_range){place, place};
+        places[2 * i + 1] = (struct edit_range){token, token};
         items[i] = (struct edit){.site = s->site,
                                  .op = EDIT_TAKE,
                                  .one_text = true,
@@ -260,6 +266,8 @@ static int run_edited(struct sweep *s, struct copies *copies)
                                  .source = &source,
                                  .words = "--over"};
         *(site_has_heads(s->site) ? &items[i].heads : &items[i].tokens) = one;
+        if (by_token)
+            items[i].tokens = (struct edit_places){&places[2 * i + 1], 1};
     }
     return run_on(s, copies, &start, edits);
 }
@@ -494,11 +502,13 @@ static bool differ(const struct sweep *s, size_t layer, size_t first, size_t cou
 static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 {
     const struct tensor *base = &s->base.values[layer];
-    size_t at = column * base->stride[0];
-    size_t token = column;
-    bool late = layer + 1 == s->config->n_layer && s->site > SITE_CONTEXT;
-    if (!site_has_heads(s->site))
-        return (late && column + 1 < s->tokens) || !differ(s, layer, at, base->stride[0])
+    bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
+    size_t token = by_token ? column % s->tokens : column;
+    size_t at = by_token ? column / s->tokens * base->stride[0] + token * base->stride[1]
+                         : column * base->stride[0];
+    bool late = layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT;
+    if (by_token || !site_has_heads(s->site))
+        return (late && token + 1 < s->tokens) || !differ(s, layer, at, base->stride[by_token])
                    ? s->tokens
                    : token;
     for (token = 0; token < s->tokens; token++, at += base->stride[1])
@@ -585,16 +595,15 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     return -1;
 }
 
-/* Logits are made of rows that passes give; all runs must be edited alike. */
+/* All runs must be edited alike. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
     bool early = plan->position + 1 < plan->clean->count;
+    if (text_origin_check_edits(edits, err))
+        return -1;
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
-        if (edit->site == SITE_LOGITS)
-            return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
-                             edit->words);
         if (edit->source && edit->source->count > 1)
             return err_usage(err,
                              "%s: expected the same values in all runs, found '= resample', which "
@@ -630,6 +639,7 @@ static void lay_out(struct sweep *s)
     bool of_keys = site_rows[s->site].axes == AXES_GROUP_TOKEN_DIM;
     found->layers = c->n_layer;
     found->columns = !site_has_heads(s->site) ? s->tokens : of_keys ? c->n_kv_head : c->n_head;
+    found->columns *= s->plan->over == PATCH_HEADS_BY_TOKEN ? s->tokens : 1;
     if (s->plan->over == PATCH_PATHS && path->to != SITE_LOGITS)
         found->layers = path->to_layer;
     if (s->plan->over != PATCH_PATHS || !path->has_sender)
@@ -722,8 +732,9 @@ static const struct label *label_tokens(const struct patching *patching, struct 
 {
     const struct tokenized *clean = patching->plan->clean;
     const struct tokenized *corrupt = patching->plan->corrupt;
-    struct label *labels = arena_alloc(arena, patching->columns, sizeof *labels, err);
-    for (size_t i = 0; labels && i < patching->columns; i++) {
+    size_t count = patching->plan->position + 1;
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    for (size_t i = 0; labels && i < count; i++) {
         labels[i] = clean->labels[i];
         if (clean->ids[i] != corrupt->ids[i] &&
             label_both(&labels[i], &clean->labels[i], &corrupt->labels[i], arena, err))
@@ -732,48 +743,67 @@ static const struct label *label_tokens(const struct patching *patching, struct 
     return labels;
 }
 
-static int make_frame(struct sheet *frame, const struct patching *patching, struct arena *arena,
-                      struct err *err)
+/* The heads of a layer: people read their numbers, data files L0H3. */
+static int label_heads(struct sheet *sheet, size_t heads, struct arena *arena, struct err *err)
 {
-    bool of_heads = site_has_heads(patch_overs[patching->plan->over].site);
-    const struct label *numbers = labels_of_numbers(patching->first_layer + patching->layers +
-                                                        patching->first_column + patching->columns,
-                                                    arena, err);
-    const struct label *columns = of_heads ? numbers : label_tokens(patching, arena, err);
-    *frame = (struct sheet){.layer = -1, .head = -1};
-    if (!numbers || !columns)
+    const struct label *numbers = labels_of_numbers(heads, arena, err);
+    struct label *labels = arena_alloc(arena, heads, sizeof *labels, err);
+    if (!numbers || !labels)
+        return -1;
+    for (size_t i = 0; i < heads; i++) {
+        if (label_of_head(&labels[i], (size_t)sheet->layer, i, arena, err))
+            return -1;
+        labels[i].text = numbers[i].text;
+    }
+    sheet->rows = (struct axis){"head", heads, labels, 0};
+    return 0;
+}
+
+/* Of a layer heads by tokens, else layers by heads or tokens; without numbers. */
+static int make_frame(struct sheet *frame, const struct patching *patching, size_t index,
+                      struct arena *arena, struct err *err)
+{
+    bool by_token = patching->plan->over == PATCH_HEADS_BY_TOKEN;
+    bool of_tokens = by_token || !site_has_heads(patch_overs[patching->plan->over].site);
+    size_t columns = of_tokens ? patching->plan->position + 1 : patching->columns;
+    size_t layers = patching->first_layer + patching->layers;
+    const struct label *numbers =
+        labels_of_numbers(layers + patching->first_column + columns, arena, err);
+    const struct label *labels = of_tokens ? label_tokens(patching, arena, err) : numbers;
+    *frame = (struct sheet){.layer = by_token ? (int)index : -1, .head = -1};
+    if (!numbers || !labels)
         return -1;
     frame->rows = (struct axis){"layer", patching->layers, numbers + patching->first_layer,
                                 patching->first_layer};
-    frame->columns = (struct axis){of_heads ? "head" : "token", patching->columns,
-                                   columns + patching->first_column, patching->first_column};
-    return 0;
+    frame->columns = (struct axis){of_tokens ? "token" : "head", columns,
+                                   labels + patching->first_column, patching->first_column};
+    return by_token ? label_heads(frame, patching->columns / columns, arena, err) : 0;
 }
 
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     const struct text_origin *origin, struct arena *arena, struct err *err)
 {
-    size_t cells = patching->layers * patching->columns;
-    struct sheet *sheets = arena_alloc(arena, PATCH_NUMBERS, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, PATCH_NUMBERS, sizeof *kept, err);
-    struct sheet frame;
-    if (!sheets || !kept || make_frame(&frame, patching, arena, err))
+    size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
+    size_t cells = patching->layers * patching->columns / count;
+    struct sheet *sheets = arena_alloc(arena, PATCH_NUMBERS * count, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, PATCH_NUMBERS * count, sizeof *kept, err);
+    if (!sheets || !kept)
         return -1;
     *report = text_origin_report(origin, patching->plan->clean);
     report->corrupt = patching->plan->corrupt;
     report->tensors = kept;
-    for (int number = 0; number < PATCH_NUMBERS; number++) {
+    for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
+        size_t number = n / count;
+        const double *logits = patching->logits + n % count * cells;
         struct sheet *sheet = &sheets[report->tensor_count];
         if (!(numbers >> number & 1))
             continue;
         float *values = arena_alloc(arena, cells, sizeof *values, err);
-        if (!values)
+        if (!values || make_frame(sheet, patching, n % count, arena, err))
             return -1;
         for (size_t i = 0; i < cells; i++)
             values[i] =
-                (float)(number == PATCH_LOGIT ? patching->logits[i]
-                                              : patching_fraction(patching, patching->logits[i]));
-        *sheet = frame;
+                (float)(number == PATCH_LOGIT ? logits[i] : patching_fraction(patching, logits[i]));
         sheet->tensor = patch_numbers[number].name;
         sheet->values = values;
         kept[report->tensor_count++] = kept_made(sheet);

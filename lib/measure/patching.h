@@ -39,6 +39,7 @@ enum patch_over {
     PATCH_K,
     PATCH_V,
     PATCH_WEIGHTS,
+    PATCH_HEADS_BY_TOKEN,
     PATCH_PATHS,
     PATCH_OVERS,
 };
@@ -78,7 +79,8 @@ struct patching {
     long long answer;
     double clean, corrupt;        /* the logits, or differences */
     size_t first_layer, layers;   /* rows … */
-    size_t first_column, columns; /* … and columns: heads, or tokens up to the position */
+    size_t first_column, columns; /* … and columns: heads, or tokens up to the position; of heads
+                                     by token the tokens of one head after those of another */
     double *logits;               /* [layers, columns] after each patch; NaN: there is none */
 };
 
@@ -108,8 +110,8 @@ struct patch_number_row {
 
 extern const struct patch_number_row patch_numbers[PATCH_NUMBERS];
 
-/* Sheets of these numbers (1 << PATCH_…), layers by heads or tokens; the report's text is the clean
- * one. */
+/* Sheets of these numbers (1 << PATCH_…), layers by heads or tokens, or for each layer heads by
+ * tokens; the report's text is the clean one. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     const struct text_origin *origin, struct arena *arena, struct err *err);
 

@@ -104,17 +104,24 @@ static struct edit_source other_values(enum site site)
 static void expect_edits(enum patch_over over)
 {
     enum site site = patch_overs[over].site;
+    bool by_token = over == PATCH_HEADS_BY_TOKEN;
     bool by_heads = site_has_heads(site);
+    size_t tokens = plan.position + 1;
     struct edit_source source = other_values(site);
     patch(over);
     for (size_t layer = 0; layer < found.layers; layer++) {
         struct edit_range layers = {(ptrdiff_t)layer, (ptrdiff_t)layer};
         for (size_t column = 0; column < found.columns; column++) {
-            struct edit_range range = {(ptrdiff_t)column, (ptrdiff_t)column};
+            ptrdiff_t at = (ptrdiff_t)(by_token ? column / tokens : column);
+            ptrdiff_t token = (ptrdiff_t)(column % tokens);
+            struct edit_range range = {at, at};
+            struct edit_range one_token = {token, token};
             struct edit_places places = {&range, 1};
             struct edit edit = {
                 .site = site, .op = EDIT_TAKE, .layers = {&layers, 1}, .source = &source};
             *(by_heads ? &edit.heads : &edit.tokens) = places;
+            if (by_token)
+                edit.tokens = (struct edit_places){&one_token, 1};
             struct edits edits = {&edit, 1};
             double expected = edited_logit(&edits);
             ck_assert_msg(found.logits[layer * found.columns + column] == expected,
@@ -219,7 +226,7 @@ TEST_LOOP(patches_are_those_of_pytorch, 3)
     plan.path.to = SITE_LOGITS;
     for (int over = PATCH_HEADS; over < PATCH_OVERS; over++) {
         const char *name = over == PATCH_HEADS ? "context" : patch_overs[over].name;
-        if (!site_exists(c, patch_overs[over].site))
+        if (over == PATCH_HEADS_BY_TOKEN || !site_exists(c, patch_overs[over].site))
             continue;
         patch((enum patch_over)over);
         expect_map(&golden, name, 0);
