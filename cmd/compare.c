@@ -1,15 +1,12 @@
-/* compare.c: `attn-cli compare`: how far every head is from dense attention in other kinds of
- * attention or with edits, and what each kind costs; or how far two models are from each other.
- */
-#include "math/pool.h"
-#include "measure/comparison.h"
-
+/* compare.c: `attn-cli compare`: kinds of attention and edits compared with dense attention, or two
+ * models. */
 #include <limits.h>
 #include <string.h>
 
 #include "command.h"
 #include "items.h"
-#include "measure/model_distance.h"
+#include "math/pool.h"
+#include "measure/comparison.h"
 #include "output.h"
 #include "session.h"
 
@@ -18,8 +15,6 @@ static const struct option_row own_options[] = {
            "attention patterns to compare with dense attention: window:8,linear",
            .heading = "Comparison", .values = &values_attention, .joints = ",+"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of random keys (default: 0)"),
-    INTEGER("repeat", 0, "N", IN(rounds), 1, 1000, "number of timing rounds (default: 5)",
-            .preset = 5),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
             "number of threads (default: one per processor)"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)",
@@ -108,72 +103,80 @@ static int read_both(struct job *job, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static int compare_kinds(struct job *job, struct err *err)
+static int compare(struct job *job, struct comparison_plan *plan, struct err *err)
 {
-    const struct options *options = job->options;
-    struct session *session = &job->sessions[0];
-    struct mechanism_options mechanism = options->mechanism;
-    struct mechanism *ways = NULL;
-    struct comparison_plan plan = {.viewer = &session->viewer,
-                                   .selection = &job->selection,
-                                   .rounds = (size_t)options->rounds};
-    struct comparison comparison;
+    struct arena *arena = &job->sessions[0].arena;
     struct report report;
     struct progress progress;
-    if (!mechanism.attention && !edit_options_are_given(&options->edit))
+    plan->pairs = job->pairs;
+    plan->pair_count = job->items.count;
+    plan->selection = &job->selection;
+    progress_begin(&progress, "texts");
+    plan->progress = &progress.sink;
+    int failed = comparison_make(&report, plan, arena, err);
+    progress_end(&progress);
+    return failed ? -1 : output_write_table(&job->output, &report, job->options, err);
+}
+
+/* Dense attention without edits, then each kind of --attention, edited. */
+static int compare_settings(struct job *job, struct err *err)
+{
+    static const struct mechanism dense;
+    const struct options *options = job->options;
+    struct session *session = &job->sessions[0];
+    struct arena *arena = &session->arena;
+    struct mechanism_options kinds = options->mechanism;
+    struct mechanism *mechanisms = NULL;
+    size_t count = 0;
+    if (!kinds.attention && !edit_options_are_given(&options->edit))
         return err_usage(
             err, "--attention: expected a list of what is to be compared with dense, "
                  "as window:8,linear; or --edit, --ablate or --knockout; or a second model");
-    if (!mechanism.attention)
-        mechanism.attention = "dense";
-    if (mechanism_options_list(&ways, &plan.way_count, &mechanism, &session->arena, err) ||
-        open_first(job, err) || !(plan.pairs = session_read_items(session, &job->items, err)))
+    if (!kinds.attention)
+        kinds.attention = "dense";
+    if (mechanism_options_list(&mechanisms, &count, &kinds, arena, err) || open_first(job, err) ||
+        !(job->pairs = session_read_items(session, &job->items, err)))
         return -1;
-    plan.pair_count = job->items.count;
-    plan.ways = ways;
-    plan.edits = session->viewer.edits;
-    progress_begin(&progress, NULL);
-    plan.progress = &progress.sink;
-    int failed = comparison_make(&comparison, &plan, &session->arena, err);
-    progress_end(&progress);
-    return failed || comparison_report(&report, &comparison, &session->arena, err) ||
-                   output_write_table(&job->output, &report, options, err)
-               ? -1
-               : 0;
+    const struct edits *edits = session->viewer.edits;
+    struct comparison_run *runs = arena_alloc(arena, count + 1, sizeof *runs, err);
+    if (!runs)
+        return -1;
+    runs[0] = (struct comparison_run){&session->viewer, "dense", &dense, NULL};
+    for (size_t i = 0; i < count; i++) {
+        const char *name = mechanism_attention_name(&mechanisms[i], arena, err);
+        if (name && edits)
+            name = arena_format(arena, err, "%s edited", name);
+        if (!name)
+            return -1;
+        runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edits};
+    }
+    return compare(job, &(struct comparison_plan){.runs = runs, .run_count = count + 1}, err);
 }
 
 static int compare_models(struct job *job, struct err *err)
 {
-    static const char *const others[] = {"attention", "edit",   "ablate", "knockout",
-                                         "source",    "repeat", "seed"};
-    struct arena *arena = &job->sessions[0].arena;
-    struct model_distance_plan plan = {
-        .models = {&job->sessions[0].viewer, &job->sessions[1].viewer},
-        .selection = &job->selection,
-    };
-    struct model_distance distance;
-    struct report report;
-    struct progress progress;
+    static const char *const others[] = {"attention", "edit",   "ablate",
+                                         "knockout",  "source", "seed"};
+    const struct viewer *first = &job->sessions[0].viewer;
+    const struct viewer *second = &job->sessions[1].viewer;
     char hashes[2][SHA256_DIGITS + 1];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (options_are_given(job->options, others[i]))
             return err_usage(err, "--%s: expected one model, found two", others[i]);
     if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
-        model_distance_check(&plan, err) || read_both(job, err))
+        comparison_check_models(first, second, err) || read_both(job, err))
         return -1;
-    plan.pairs = job->pairs;
-    plan.pair_count = job->items.count;
-    for (size_t i = 0; i < 2; i++)
-        weights_hash(&plan.models[i]->model.weights, hashes[i]);
-    plan.equal_weights = strcmp(hashes[0], hashes[1]) == 0;
-    progress_begin(&progress, "texts");
-    plan.progress = &progress.sink;
-    int failed = model_distance_make(&distance, &plan, arena, err);
-    progress_end(&progress);
-    return failed || model_distance_report(&report, &distance, arena, err) ||
-                   output_write_table(&job->output, &report, job->options, err)
-               ? -1
-               : 0;
+    weights_hash(&first->model.weights, hashes[0]);
+    weights_hash(&second->model.weights, hashes[1]);
+    const struct comparison_run runs[] = {
+        {&job->sessions[0].viewer, first->model.name, NULL, NULL},
+        {&job->sessions[1].viewer, second->model.name, NULL, NULL},
+    };
+    return compare(job,
+                   &(struct comparison_plan){.runs = runs,
+                                             .run_count = 2,
+                                             .equal_weights = strcmp(hashes[0], hashes[1]) == 0},
+                   err);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -232,7 +235,7 @@ int compare_command(const struct options *options, struct err *err)
     for (size_t i = 0; i < 2; i++)
         job.sessions[i] = (struct session){.options = &job.of_models,
                                            .model = of_models ? models.names.names[i] : NULL};
-    failed = failed || (of_models ? compare_models : compare_kinds)(&job, err);
+    failed = failed || (of_models ? compare_models : compare_settings)(&job, err);
     output_discard(&job.output);
     session_release(&job.sessions[1]);
     session_release(&job.sessions[0]);

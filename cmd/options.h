@@ -143,7 +143,6 @@ struct options {
         long long best;
     } lens;
     struct batch_options batch;
-    long long rounds; /* --repeat of compare */
     struct make_options make;
     struct {
         const char *token, *part;

@@ -35,6 +35,7 @@ static const struct removed {
     {NULL, "no-special", "use --literal-special"},
     {"", "corpus", "'python3 models/fables.py GRAMMAR' writes the same texts"},
     {"bench", "compare", "compare the numbers of two runs of 'bench --format json'"},
+    {"compare", "repeat", "'attn-cli bench --growth --attention LIST' measures time and memory"},
     {"bench", "json", "use --format json"},
     {"bench", "save", "'attn-cli init --shape NAME -o DIR' writes a model of that shape"},
     {"bench", "seed", "'--attention random:K:SEED' draws the random keys"},

@@ -139,7 +139,7 @@ def compare(attn, words, documents, valid, stem):
     """What is wrong with the data files of a command line, whose JSON is `documents`."""
     with open(f"{stem}.json", "w", encoding="utf-8") as file:
         json.dump(documents, file)
-    arrays, timed = {}, words[0] in ("bench", "compare")
+    arrays, timed = {}, words[0] == "bench"
     for form, ending in (("csv", "csv"), ("tidy", "tidy.csv"), ("safetensors", "safetensors"), ("npy", "npy")):
         path = f"{stem}.{ending}"
         done = subprocess.run([attn, *words, "--format", form, "-o", path], capture_output=True, text=True, check=False)

@@ -78,7 +78,7 @@ LINES = [
     (["explain", TEXT], None),
     (["explain", TEXT, "--token", "all"], None),
     (["explain", "-m", "translate", "<s> le", "--source", "the cat", "--part", "cross"], None),
-    (["compare", TEXT, "--attention", "linear,window:2", "--repeat", "1"], None),
+    (["compare", TEXT, "--attention", "linear,window:2"], None),
     (["compare", "tiny", "tiny", TEXT], None),
     (["bench", "--tokens", "6", "--repeat", "1", "--precision", "bf16"], None),
     (["bench", "--growth", "--attention", "dense,linear", "--tokens", "6,12", "--repeat", "1"], None),

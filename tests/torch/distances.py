@@ -1,4 +1,4 @@
-"""What `attn-cli compare --format csv` must say of bare attention, but for seconds and bytes.
+"""What `attn-cli compare --format csv` must say of bare attention.
 
     /usr/bin/python3 tests/torch/distances.py tests/golden/gqa "w1 w2 w3" window:2 linear
 """
