@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "command.h"
-#include "driver.h"
 #include "instrument.h"
 
 VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
@@ -45,78 +44,48 @@ const struct command command_attribute = {
     .in_batch = true,
 };
 
-static int ask(struct question *question, const struct format *format, struct arena *arena,
-               struct err *err)
+static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const char *name = question->options->attribute.by;
+    const char *name = inquiry->options->attribute.by;
     size_t index = BY_PART;
-    struct answer answer;
-    (void)format; /* all have the same numbers */
+    (void)arena;
     if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
         return -1;
-    question->attribution.by = (enum attribution_by)index;
-    if (answer_read(&answer, "--answer", question->options->attribute.answer, question->viewer,
-                    arena, err))
-        return -1;
-    question->attribution.answer = answer.id;
-    question->attribution.against = answer.against;
+    inquiry->by = (enum attribution_by)index;
     return 0;
 }
 
-static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
-                 struct err *err)
+static int find(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    size_t position = 0;
-    (void)arena;
-    return answer_position(&position, question->options, &pair->sentence, err);
-}
-
-/* logit difference ␣Mary - ␣John after ␣to: 3.5512 */
-static int describe(struct finding *finding, const struct answer *answer, struct arena *arena,
-                    struct err *err)
-{
-    const struct attribution *attribution = &finding->attribution;
-    struct report *report = &finding->report;
+    struct attribution *found = &inquiry->attribution;
     struct facts *facts = facts_new(arena, err);
-    const struct label *after = &report->sentence.labels[finding->position];
-    const char *logit = answer_describe(answer, finding->question->viewer, after, arena, err);
-    if (!facts || !logit)
+    const struct attribution_question question = {inquiry->by, inquiry->position, inquiry->answer,
+                                                  inquiry->against, inquiry->number};
+    if (!facts || attribution_make(found, inquiry->viewer, inquiry->pair, &question, arena, err))
         return -1;
-    answer_facts(facts, answer, finding->position);
-    facts_float(facts, "logit", attribution->logit);
-    facts_float(facts, "remainder", attribution->logit - attribution->sum);
-    report->facts = &facts->frame;
-    report->about = arena_format(arena, err, "%s: %.4f", logit, attribution->logit);
-    return report->about ? 0 : -1;
+    inquiry->answer = found->answer;
+    inquiry->report = found->report;
+    const char *logit = inquiry_describe(inquiry, &attribute_instrument, facts, arena, err);
+    if (!logit)
+        return -1;
+    facts_float(facts, "logit", found->logit);
+    facts_float(facts, "remainder", found->logit - found->sum);
+    inquiry->report.facts = &facts->frame;
+    inquiry->report.about = arena_format(arena, err, "%s: %.4f", logit, found->logit);
+    return inquiry->report.about ? 0 : -1;
 }
 
-static int find(struct finding *finding, struct arena *arena, struct err *err)
+static void note(const struct inquiry *inquiry)
 {
-    const struct question *question = finding->question;
-    struct attribution_question own = question->attribution;
-    own.number = finding->number;
-    bool capped = question->viewer->model.config.logit_cap > 0;
-    if (answer_position(&own.position, question->options, &finding->pair->sentence, err) ||
-        attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena, err))
-        return -1;
-    const struct answer answer = {finding->attribution.answer, own.against,
-                                  capped ? "before" : NULL};
-    finding->position = own.position;
-    finding->report = finding->attribution.report;
-    return describe(finding, &answer, arena, err);
-}
-
-static void note(const struct finding *finding)
-{
-    const struct attribution *attribution = &finding->attribution;
-    print_note("%s; the parts sum to it within %.1e", finding->report.about,
-               fabs(attribution->logit - attribution->sum));
+    print_note("%s; the parts sum to it within %.1e", inquiry->report.about,
+               fabs(inquiry->attribution.logit - inquiry->attribution.sum));
 }
 
 const struct instrument attribute_instrument = {
     .command = &command_attribute,
+    .answer = "--answer",
+    .soft_cap = "before",
     .ask = ask,
-    .check = check,
     .find = find,
     .note = note,
 };

@@ -1,83 +1,90 @@
-/* instrument.c: lens, attribute and patch as tasks of the driver; the token that the last two ask
- * about. */
 #include "instrument.h"
 
 #include <string.h>
 
 #include "command.h"
-#include "driver.h"
+
+struct state {
+    const struct instrument *instrument;
+};
 
 bool instrument_is_of_data(const struct format *format)
 {
     return !format_is(format, "text") && !format_is_looked_at(format);
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
-int answer_read(struct answer *answer, const char *option, const char *text,
-                const struct viewer *viewer, struct arena *arena, struct err *err)
+int inquiry_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
-    *answer = (struct answer){-1, -1, NULL};
+    const char *list = inquiry->options->select.show;
+    inquiry->numbers = instrument_is_of_data(inquiry->format) ? (1u << names.count) - 1 : 1;
+    if (!list)
+        return 0;
+    for (inquiry->numbers = 0;; list++) {
+        size_t index = 0;
+        size_t size = strcspn(list, ",");
+        if (names_choose_item(&index, names, "--show", list, size, err))
+            return -1;
+        inquiry->numbers |= 1u << index;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+/* One token, or two as ' Mary: John'. */
+static int read_answer(struct inquiry *inquiry, const char *option, const char *text,
+                       struct arena *arena, struct err *err)
+{
+    const struct viewer *viewer = inquiry->viewer;
+    inquiry->answer = inquiry->against = -1;
     if (!text)
         return 0;
     const char *colon = *text ? strchr(text + 1, ':') : NULL;
     size_t size = colon ? (size_t)(colon - text) : strlen(text);
     const char *first = arena_text(arena, text, size, err);
-    if (!first || token_option_read(&answer->id, viewer, option, first, arena, err))
+    if (!first || token_option_read(&inquiry->answer, viewer, option, first, arena, err))
         return -1;
-    return colon ? token_option_read(&answer->against, viewer, option, colon + 1, arena, err) : 0;
+    return colon ? token_option_read(&inquiry->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
-int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
-                    struct err *err)
+static int read_position(struct inquiry *inquiry, struct err *err)
 {
-    const char *position = options->attribute.position;
-    *index = sentence->count - 1;
-    if (!position || selection_index(index, position, strlen(position), sentence->count))
+    const char *position = inquiry->options->attribute.position;
+    size_t count = inquiry->pair->sentence.count;
+    inquiry->position = count - 1;
+    if (!position || selection_index(&inquiry->position, position, strlen(position), count))
         return 0;
     return err_usage(
         err, "--position: expected a place from 0 to %zu (or -%zu to -1 from the end), found '%s'",
-        sentence->count - 1, sentence->count, position);
+        count - 1, count, position);
 }
 
-const char *answer_describe(const struct answer *answer, const struct viewer *viewer,
-                            const struct label *after, struct arena *arena, struct err *err)
+const char *inquiry_describe(const struct inquiry *inquiry, const struct instrument *instrument,
+                             struct facts *facts, struct arena *arena, struct err *err)
 {
+    const struct viewer *viewer = inquiry->viewer;
+    const struct label *after = &inquiry->pair->sentence.labels[inquiry->position];
+    const char *cap = viewer->model.config.logit_cap > 0 ? instrument->soft_cap : NULL;
+    bool differs = inquiry->against >= 0;
     struct label name;
     struct label other = {.text = ""};
-    bool differs = answer->against >= 0;
-    if (label_of_word(&name, viewer->tokenizer, (uint32_t)answer->id, arena, err) ||
+    if (label_of_word(&name, viewer->tokenizer, (uint32_t)inquiry->answer, arena, err) ||
         (differs &&
-         label_of_word(&other, viewer->tokenizer, (uint32_t)answer->against, arena, err)))
+         label_of_word(&other, viewer->tokenizer, (uint32_t)inquiry->against, arena, err)))
         return NULL;
+    facts_integer(facts, "answer", inquiry->answer);
+    facts_integer(facts, "against", differs ? inquiry->against : COLUMN_MISSING);
+    if (cap)
+        facts_text(facts, "final_soft_cap", cap);
+    facts_integer(facts, "position", (long long)inquiry->position);
     return arena_format(arena, err, "logit %s %s%s%s after %s%s%s%s", differs ? "difference" : "of",
-                        name.text, differs ? " - " : "", other.text, after->text,
-                        answer->cap ? " (" : "", answer->cap ? answer->cap : "",
-                        answer->cap ? " final soft cap)" : "");
-}
-
-void answer_facts(struct facts *facts, const struct answer *answer, size_t position)
-{
-    facts_integer(facts, "answer", answer->id);
-    facts_integer(facts, "against", answer->against < 0 ? COLUMN_MISSING : answer->against);
-    if (answer->cap)
-        facts_text(facts, "final_soft_cap", answer->cap);
-    facts_integer(facts, "position", (long long)position);
+                        name.text, differs ? " - " : "", other.text, after->text, cap ? " (" : "",
+                        cap ? cap : "", cap ? " final soft cap)" : "");
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
-
-struct state {
-    const struct instrument *instrument;
-    const struct format *format;
-    struct question question; /* of the setting that is open */
-};
-
-/* One item's question and finding: its answer, target or second text may be its own. */
-struct asked {
-    struct question question;
-    struct finding finding;
-};
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
@@ -87,8 +94,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->command == driver->task->command)
             own->instrument = rows[i];
-    own->format = driver->output.format;
-    if (format_is(own->format, "html") && driver->output.to_folder)
+    if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
     driver->style.two_sided = own->instrument == &patch_instrument;
@@ -96,39 +102,53 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return 0;
 }
 
-static int open(void *state, struct driver *driver, struct err *err)
+static int ask(const struct state *own, struct inquiry *inquiry, struct arena *arena,
+               struct err *err)
 {
-    struct state *own = state;
-    struct session *session = &driver->session;
-    own->question = (struct question){.options = session->options, .viewer = &session->viewer};
-    return own->instrument->ask(&own->question, own->format, &session->arena, err);
+    const struct options *options = inquiry->options;
+    bool of_lens = own->instrument == &lens_instrument;
+    const char *answer = of_lens ? options->lens.target : options->attribute.answer;
+    inquiry->origin.viewer = inquiry->viewer;
+    return read_answer(inquiry, own->instrument->answer, answer, arena, err) ||
+                   text_origin_attends(&inquiry->origin, arena, err) ||
+                   own->instrument->ask(inquiry, arena, err) ||
+                   (inquiry->pair && read_position(inquiry, err))
+               ? -1
+               : 0;
 }
 
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct session *session = &driver->session;
+    struct inquiry inquiry = {
+        .options = session->options, .format = driver->output.format, .viewer = &session->viewer};
+    return ask(state, &inquiry, &session->arena, err);
+}
+
+/* Lenses make the logits of every layer, and patches about as many tokens as both texts have. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     const struct state *own = state;
-    if (own->instrument->expect) {
-        own->instrument->expect(&driver->session.viewer, &own->question, tokens);
-        return;
-    }
-    viewer_expect(&driver->session.viewer, tokens);
-    viewer_expect_steps(&driver->session.viewer, tokens);
+    struct viewer *viewer = &driver->session.viewer;
+    bool once = own->instrument == &attribute_instrument;
+    size_t steps = once ? tokens : tokens * viewer->model.config.n_layer;
+    viewer_expect(viewer, own->instrument == &patch_instrument ? tokens * steps : tokens);
+    viewer_expect_steps(viewer, steps);
 }
 
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    const struct state *own = state;
-    struct asked *asked = arena_alloc(arena, 1, sizeof *asked, err);
-    if (!asked)
+    struct inquiry *inquiry = arena_alloc(arena, 1, sizeof *inquiry, err);
+    if (!inquiry)
         return -1;
-    asked->question = (struct question){&work->item.options, &driver->session.viewer};
-    work->own = asked;
-    if (own->instrument->ask(&asked->question, own->format, arena, err))
-        return -1;
-    return own->instrument->check
-               ? own->instrument->check(&asked->question, &work->pair, arena, err)
-               : 0;
+    *inquiry = (struct inquiry){.options = &work->item.options,
+                                .format = driver->output.format,
+                                .viewer = &driver->session.viewer,
+                                .pair = &work->pair,
+                                .number = work->index};
+    work->own = inquiry;
+    return ask(state, inquiry, arena, err);
 }
 
 /* One text after the other, by the viewer of the group. Progress of patches counts the patches. */
@@ -141,15 +161,12 @@ static int run(void *state, const struct group *group, struct err *err)
     *progress = NULL;
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct work *work = group->works[i];
-        struct asked *asked = work->own;
-        asked->question.viewer = group->viewer;
-        asked->question.plan.viewer = group->viewer;
-        asked->question.origin.viewer = group->viewer;
-        asked->question.patching.progress = sink;
-        asked->finding = (struct finding){
-            .question = &asked->question, .pair = &work->pair, .number = work->index};
-        failed = own->instrument->find(&asked->finding, group->arena, err);
-        work->report = asked->finding.report;
+        struct inquiry *inquiry = work->own;
+        inquiry->viewer = group->viewer;
+        inquiry->origin.viewer = group->viewer;
+        inquiry->plan.progress = sink;
+        failed = own->instrument->find(inquiry, group->arena, err);
+        work->report = inquiry->report;
     }
     *progress = sink;
     return failed;
@@ -157,24 +174,22 @@ static int run(void *state, const struct group *group, struct err *err)
 
 static void note(void *state, const struct work *work)
 {
-    const struct asked *asked = work->own;
     const struct state *own = state;
     if (own->instrument->note)
-        own->instrument->note(&asked->finding);
+        own->instrument->note(work->own);
 }
 
-#define TASK(word, bit, columns)                                                             \
-    .name = word, .command = bit, .fields = columns, .many = ITEMS_SOME,                     \
+#define TASK(word, columns)                                                                  \
+    .name = #word, .command = &command_##word, .fields = columns, .many = ITEMS_SOME,        \
     .state_bytes = sizeof(struct state), .prepare = prepare, .open = open, .expect = expect, \
     .read = read, .run = run, .note = note
 
-const struct task lens_task = {TASK("lens", &command_lens, 1 << ITEM_TARGET), .takes_source = true,
+enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
+
+const struct task lens_task = {TASK(lens, 1 << ITEM_TARGET), .takes_source = true,
                                .pages = "attn-cli page --lens", .at_once = true};
 
-const struct task attribute_task = {
-    TASK("attribute", &command_attribute, 1 << ITEM_ANSWER | 1 << ITEM_POSITION)};
+const struct task attribute_task = {TASK(attribute, OF_ANSWER)};
 
-const struct task patch_task = {
-    TASK("patch", &command_patch,
-         1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION),
-    .parts = "patches"};
+const struct task patch_task = {TASK(patch, OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
+                                .parts = "patches"};

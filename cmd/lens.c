@@ -1,9 +1,7 @@
 /* lens.c: `attn-cli lens`: what a model would predict at each of its layers. */
-#include <string.h>
-
 #include "command.h"
-#include "driver.h"
 #include "instrument.h"
+#include "measure/token_scores.h"
 
 static const struct option_row own_options[] = {
     STRING("site", 0, "SITE", IN(lens.site),
@@ -47,79 +45,40 @@ const struct command command_lens = {
     .in_batch = true,
 };
 
-/* Text and pictures show the best tokens, data every number. */
-static int read_numbers(struct question *question, const struct format *format, struct arena *arena,
-                        struct err *err)
+static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const char *list = question->options->select.show;
-    question->numbers = instrument_is_of_data(format) ? (1u << LENS_NUMBERS) - 1 : 1u << LENS_BEST;
-    if (!list)
-        return 0;
-    for (question->numbers = 0;; list++) {
-        size_t index = 0;
-        size_t size = strcspn(list, ",");
-        char *name = arena_text(arena, list, size, err);
-        if (!name || names_choose(&index, NAMES(lens_numbers, LENS_NUMBERS), "--show", name, err))
-            return -1;
-        question->numbers |= 1u << index;
-        list += size;
-        if (!*list)
-            return 0;
-    }
-}
-
-static int ask(struct question *question, const struct format *format, struct arena *arena,
-               struct err *err)
-{
-    const struct options *options = question->options;
-    struct lens_plan *plan = &question->plan;
-    const struct config *config = &question->viewer->model.config;
-    const struct scoring scoring = {.viewer = question->viewer};
-    struct answer target;
-    question->origin.viewer = question->viewer;
-    if (answer_read(&target, "--target", options->lens.target, question->viewer, arena, err))
-        return -1;
-    *plan = (struct lens_plan){.viewer = question->viewer,
-                               .best_count = (size_t)options->lens.best,
-                               .target = target.id,
-                               .against = target.against};
-    if (text_origin_attends(&question->origin, arena, err) || scoring_check(&scoring, err) ||
+    const struct options *options = inquiry->options;
+    const struct config *config = &inquiry->viewer->model.config;
+    const struct scoring scoring = {.viewer = inquiry->viewer};
+    struct lens_plan *plan = &inquiry->lens;
+    if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        read_numbers(question, format, arena, err))
+        inquiry_numbers(inquiry, NAMES(lens_numbers, LENS_NUMBERS), err))
         return -1;
-    question->selection.sites = site_bit(plan->site);
-    if (selection_layers(&question->selection, options->select.layer, config, arena, err))
+    inquiry->selection.sites = site_bit(plan->site);
+    if (selection_layers(&inquiry->selection, options->select.layer, config, arena, err))
         return -1;
-    plan->layers = question->selection.layers;
+    plan->layers = inquiry->selection.layers;
+    plan->best_count = (size_t)options->lens.best;
+    plan->target = inquiry->answer;
+    plan->against = inquiry->against;
     return 0;
 }
 
-static int find(struct finding *finding, struct arena *arena, struct err *err)
+static int find(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const struct question *question = finding->question;
-    const struct text_pair *pair = finding->pair;
-    struct text_origin origin = question->origin;
     struct logit_lens lens;
-    origin.source = &pair->source;
-    return lens_look(&lens, &question->plan, pair, arena, err) ||
-                   lens_report(&finding->report, &lens, question->numbers, &origin, &pair->sentence,
-                               arena, err)
+    inquiry->lens.viewer = inquiry->viewer;
+    inquiry->origin.source = &inquiry->pair->source;
+    return lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
+                   lens_report(&inquiry->report, &lens, inquiry->numbers, &inquiry->origin,
+                               &inquiry->pair->sentence, arena, err)
                ? -1
                : 0;
 }
 
-static void expect(struct viewer *viewer, const struct question *question, size_t tokens)
-{
-    viewer_expect(viewer, tokens);
-    viewer_expect_steps(viewer, tokens * question->plan.layers.count);
-}
-
 const struct instrument lens_instrument = {
-    .command = &command_lens,
-    .ask = ask,
-    .find = find,
-    .expect = expect,
-};
+    .command = &command_lens, .answer = "--target", .ask = ask, .find = find};
 
 int lens_command(const struct options *options, struct err *err)
 {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "driver.h"
 #include "instrument.h"
 
 VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
@@ -62,7 +61,7 @@ const struct command command_patch = {
     .in_batch = true,
 };
 
-/* --- what is asked of any text ---------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)
 {
@@ -79,21 +78,6 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
     if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
         return err_usage(err, "--over paths cannot be combined with --edit, --ablate or "
                               "--knockout: other heads keep their values; use --over heads");
-    return 0;
-}
-
-/* People see the fraction, programs both. */
-static int read_numbers(unsigned *numbers, const struct options *options,
-                        const struct format *format, struct err *err)
-{
-    const char *name = options->select.show;
-    size_t index = PATCH_FRACTION;
-    *numbers = instrument_is_of_data(format) ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
-    if (!name)
-        return 0;
-    if (names_choose(&index, NAMES(patch_numbers, PATCH_NUMBERS), "--show", name, err))
-        return -1;
-    *numbers = 1u << index;
     return 0;
 }
 
@@ -161,114 +145,78 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
     return 0;
 }
 
-static int ask(struct question *question, const struct format *format, struct arena *arena,
-               struct err *err)
-{
-    const struct options *options = question->options;
-    struct patching_plan *plan = &question->patching;
-    struct answer answer;
-    plan->viewer = question->viewer;
-    question->origin.viewer = question->viewer;
-    if (read_over(plan, options, err) || read_numbers(&question->numbers, options, format, err) ||
-        read_path(plan, options, err) ||
-        answer_read(&answer, "--answer", options->attribute.answer, question->viewer, arena, err) ||
-        text_origin_attends(&question->origin, arena, err))
-        return -1;
-    plan->answer = answer.id;
-    plan->against = answer.against;
-    return 0;
-}
-
-/* --- what is asked of one --------------------------------------------------------------------- */
-
 /* The corrupt text takes the place that a source has in other models. */
-static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
-                 struct err *err)
+static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const char *text = question->options->patch.corrupt;
-    const struct input input = {.text = question->options->input.ids ? NULL : text,
-                                .size = text ? strlen(text) : 0,
-                                .ids = text};
+    const struct options *options = inquiry->options;
+    const char *text = options->patch.corrupt;
+    const struct input input = {
+        .text = options->input.ids ? NULL : text, .size = text ? strlen(text) : 0, .ids = text};
     struct text_pair corrupt;
-    size_t position = 0;
     if (!text)
         return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
-    if (viewer_read(question->viewer, &corrupt, &input, NULL, arena, err))
+    if (viewer_read(inquiry->viewer, &corrupt, &input, NULL, arena, err))
         return err_prefix(err, "--corrupt");
-    pair->source = corrupt.sentence;
-    if (answer_position(&position, question->options, &pair->sentence, err))
-        return -1;
-    return patching_check_texts(&pair->sentence, &pair->source, err);
+    inquiry->pair->source = corrupt.sentence;
+    return patching_check_texts(&inquiry->pair->sentence, &inquiry->pair->source, err);
 }
 
-/* --- what comes of it ------------------------------------------------------------------------- */
+static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct patching_plan *plan = &inquiry->plan;
+    plan->viewer = inquiry->viewer;
+    return read_over(plan, inquiry->options, err) ||
+                   inquiry_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
+                   read_path(plan, inquiry->options, err) ||
+                   (inquiry->pair && read_corrupt(inquiry, arena, err))
+               ? -1
+               : 0;
+}
 
 /* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
-static int describe(struct finding *finding, const struct answer *answer, struct arena *arena,
-                    struct err *err)
+static int describe(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const struct patching *found = &finding->patching;
-    const struct label *after = &finding->pair->sentence.labels[finding->position];
-    const char *logit = answer_describe(answer, finding->question->viewer, after, arena, err);
-    if (logit)
-        finding->report.about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
-                                             found->plan->noise ? "corrupt into clean · " : "",
-                                             logit, found->clean, found->corrupt);
-    return finding->report.about ? 0 : -1;
-}
-
-static int add_facts(struct finding *finding, const struct answer *answer, struct arena *arena,
-                     struct err *err)
-{
-    const struct patching *found = &finding->patching;
+    const struct patching *found = &inquiry->patching;
     struct facts *facts = facts_new(arena, err);
     if (!facts)
         return -1;
     facts_text(facts, "over", patch_overs[found->plan->over].name);
     facts_text(facts, "patched", found->plan->noise ? "clean" : "corrupt");
-    answer_facts(facts, answer, finding->position);
+    const char *logit = inquiry_describe(inquiry, &patch_instrument, facts, arena, err);
+    if (!logit)
+        return -1;
     facts_float(facts, "clean", found->clean);
     facts_float(facts, "corrupt", found->corrupt);
-    finding->report.facts = &facts->frame;
-    return 0;
+    inquiry->report.facts = &facts->frame;
+    inquiry->report.about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
+                                         found->plan->noise ? "corrupt into clean · " : "", logit,
+                                         found->clean, found->corrupt);
+    return inquiry->report.about ? 0 : -1;
 }
 
-static int find(struct finding *finding, struct arena *arena, struct err *err)
+static int find(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const struct question *question = finding->question;
-    const struct text_pair *pair = finding->pair;
-    bool capped = question->viewer->model.config.logit_cap > 0;
-    struct patching_plan *plan = arena_alloc(arena, 1, sizeof *plan, err);
-    if (!plan || answer_position(&finding->position, question->options, &pair->sentence, err))
-        return -1;
-    *plan = question->patching;
-    plan->clean = &pair->sentence;
-    plan->corrupt = &pair->source;
-    plan->position = finding->position;
-    if (patching_make(&finding->patching, plan, arena, err) ||
-        patching_report(&finding->report, &finding->patching, question->numbers, &question->origin,
+    struct patching_plan *plan = &inquiry->plan;
+    plan->viewer = inquiry->viewer;
+    plan->clean = &inquiry->pair->sentence;
+    plan->corrupt = &inquiry->pair->source;
+    plan->position = inquiry->position;
+    plan->answer = inquiry->answer;
+    plan->against = inquiry->against;
+    if (patching_make(&inquiry->patching, plan, arena, err) ||
+        patching_report(&inquiry->report, &inquiry->patching, inquiry->numbers, &inquiry->origin,
                         arena, err))
         return -1;
-    const struct answer answer = {finding->patching.answer, plan->against, capped ? "after" : NULL};
-    return describe(finding, &answer, arena, err) || add_facts(finding, &answer, arena, err) ? -1
-                                                                                             : 0;
-}
-
-/* About as many tokens as the copies of both texts have. */
-static void expect(struct viewer *viewer, const struct question *question, size_t tokens)
-{
-    size_t steps = tokens * viewer->model.config.n_layer;
-    (void)question;
-    viewer_expect(viewer, tokens * steps);
-    viewer_expect_steps(viewer, steps);
+    inquiry->answer = inquiry->patching.answer;
+    return describe(inquiry, arena, err);
 }
 
 const struct instrument patch_instrument = {
     .command = &command_patch,
+    .answer = "--answer",
+    .soft_cap = "after",
     .ask = ask,
-    .check = check,
     .find = find,
-    .expect = expect,
 };
 
 /* The clean text is the command's only text, or those of a file are. */

@@ -420,7 +420,7 @@ static double site_distance(const struct site_sums *sums)
     return sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
 }
 
-/* The heads of a layer; and a line for each that changed places: "Head 1.3 of a is head 1.0 of b" */
+/* The heads of a layer; of those that changed places a line: "Head 1.3 of a is head 1.0 of b" */
 static int fill_heads(struct frame *data, struct buf *moved, const struct comparison *s,
                       size_t layer, struct arena *arena, struct err *err)
 {
