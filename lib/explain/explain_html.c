@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "explain/explain_walk.h"
+#include "explain/explain_table.h"
 
 enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_table.c counts them */
 
@@ -51,21 +51,8 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-void html_text(struct buf *out, const char *text, size_t size)
-{
-    static const char *const entities[] = {
-        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        const char *entity = c < sizeof entities / sizeof *entities ? entities[c] : NULL;
-        if (entity)
-            buf_text(out, entity);
-        else
-            buf_char(out, text[i]);
-    }
-}
-
-void html_prose(struct buf *out, const char *sentence)
+/* A sentence with names of formulas: W_q. */
+static void add_prose(struct buf *out, const char *sentence)
 {
     while (*sentence) {
         size_t blanks = strspn(sentence, " ");
@@ -80,88 +67,180 @@ void html_prose(struct buf *out, const char *sentence)
     }
 }
 
-static void add_heading(struct buf *out, const struct explain_cell *cell)
+static void add_token(struct buf *out, const struct explanation *explanation)
 {
-    buf_format(out, "<th class=\"group\" colspan=\"%zu\">%s</th>",
-               text_cut_slots(cell->cut) + cell->block->is_share, cell->text);
+    const char *token = explain_token(explanation);
+    buf_text(out, "<bdi>");
+    html_text(out, token, strlen(token));
+    buf_text(out, "</bdi>");
 }
 
-static void add_bar(struct buf *out, double share)
+static void add_fact(struct buf *out, const char *name, const struct buf *quoted, const char *words)
 {
-    buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>", bar_em * share);
+    buf_format(out, "<dt>%s</dt><dd>", name);
+    if (quoted->size) {
+        buf_text(out, "<code>");
+        html_text(out, quoted->bytes, quoted->size);
+        buf_text(out, "</code>");
+    }
+    html_text(out, words, strlen(words));
+    buf_text(out, "</dd>\n");
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void add_cell(struct buf *out, const struct explain_cell *cell,
+                     const struct explain_line *line)
+{
+    const char *element = line->kind == LINE_TITLES ? "th" : "td";
+    if (cell->kind == CELL_HEADING) {
+        buf_format(out, "<th class=\"group\" colspan=\"%zu\">",
+                   text_cut_slots(cell->cut) + cell->block->is_share);
+        explain_heading(out, cell, html_formula);
+        buf_text(out, "</th>");
+    } else if (cell->kind == CELL_TITLE) {
+        buf_text(out, "<th scope=\"col\">");
+        if (cell->block->is_vector)
+            buf_format(out, "%zu", cell->number);
+        else
+            html_formula(out, cell->block->symbol);
+        buf_text(out, "</th>");
+    } else if (cell->kind == CELL_NUMBER) {
+        buf_text(out, "<td>");
+        explain_number(out, cell, "−∞");
+        buf_text(out, "</td>");
+    } else if (cell->kind == CELL_BAR && line->kind == LINE_ROW) {
+        buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>",
+                   bar_em * (double)cell->value);
+    } else {
+        buf_format(out, "<%s>%s</%s>", element, cell->kind == CELL_DOTS ? "…" : "", element);
+    }
+}
+
+/* The cell that names a line. */
+static void add_label(struct buf *out, const struct explain_line *line,
+                      const struct explain_table *table)
+{
+    bool row = line->kind == LINE_ROW;
+    const char *label = line->kind == LINE_GAP ? "…" : line->label;
+    buf_text(out, line->is_own ? "<tr class=\"own\">" : "<tr>");
+    if (line->kind == LINE_HEADINGS) {
+        buf_text(out, "<td></td>");
+        return;
+    }
+    buf_format(out, "<th scope=\"%s\">", line->kind == LINE_TITLES ? "col" : "row");
+    if (row && table->data.of_keys)
+        buf_format(out, "%zu ", line->row);
+    buf_text(out, row ? "<bdi>" : "");
+    html_text(out, label, strlen(label));
+    buf_text(out, row ? "</bdi></th>" : "</th>");
+}
+
+static void add_table(struct buf *out, const struct explain_table *table)
+{
+    struct explain_line line = {0};
+    bool total = table->data.total != NULL;
+    buf_text(out, "<div class=\"scroll\"><table><thead>\n");
+    while (explain_line_next(&line, table)) {
+        struct explain_cell cell = {0};
+        buf_text(out, line.kind == LINE_TOTAL ? "</tbody><tfoot>\n" : "");
+        add_label(out, &line, table);
+        while (explain_cell_next(&cell, &line, table))
+            add_cell(out, &cell, &line);
+        buf_text(out, line.kind == LINE_TITLES ? "</tr>\n</thead><tbody>\n" : "</tr>\n");
+    }
+    buf_format(out, "</%s></table></div>\n", total ? "tfoot" : "tbody");
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+static void add_formula(struct buf *out, const char *formula, const char *class)
+{
+    buf_format(out, "<p class=\"%s\">", class);
+    html_formula(out, formula);
+    buf_text(out, "</p>\n");
+}
+
+static void add_step(struct buf *out, const struct explanation *explanation, size_t number,
+                     const struct explain_page *page, bool several)
+{
+    const struct step *step = &explanation->steps[number];
+    struct explain_table table = {explanation, step, *page};
+    const char *heading = several ? "h3" : "h2";
+    buf_format(out, "<section>\n<%s>%zu. %s</%s>\n", heading, number + 1, step->title, heading);
+    for (size_t i = 0; i < step->formula_count; i++)
+        add_formula(out, step->formulas[i], "formula");
+    if (step->note) {
+        buf_text(out, "<p>");
+        add_prose(out, step->note);
+        buf_text(out, "</p>\n");
+    }
+    while (explain_table_next(&table))
+        add_table(out, &table);
+    if (step->worked)
+        add_formula(out, step->worked, "worked");
+    buf_text(out, "</section>\n");
+}
+
+static void add_query(struct buf *out, const struct explanation *explanation,
+                      const struct explain_page *page, bool several)
+{
+    buf_format(out, "<section class=\"walk\" id=\"token-%zu\">\n", explanation->query);
+    if (several) {
+        buf_text(out, "<h2>");
+        add_token(out, explanation);
+        buf_text(out, "</h2>\n");
+    }
+    buf_text(out, "<dl>\n");
+    explain_query_facts(out, explanation, add_fact);
+    buf_text(out, "</dl>\n");
+    for (size_t s = 0; s < explanation->step_count; s++)
+        add_step(out, explanation, s, page, several);
+    buf_text(out, "</section>\n");
+}
+
+/* The title of the page, which browsers show on its tab, is the text. */
+static void begin_page(struct buf *out, const struct explanations *explanations)
+{
+    const struct report *report = explanations->items->report;
+    struct buf title = {0};
+    buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+    tokenized_visible(&title, &report->sentence);
+    html_text(out, title.bytes, title.size);
+    buf_fail_with(out, &title);
+    buf_release(&title);
+    buf_format(out,
+               ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n"
+               "<h1>%s, step by step</h1>\n<dl>\n",
+               looks, explanations->several ? "Every query" : "One query");
+    explain_report_facts(out, report, add_fact);
+    buf_text(out, "</dl>\n");
 }
 
 static void add_links(struct buf *out, const struct explanations *explanations)
 {
     buf_text(out, "<nav>\n");
     for (size_t i = 0; i < explanations->count; i++) {
-        const char *token = explain_token(&explanations->items[i]);
-        buf_format(out, "<a href=\"#token-%zu\"><bdi>", explanations->items[i].query);
-        html_text(out, token, strlen(token));
-        buf_text(out, "</bdi></a>\n");
+        buf_format(out, "<a href=\"#token-%zu\">", explanations->items[i].query);
+        add_token(out, &explanations->items[i]);
+        buf_text(out, "</a>\n");
     }
     buf_text(out, "</nav>\n");
 }
-
-/* Its title is the text: what a browser shows on a tab. */
-static void begin_page(struct buf *out, const struct report *report)
-{
-    struct buf title = {0};
-    buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    tokenized_visible(&title, &report->sentence);
-    html_text(out, title.bytes ? title.bytes : "", title.size);
-    out->out_of_memory |= title.out_of_memory;
-    buf_release(&title);
-    buf_format(out, ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
-               looks);
-}
-
-#define ROW_TITLE "<tr><th scope=\"row\">"
-
-static const struct markup markup = {
-    .form = {.formula = html_formula, .infinity = "−∞"},
-    .prose = html_prose,
-    .begin = begin_page,
-    .title = {"<h1>", "</h1>\n"},
-    .links = add_links,
-    .end = "</main>\n</body>\n</html>\n",
-    .facts = {"<dl>\n", "</dl>\n"},
-    .text = html_text,
-    .escapes_words = true,
-    .fact = {"<dt>", "</dt><dd>", "</dd>\n"},
-    .quote = {"<code>", "</code>"},
-    .query_quote = {"<code>", "</code>"},
-    .anchor = {"<section class=\"walk\" id=\"token-", "\">\n"},
-    .query = {"<h2><bdi>", "</bdi></h2>\n"},
-    .query_end = "</section>\n",
-    .step = {{"<section>\n<h2>", ". ", "</h2>\n"}, {"<section>\n<h3>", ". ", "</h3>\n"}},
-    .step_end = "</section>\n",
-    .paragraphs = {[EXPLAIN_FORMULA] = {"<p class=\"formula\">", "</p>\n"},
-                   [EXPLAIN_NOTE] = {"<p>", "</p>\n"},
-                   [EXPLAIN_WORKED] = {"<p class=\"worked\">", "</p>\n"}},
-    .table_begin = "<div class=\"scroll\"><table><thead>\n",
-    .lines = {[LINE_HEADINGS] = {"<tr><td>", "</td>", "</tr>\n"},
-              [LINE_TITLES] = {"<tr><th scope=\"col\">", "</th>", "</tr>\n</thead><tbody>\n"},
-              [LINE_ROW] = {ROW_TITLE, "</th>", "</tr>\n"},
-              [LINE_GAP] = {ROW_TITLE, "</th>", "</tr>\n"},
-              [LINE_TOTAL] = {"</tbody><tfoot>\n" ROW_TITLE, "</th>", "</tr>\n"}},
-    .own_row = {"<tr class=\"own\"><th scope=\"row\">", "</th>"},
-    .name = {"<bdi>", "</bdi>"},
-    .titles = {[CELL_TITLE] = {"<th scope=\"col\">", "</th>"},
-               [CELL_DOTS] = {"<th>", "</th>"},
-               [CELL_BAR] = {"<th>", "</th>"}},
-    .cells = {[CELL_NUMBER] = {"<td>", "</td>"},
-              [CELL_DOTS] = {"<td>", "</td>"},
-              [CELL_BAR] = {"<td>", "</td>"}},
-    .table_end = {"</tbody></table></div>\n", "</tfoot></table></div>\n"},
-    .bar_cell = add_bar,
-    .heading_cell = add_heading,
-};
 
 int explain_html_write(struct stream *out, const struct explanations *explanations,
                        const struct explain_page *how, struct err *err)
 {
     const struct explain_page page = {PAGE_COLUMNS, how->full};
-    return explain_markup_write(out, explanations, &page, &markup, err);
+    struct buf text = {0};
+    begin_page(&text, explanations);
+    if (explanations->several)
+        add_links(&text, explanations);
+    for (size_t i = 0; i < explanations->count; i++)
+        add_query(&text, &explanations->items[i], &page, explanations->several);
+    buf_text(&text, "</main>\n</body>\n</html>\n");
+    int failed = text_send(out, &text, err);
+    buf_release(&text);
+    return failed;
 }

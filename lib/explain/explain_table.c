@@ -1,14 +1,16 @@
-/* explain_table.c: tables fitted to a page, line by line and cell by cell. */
+#include "explain/explain_table.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "explain/explain_walk.h"
 
 enum {
     LABEL_MAX = 16,
+    BLOCK_GAP = 4, /* columns before a block, where there is room; else EXPLAIN_GAP */
+    ELEMENTS_MIN = 2,
     NUMBER_BYTES = 48,
 };
 
@@ -16,19 +18,19 @@ enum {
 
 static size_t row_count(const struct explain_table *table)
 {
-    return table->data->of_keys ? table->explanation->shown_count : table->data->row_count;
+    return table->data.of_keys ? table->explanation->shown_count : table->data.row_count;
 }
 
 static size_t row_at(const struct explain_table *table, size_t slot)
 {
-    return table->data->of_keys ? table->explanation->shown[slot] : slot;
+    return table->data.of_keys ? table->explanation->shown[slot] : slot;
 }
 
-/* Are rows left out before a slot or, at the last one's successor, after all? */
+/* Are rows left out before a slot or, for the slot after the last, at the end? */
 static bool has_gap(const struct explain_table *table, size_t slot)
 {
     size_t before = slot > 0 ? row_at(table, slot - 1) + 1 : 0;
-    size_t here = slot < row_count(table) ? row_at(table, slot) : table->data->row_count;
+    size_t here = slot < row_count(table) ? row_at(table, slot) : table->data.row_count;
     return here > before;
 }
 
@@ -37,7 +39,7 @@ static float total_of(const struct block *block, size_t element)
     return block->total ? block->total[element] : NAN;
 }
 
-/* --- how wide it is --------------------------------------------------------------------------- */
+/* --- widths ----------------------------------------------------------------------------------- */
 
 static size_t width_of(const char *text)
 {
@@ -50,7 +52,7 @@ static size_t number_width(const struct block *block, float value)
     return isnan(value) ? 0 : numeral_write(text, block->numeral, value);
 }
 
-/* The widest number of all elements, so that another width of the page changes no column. */
+/* The widest number of all elements, so that a page of another width has the same columns. */
 static size_t cell_width(const struct explain_table *table, const struct block *block)
 {
     size_t widest = block->is_vector ? 1 : width_of(block->symbol);
@@ -66,12 +68,12 @@ static size_t cell_width(const struct explain_table *table, const struct block *
 
 static void fit_labels(struct explain_table *table)
 {
-    const struct step_table *data = table->data;
+    const struct step_table *data = &table->data;
     char number[NUMBER_BYTES];
     size_t widest = data->total ? width_of(data->total) : 0;
     size_t count = row_count(table);
-    if (data->of_keys)
-        table->number_width = snprintf(number, sizeof number, "%zu", row_at(table, count - 1));
+    table->number_width =
+        data->of_keys ? snprintf(number, sizeof number, "%zu", row_at(table, count - 1)) : 0;
     for (size_t slot = 0; slot < count; slot++)
         widest = num_max(widest, width_of(data->rows[row_at(table, slot)].text));
     table->label_width = widest < LABEL_MAX ? widest : LABEL_MAX;
@@ -80,7 +82,7 @@ static void fit_labels(struct explain_table *table)
     table->label_width = num_max(table->label_width, width_of(data->corner));
 }
 
-/* The columns of a block, gaps between its elements included. */
+/* A block with the gaps between its elements. */
 static size_t block_width(const struct explain_table *table, size_t block)
 {
     const struct text_cut *cut = &table->cuts[block];
@@ -88,7 +90,6 @@ static size_t block_width(const struct explain_table *table, size_t block)
     return (cut->front + cut->back) * table->cells[block] + gaps + text_is_cut(cut);
 }
 
-/* The columns of what stands above the elements of a vector. */
 static size_t heading_width(const char *symbol, const struct text_cut *cut)
 {
     char count[NUMBER_BYTES];
@@ -100,12 +101,12 @@ static size_t heading_width(const char *symbol, const struct text_cut *cut)
     return width + digits + strlen(width ? " ( of )" : " of ");
 }
 
-/* Lay out so many elements of every vector, with room for what stands above them. */
-static void try_elements(struct explain_table *table, const size_t *cells, size_t elements)
+/* Lay out `elements` of each vector, and widen its cells until the heading fits. */
+static void lay_out(struct explain_table *table, const size_t *cells, size_t elements)
 {
     table->width = table->label_width;
-    for (size_t b = 0; b < table->data->block_count; b++) {
-        const struct block *block = &table->data->blocks[b];
+    for (size_t b = 0; b < table->data.block_count; b++) {
+        const struct block *block = &table->data.blocks[b];
         table->cells[b] = cells[b];
         table->cuts[b] = text_cut_to(block->width, elements);
         size_t heading = heading_width(block->symbol, &table->cuts[b]);
@@ -115,198 +116,241 @@ static void try_elements(struct explain_table *table, const size_t *cells, size_
     }
 }
 
-/* Fit a table into so many columns; 0: endless, nothing is left out. */
+/* 0 columns: nothing is left out. */
 static void fit(struct explain_table *table, size_t columns)
 {
     size_t cells[STEP_BLOCKS_MAX] = {0};
-    size_t longest = 2;
-    table->gap = EXPLAIN_BLOCK_GAP;
+    size_t longest = ELEMENTS_MIN;
+    table->gap = BLOCK_GAP;
     fit_labels(table);
-    for (size_t b = 0; b < table->data->block_count; b++) {
-        cells[b] = cell_width(table, &table->data->blocks[b]);
-        longest = num_max(longest, table->data->blocks[b].width);
+    for (size_t b = 0; b < table->data.block_count; b++) {
+        cells[b] = cell_width(table, &table->data.blocks[b]);
+        longest = num_max(longest, table->data.blocks[b].width);
     }
     if (columns > 0 && longest > columns)
         longest = columns;
-    try_elements(table, cells, longest);
-    for (; columns > 0 && table->width > columns && longest > 2; longest--)
-        try_elements(table, cells, longest - 1);
+    lay_out(table, cells, longest);
+    for (; columns > 0 && table->width > columns && longest > ELEMENTS_MIN; longest--)
+        lay_out(table, cells, longest - 1);
     if (columns > 0 && table->width > columns) {
         table->gap = EXPLAIN_GAP;
-        try_elements(table, cells, longest);
+        lay_out(table, cells, longest);
     }
 }
 
-/* --- a line ----------------------------------------------------------------------------------- */
+/* --- tables and their parts ------------------------------------------------------------------- */
 
-static void write_symbol(const struct explain_table *table, const struct explain_cell *cell)
+bool explain_shows(const struct given *given, bool full)
 {
-    if (table->form->symbol)
-        table->form->symbol(table->text, cell);
-    else
-        table->form->formula(table->text, cell->block->symbol);
+    return !given->is_shown && (full || given->is_small);
 }
 
-/* Above the elements of a vector its symbol, in whatever notation, and "6 of 64" where some are
- * left out; may be nothing. */
-static void write_heading(const struct explain_table *table, const struct explain_cell *cell)
+/* The given matrices that are shown, then the step's own table; NULL: no more. */
+static const struct step_table *table_at(struct explain_table *table)
 {
-    const struct text_cut *cut = cell->cut;
-    if (!cell->block->is_vector)
-        return;
-    write_symbol(table, cell);
-    if (text_is_cut(cut))
-        buf_format(table->text, table->text->size ? " (%zu of %zu)" : "%zu of %zu",
-                   cut->front + cut->back, cut->size);
+    const struct step *step = table->step;
+    while (table->next < step->given_count &&
+           !explain_shows(&step->givens[table->next], table->page.full))
+        table->next++;
+    if (table->next < step->given_count)
+        return &step->givens[table->next].table;
+    return table->next == step->given_count && step->table.row_count ? &step->table : NULL;
 }
 
-static void write_number(const struct explain_table *table, const struct explain_cell *cell)
+/* Keep `count` elements of each vector from `first` on; single numbers are in the first part. */
+static void take_part(struct step_table *data, size_t first, size_t count)
 {
-    char digits[NUMERAL_BYTES];
-    if (isinf(cell->value) && table->form->infinity) {
-        buf_text(table->text, table->form->infinity);
-    } else if (!isnan(cell->value)) {
-        numeral_write(digits, cell->block->numeral, cell->value);
-        buf_text(table->text, digits);
-    }
-}
-
-static void write_cell(const struct explain_table *table, struct explain_cell *cell)
-{
-    buf_clear(table->text);
-    if (cell->kind == CELL_HEADING)
-        write_heading(table, cell);
-    else if (cell->kind == CELL_TITLE && cell->block->is_vector && !table->form->titles_say_all)
-        buf_format(table->text, "%zu", cell->number);
-    else if (cell->kind == CELL_TITLE)
-        write_symbol(table, cell);
-    else if (cell->kind == CELL_NUMBER)
-        write_number(table, cell);
-    cell->text = table->text->size ? table->text->bytes : "";
-    table->form->add_cell(table->page, cell);
-}
-
-static void write_block(const struct explain_table *table, struct explain_cell *cell, size_t row)
-{
-    const struct block *block = cell->block;
-    for (size_t slot = 0; slot < text_cut_slots(cell->cut); slot++) {
-        size_t element = text_cut_place(cell->cut, slot);
-        bool is_left_out = text_cut_between(cell->cut, slot);
-        cell->kind = is_left_out ? CELL_DOTS : cell->line == LINE_TITLES ? CELL_TITLE : CELL_NUMBER;
-        cell->gap = slot > 0 ? EXPLAIN_GAP : table->gap;
-        cell->width = is_left_out ? 1 : table->cells[cell->place];
-        cell->number = block->first + element;
-        if (cell->kind == CELL_NUMBER)
-            cell->value = cell->line == LINE_TOTAL ? total_of(block, element)
-                                                   : block->values[row * block->stride + element];
-        write_cell(table, cell);
-    }
-    cell->kind = CELL_BAR;
-    cell->gap = cell->width = 0;
-    if (block->is_share)
-        write_cell(table, cell);
-}
-
-static void write_line(const struct explain_table *table, enum explain_line_kind kind, size_t row)
-{
-    const struct step_table *data = table->data;
-    const struct explain_line line = {
-        .kind = kind,
-        .row = row,
-        .is_own = kind == LINE_ROW && row == data->own_row,
-        .label = kind == LINE_ROW      ? data->rows[row].text
-                 : kind == LINE_TOTAL  ? data->total
-                 : kind == LINE_TITLES ? data->corner
-                                       : "",
-    };
-    table->form->begin_line(table->page, &line);
-    for (size_t b = 0; b < data->block_count && kind != LINE_GAP; b++) {
-        struct explain_cell cell = {.kind = CELL_HEADING,
-                                    .line = kind,
-                                    .place = b,
-                                    .block = &data->blocks[b],
-                                    .cut = &table->cuts[b],
-                                    .gap = table->gap,
-                                    .width = block_width(table, b)};
-        if (kind == LINE_HEADINGS)
-            write_cell(table, &cell);
-        else
-            write_block(table, &cell, row);
-    }
-    table->form->end_line(table->page, kind);
-}
-
-/* --- a table ---------------------------------------------------------------------------------- */
-
-/* Is there a symbol, or are some elements left out, so that it must be said? */
-static bool has_headings(const struct explain_table *table)
-{
-    for (size_t b = 0; b < table->data->block_count; b++)
-        if (table->data->blocks[b].is_vector &&
-            (*table->data->blocks[b].symbol || text_is_cut(&table->cuts[b])))
-            return true;
-    return false;
-}
-
-/* A table fitted to so many columns; 0: endless. */
-static void write_table(struct explain_table *table, size_t columns)
-{
-    size_t count = row_count(table);
-    fit(table, columns);
-    table->form->begin_table(table->page, table);
-    if (!table->form->lacks_headings && has_headings(table))
-        write_line(table, LINE_HEADINGS, NO_ROW);
-    write_line(table, LINE_TITLES, NO_ROW);
-    for (size_t slot = 0; slot <= count; slot++) {
-        if (has_gap(table, slot))
-            write_line(table, LINE_GAP, NO_ROW);
-        if (slot < count)
-            write_line(table, LINE_ROW, row_at(table, slot));
-    }
-    if (table->data->total)
-        write_line(table, LINE_TOTAL, NO_ROW);
-    if (table->form->end_table)
-        table->form->end_table(table->page);
-}
-
-/* The part of a table that shows so many elements of its vectors. */
-static struct step_table part_of(const struct step_table *table, size_t first, size_t count)
-{
-    struct step_table part = *table;
-    part.block_count = 0;
-    for (size_t b = 0; b < table->block_count; b++) {
-        struct block block = table->blocks[b];
+    size_t kept = 0;
+    for (size_t b = 0; b < data->block_count; b++) {
+        struct block block = data->blocks[b];
         if (block.width <= first)
             continue;
         block.first += first;
         block.values += first;
         block.total = block.total ? block.total + first : NULL;
         block.width = block.width - first < count ? block.width - first : count;
-        part.blocks[part.block_count++] = block;
+        data->blocks[kept++] = block;
     }
-    return part;
+    data->block_count = kept;
 }
 
-/* In full all elements of all vectors are shown: in several tables, each with as many of them as
- * `columns` take; single numbers stand in the first. */
-void explain_table_write(const struct explain_table *template, const struct explain_page *how)
+bool explain_table_next(struct explain_table *table)
 {
-    struct explain_table table = *template;
-    if (!how->full) {
-        write_table(&table, how->columns);
+    const struct step_table *whole = table_at(table);
+    if (!whole)
+        return false;
+    table->data = *whole;
+    if (!table->page.full) {
+        fit(table, table->page.columns);
+        table->next++;
+        return true;
+    }
+    if (table->elements_in_parts == 0) {
+        fit(table, table->page.columns);
+        table->longest = 0;
+        for (size_t b = 0; b < table->data.block_count; b++) {
+            const struct text_cut *cut = &table->cuts[b];
+            table->longest = num_max(table->longest, cut->size);
+            table->elements_in_parts = num_max(table->elements_in_parts, cut->front + cut->back);
+        }
+    }
+    take_part(&table->data, table->first, table->elements_in_parts);
+    fit(table, 0);
+    table->first += table->elements_in_parts;
+    if (table->first >= table->longest) {
+        table->first = table->elements_in_parts = 0;
+        table->next++;
+    }
+    return true;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* Is there a symbol or a count of elements to write above the vectors? */
+static bool has_headings(const struct explain_table *table)
+{
+    for (size_t b = 0; b < table->data.block_count; b++)
+        if (table->data.blocks[b].is_vector &&
+            (*table->data.blocks[b].symbol || text_is_cut(&table->cuts[b])))
+            return true;
+    return false;
+}
+
+bool explain_line_next(struct explain_line *line, const struct explain_table *table)
+{
+    const struct step_table *data = &table->data;
+    bool after_rows = line->kind == LINE_TITLES || line->kind == LINE_ROW;
+    line->is_own = false;
+    line->label = "";
+    if (line->kind == LINE_NONE && has_headings(table)) {
+        line->kind = LINE_HEADINGS;
+    } else if (line->kind < LINE_TITLES) {
+        line->kind = LINE_TITLES;
+        line->label = data->corner;
+    } else if (after_rows && has_gap(table, line->next_row)) {
+        line->kind = LINE_GAP;
+    } else if (line->next_row < row_count(table)) {
+        line->kind = LINE_ROW;
+        line->row = row_at(table, line->next_row++);
+        line->is_own = line->row == data->own_row;
+        line->label = data->rows[line->row].text;
+    } else if (line->kind != LINE_TOTAL && data->total) {
+        line->kind = LINE_TOTAL;
+        line->label = data->total;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+bool explain_cell_next(struct explain_cell *cell, const struct explain_line *line,
+                       const struct explain_table *table)
+{
+    bool headings = line->kind == LINE_HEADINGS;
+    if (cell->block) {
+        size_t slots = headings ? 1 : text_cut_slots(cell->cut) + cell->block->is_share;
+        bool done = cell->next_slot == slots;
+        cell->place += done;
+        cell->next_slot = done ? 0 : cell->next_slot;
+    }
+    if (cell->place == table->data.block_count || line->kind == LINE_GAP)
+        return false;
+    const struct block *block = cell->block = &table->data.blocks[cell->place];
+    const struct text_cut *cut = cell->cut = &table->cuts[cell->place];
+    size_t slot = cell->next_slot++;
+    cell->gap = slot > 0 ? EXPLAIN_GAP : table->gap;
+    if (headings) {
+        cell->kind = CELL_HEADING;
+        cell->width = block_width(table, cell->place);
+    } else if (slot == text_cut_slots(cut)) {
+        cell->kind = CELL_BAR; /* of the number before it */
+        cell->gap = cell->width = 0;
+    } else if (text_cut_between(cut, slot)) {
+        cell->kind = CELL_DOTS;
+        cell->width = 1;
+    } else {
+        size_t element = text_cut_place(cut, slot);
+        cell->kind = line->kind == LINE_TITLES ? CELL_TITLE : CELL_NUMBER;
+        cell->width = table->cells[cell->place];
+        cell->number = block->first + element;
+        if (line->kind == LINE_ROW)
+            cell->value = block->values[line->row * block->stride + element];
+        else if (line->kind == LINE_TOTAL)
+            cell->value = total_of(block, element);
+    }
+    return true;
+}
+
+void explain_heading(struct buf *out, const struct explain_cell *cell, explain_notation *notation)
+{
+    const struct text_cut *cut = cell->cut;
+    if (!cell->block->is_vector)
         return;
+    notation(out, cell->block->symbol);
+    if (text_is_cut(cut))
+        buf_format(out, *cell->block->symbol ? " (%zu of %zu)" : "%zu of %zu",
+                   cut->front + cut->back, cut->size);
+}
+
+void explain_number(struct buf *out, const struct explain_cell *cell, const char *infinity)
+{
+    char digits[NUMERAL_BYTES];
+    if (isnan(cell->value))
+        return;
+    if (isinf(cell->value) && infinity) {
+        buf_text(out, infinity);
+    } else {
+        numeral_write(digits, cell->block->numeral, cell->value);
+        buf_text(out, digits);
     }
-    size_t longest = 0;
-    size_t shown = 0;
-    fit(&table, how->columns);
-    for (size_t b = 0; b < table.data->block_count; b++) {
-        longest = num_max(longest, table.cuts[b].size);
-        shown = num_max(shown, table.cuts[b].front + table.cuts[b].back);
-    }
-    for (size_t first = 0; first < longest; first += shown) {
-        struct step_table part = part_of(template->data, first, shown);
-        table = *template;
-        table.data = &part;
-        write_table(&table, 0);
-    }
+}
+
+const char *explain_token(const struct explanation *explanation)
+{
+    return explanation->text->labels[explanation->query].exact;
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+static void add_text(struct buf *out, const char *name, const struct tokenized *tokenized,
+                     explain_fact *fact)
+{
+    struct buf text = {0};
+    tokenized_visible(&text, tokenized);
+    fact(out, name, &text, "");
+    buf_fail_with(out, &text);
+    buf_release(&text);
+}
+
+void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact)
+{
+    const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    add_text(out, "model", &model, fact);
+    if (report->mechanism)
+        fact(out, "mechanism", &(struct buf){0}, report->mechanism);
+    add_text(out, "sentence", &report->sentence, fact);
+    if (report->source.count)
+        add_text(out, "source", &report->source, fact);
+}
+
+void explain_query_facts(struct buf *out, const struct explanation *explanation, explain_fact *fact)
+{
+    struct buf token = {0};
+    struct buf words = {0};
+    buf_text(&token, explain_token(explanation));
+    if (explanation->part)
+        buf_format(&words, ", %s", explanation->part->words);
+    buf_format(&words, ", layer %zu, head %zu", explanation->layer, explanation->head);
+    fact(out, "query", &token, words.size ? words.bytes : "");
+    buf_clear(&words);
+    buf_format(&words, "%zu of %zu, which have %.2f of the weight", explanation->shown_count,
+               explanation->key_count, (double)explanation->shown_weight);
+    if (explanation->shown_count < explanation->key_count)
+        fact(out, "keys shown", &(struct buf){0}, words.size ? words.bytes : "");
+    buf_fail_with(out, &token);
+    buf_fail_with(out, &words);
+    buf_release(&token);
+    buf_release(&words);
 }

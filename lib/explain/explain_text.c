@@ -18,34 +18,26 @@
 
 #include "base/amount.h"
 #include "base/utf8.h"
-#include "explain/explain_walk.h"
+#include "explain/explain_table.h"
 #include "write/text_page.h"
 
 enum {
     INDENT = 3,
-    GO_ON = 5,    /* where a line that is too long goes on */
+    WRAPPED = 5,  /* the indent of the rest of a line that is too long */
     SCREEN = 100, /* columns that are seen without scrolling */
 };
 
-static const char own_mark[] = " › ";
-static const char rule[] = "─";
-static const char left_out[] =
-    "(left out: matrices, inputs of all keys; --full prints them, JSON has them)";
-
-/* Where it is written, and its line on the way out. */
-struct page {
+struct text_writer {
     struct stream *out;
-    size_t columns; /* 0: endless */
-    size_t room;    /* of them, for a table */
-    const struct explain_table *table;
-    struct buf line; /* memory that is not there sticks to it */
+    struct explain_page page;
+    size_t columns; /* of the page, for a table; 0: endless */
+    struct buf line;
     struct err *err;
 };
 
 static void add_rule(struct buf *line, size_t columns)
 {
-    for (size_t i = 0; i < columns && !line->out_of_memory; i++)
-        buf_text(line, rule);
+    buf_repeat(line, "─", strlen("─"), columns);
 }
 
 /* In the middle of so many columns, but not beyond what a screen shows, with rules to both sides
@@ -64,91 +56,110 @@ static void add_centred(struct buf *line, const char *heading, size_t columns)
     (ruled ? add_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-static void add_bar(struct page *page, const struct explain_cell *cell)
+static void add_cell(struct text_writer *writer, const struct explain_cell *cell,
+                     const struct explain_line *line, const struct explain_table *table)
 {
     char bar[BAR_BYTES];
-    size_t width = page->table->width + EXPLAIN_GAP + BAR_COLUMNS;
-    if (cell->line == LINE_ROW && (page->room == 0 || width <= page->room))
-        buf_format(&page->line, "  %s", bar_draw(bar, (double)cell->value, BAR_COLUMNS));
-}
-
-static void add_cell(struct page *page, const struct explain_cell *cell)
-{
-    text_blanks(&page->line, cell->gap);
+    struct buf text = {0};
+    size_t bar_end = table->width + EXPLAIN_GAP + BAR_COLUMNS;
+    text_blanks(&writer->line, cell->gap);
     if (cell->kind == CELL_HEADING)
-        add_centred(&page->line, cell->text, cell->width);
+        explain_heading(&text, cell, buf_text);
+    else if (cell->kind == CELL_TITLE && cell->block->is_vector)
+        buf_format(&text, "%zu", cell->number);
+    else if (cell->kind == CELL_TITLE)
+        buf_text(&text, cell->block->symbol);
+    else if (cell->kind == CELL_NUMBER)
+        explain_number(&text, cell, NULL);
+    const char *shown = text.size ? text.bytes : "";
+    if (cell->kind == CELL_HEADING)
+        add_centred(&writer->line, shown, cell->width);
     else if (cell->kind == CELL_DOTS)
-        buf_text(&page->line, "…");
-    else if (cell->kind == CELL_BAR)
-        add_bar(page, cell);
-    else
-        text_right(&page->line, cell->text, cell->width);
+        buf_text(&writer->line, "…");
+    else if (cell->kind != CELL_BAR)
+        text_right(&writer->line, shown, cell->width);
+    else if (line->kind == LINE_ROW && (writer->columns == 0 || bar_end <= writer->columns))
+        buf_format(&writer->line, "  %s", bar_draw(bar, (double)cell->value, BAR_COLUMNS));
+    buf_fail_with(&writer->line, &text);
+    buf_release(&text);
 }
 
-static void end_line(struct page *page, enum explain_line_kind line)
+static void add_label(struct text_writer *writer, const struct explain_line *line,
+                      const struct explain_table *table)
 {
-    (void)line;
-    text_end(page->out, &page->line, page->err);
-}
-
-static void begin_line(struct page *page, const struct explain_line *line)
-{
-    const struct explain_table *table = page->table;
     size_t width = table->label_width;
     if (line->kind == LINE_TOTAL) {
-        text_blanks(&page->line, INDENT);
-        add_rule(&page->line, table->width);
-        end_line(page, line->kind);
+        text_blanks(&writer->line, INDENT);
+        add_rule(&writer->line, table->width);
+        text_end(writer->out, &writer->line, writer->err);
     }
-    buf_text(&page->line, line->is_own ? own_mark : "   ");
+    buf_text(&writer->line, line->is_own ? " › " : "   ");
     if (line->kind == LINE_GAP) {
-        text_right(&page->line, "…", (size_t)table->number_width);
+        text_right(&writer->line, "…", (size_t)table->number_width);
         return;
     }
     if (line->kind == LINE_ROW && table->number_width) {
-        buf_format(&page->line, "%*zu ", table->number_width, line->row);
+        buf_format(&writer->line, "%*zu ", table->number_width, line->row);
         width -= (size_t)table->number_width + 1;
     }
-    text_left(&page->line, line->label, width);
+    text_left(&writer->line, line->label, width);
 }
 
-static void begin_table(struct page *page, const struct explain_table *table)
+static void write_table(struct text_writer *writer, const struct explain_table *table)
 {
-    page->table = table;
-    stream_char(page->out, '\n');
+    struct explain_line line = {0};
+    stream_char(writer->out, '\n');
+    while (explain_line_next(&line, table)) {
+        struct explain_cell cell = {0};
+        add_label(writer, &line, table);
+        while (explain_cell_next(&cell, &line, table))
+            add_cell(writer, &cell, &line, table);
+        text_end(writer->out, &writer->line, writer->err);
+    }
 }
 
-static void begin_step(struct page *page, size_t number, const char *title)
+static void write_paragraph(struct text_writer *writer, const char *text)
 {
-    stream_format(page->out, "\n%zu  %s\n", number, title);
+    stream_format(writer->out, "%*s", INDENT, "");
+    text_wrap(writer->out, text, INDENT, WRAPPED, writer->page.columns);
 }
 
-static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
+static void write_step(struct text_writer *writer, const struct explanation *explanation,
+                       size_t number)
 {
-    stream_format(page->out, kind == EXPLAIN_WORKED ? "\n%*s" : "%*s", INDENT, "");
-    text_wrap(page->out, text, INDENT, GO_ON, page->columns);
+    const struct step *step = &explanation->steps[number];
+    struct explain_table table = {explanation, step, {writer->columns, writer->page.full}};
+    stream_format(writer->out, "\n%zu  %s\n", number + 1, step->title);
+    for (size_t i = 0; i < step->formula_count; i++)
+        write_paragraph(writer, step->formulas[i]);
+    if (step->note)
+        write_paragraph(writer, step->note);
+    while (explain_table_next(&table))
+        write_table(writer, &table);
+    if (step->worked) {
+        stream_char(writer->out, '\n');
+        write_paragraph(writer, step->worked);
+    }
 }
 
 /* Which query it is, and how many of its keys are shown. */
-static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
+static void write_query(struct text_writer *writer, const struct explanation *explanation)
 {
-    stream_text(page->out, place ? "\n" : "");
-    buf_format(&page->line, "query · %s · ", explain_token(explanation));
+    buf_format(&writer->line, "query · %s · ", explain_token(explanation));
     if (explanation->part)
-        buf_format(&page->line, "%s · ", explanation->part->words);
-    buf_format(&page->line, "layer %zu · head %zu", explanation->layer, explanation->head);
-    text_shorten(&page->line, page->columns);
-    text_end(page->out, &page->line, page->err);
+        buf_format(&writer->line, "%s · ", explanation->part->words);
+    buf_format(&writer->line, "layer %zu · head %zu", explanation->layer, explanation->head);
+    text_shorten(&writer->line, writer->page.columns);
+    text_end(writer->out, &writer->line, writer->err);
     if (explanation->shown_count == explanation->key_count)
         return;
-    buf_format(&page->line,
+    buf_format(&writer->line,
                "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
                explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
-    text_wrap(page->out, page->line.size ? page->line.bytes : "", 0, 1, page->columns);
-    buf_clear(&page->line);
+    text_wrap(writer->out, writer->line.size ? writer->line.bytes : "", 0, 1, writer->page.columns);
+    buf_clear(&writer->line);
 }
 
-/* Is anything left out that the steps take? */
 static bool hides_givens(const struct explanation *explanation, bool full)
 {
     for (size_t i = 0; i < explanation->step_count; i++)
@@ -161,30 +172,27 @@ static bool hides_givens(const struct explanation *explanation, bool full)
 }
 
 int explain_text_write(struct stream *out, const struct explanations *explanations,
-                       const struct explain_page *how, struct err *err)
+                       const struct explain_page *page, struct err *err)
 {
-    static const struct explain_form form = {
-        .formula = buf_text,
-        .begin_query = begin_query,
-        .begin_step = begin_step,
-        .add_text = add_paragraph,
-        .begin_table = begin_table,
-        .begin_line = begin_line,
-        .add_cell = add_cell,
-        .end_line = end_line,
-    };
-    struct page page = {.out = out, .columns = how->columns, .err = err};
-    struct place place = {.count = 1, .columns = how->columns};
+    struct text_writer writer = {.out = out, .page = *page, .err = err};
+    struct place place = {.count = 1, .columns = page->columns};
+    writer.columns = page->columns > INDENT ? page->columns - INDENT : page->columns;
     if (text_titles_write(out, explanations->items->report, &place, err))
         return -1;
-    page.room = how->columns > INDENT ? how->columns - INDENT : how->columns;
-    int failed =
-        explain_walk(explanations, &form, &page, &(struct explain_page){page.room, how->full}, err);
-    if (hides_givens(explanations->items, how->full)) {
-        stream_char(out, '\n');
-        text_wrap(out, left_out, 0, 1, how->columns);
+    for (size_t i = 0; i < explanations->count; i++) {
+        const struct explanation *explanation = &explanations->items[i];
+        stream_text(out, i ? "\n" : "");
+        write_query(&writer, explanation);
+        for (size_t s = 0; s < explanation->step_count; s++)
+            write_step(&writer, explanation, s);
     }
-    failed = failed || buf_check(&page.line, err);
-    buf_release(&page.line);
+    if (hides_givens(explanations->items, page->full)) {
+        stream_char(out, '\n');
+        text_wrap(out,
+                  "(left out: matrices, inputs of all keys; --full prints them, JSON has them)", 0,
+                  1, page->columns);
+    }
+    int failed = buf_check(&writer.line, err);
+    buf_release(&writer.line);
     return failed ? -1 : 0;
 }

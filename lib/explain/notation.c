@@ -2,9 +2,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "explain/explain_walk.h"
+#include "explain/explain_table.h"
 
-/* What stands around each thing. */
+/* What is written before something and after it. */
+struct marks {
+    const char *before, *after;
+};
+
 struct notation {
     struct marks letter, word; /* x slants, cos stands upright */
     struct marks index, power;
@@ -241,6 +245,20 @@ static void add_formula(struct buf *out, struct rest rest)
 }
 
 /* --- HTML and LaTeX --------------------------------------------------------------------------- */
+
+void html_text(struct buf *out, const char *text, size_t size)
+{
+    static const char *const entities[] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        const char *entity = c < sizeof entities / sizeof *entities ? entities[c] : NULL;
+        if (entity)
+            buf_text(out, entity);
+        else
+            buf_char(out, text[i]);
+    }
+}
 
 static const struct notation html = {
     .letter = {"<i>", "</i>"},

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "../rigs/explanation_fixture.h"
 #include "../rigs/tiny_model.h"
+#include "base/heap.h"
 #include "lens/viewer.h"
 
 enum { TOKENS = 5 };
@@ -346,6 +346,16 @@ TEST(of_many_keys_those_with_the_most_weight_are_shown)
 TEST_LOOP(every_allocation_may_fail, 3)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 2};
+    int failed = -1;
     open_tiny(configs[3 + _i]);
-    fixture_starve_explanation(&viewer, &pair, &request);
+    for (size_t nth = 1; failed; nth++) {
+        struct arena starved = {0};
+        heap_fail_at(nth, 0);
+        failed = explanation_make(&explanation, &viewer, &pair, &request, &starved, &err);
+        heap_fail_at(0, 0);
+        if (failed)
+            ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);
+        arena_release(&starved);
+        ck_assert(failed || nth > 10);
+    }
 }
