@@ -38,7 +38,7 @@ const struct command command_attribute = {
                {edit_options, NULL},
                {output_options, NULL},
                {terminal_options, NULL},
-               {figure_options, "top"},
+               {figure_options, NULL},
                {running_options, "verbose"}},
     .reads_texts = true,
     .in_batch = true,

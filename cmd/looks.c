@@ -98,21 +98,13 @@ static int check_font(const char *font, struct err *err)
                      font);
 }
 
-static int check_lines(const struct figure_options *options, enum style_view view, struct err *err)
-{
-    if (!options->top || view == VIEW_LINES || view == VIEW_OVERLAY)
-        return 0;
-    return err_usage(err, "--top: expected --view lines or overlay: it is for lines");
-}
-
 static int figure_options_read(struct figure_form *form, const struct figure_options *options,
-                               enum style_view view, struct err *err)
+                               struct err *err)
 {
     *form = (struct figure_form){
         .font_size = options->font_size,
         .font = options->font,
         .dpi = options->dpi,
-        .top = options->top,
     };
     for (size_t i = 0; i < options->marks.count; i++)
         if (figure_form_read_marks(form, options->marks.items[i], err))
@@ -123,7 +115,7 @@ static int figure_options_read(struct figure_form *form, const struct figure_opt
         (options->mask && figure_form_read_mask(form, options->mask, err)) ||
         (options->tokens && figure_form_read_tokens(form, options->tokens, err)))
         return -1;
-    return check_lines(options, view, err);
+    return 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -142,7 +134,7 @@ int looks_read(struct style *style, const struct options *options, struct err *e
                                       options->looks.view, options->looks.cells,
                                       options->looks.palette};
     if (style_read(style, &words, err) ||
-        figure_options_read(&style->form, &options->looks.figure, style->view, err))
+        figure_options_read(&style->form, &options->looks.figure, err))
         return -1;
     return read_colour(style, options, err);
 }

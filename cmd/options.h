@@ -83,7 +83,7 @@ struct figure_options {
     const char *width, *font, *panel_labels, *mask, *tokens;
     struct texts marks;
     double font_size;
-    long long dpi, top;
+    long long dpi;
 };
 
 /* How pages and pictures look. */

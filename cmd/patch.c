@@ -55,7 +55,7 @@ const struct command command_patch = {
                {edit_options, "from"},
                {output_options, NULL},
                {terminal_options, NULL},
-               {figure_options, "top"},
+               {figure_options, NULL},
                {running_options, NULL}},
     .reads_texts = true,
     .in_batch = true,

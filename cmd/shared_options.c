@@ -166,8 +166,6 @@ const struct option_row figure_options[] = {
     STRING("mask", 0, "hatch|triangle", IN(looks.figure.mask),
            "hatch masked cells (default), or leave them out", .looks = LOOKS_FIGURE,
            .values = &values_masks),
-    INTEGER("top", 0, "N", IN(looks.figure.top), 1, 100000000,
-            "draw only the N strongest lines of each head (default: all)", .looks = LOOKS_FIGURE),
     {0},
 };
 

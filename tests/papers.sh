@@ -140,22 +140,9 @@ numbers() { # the weights of a head, the future left out, as a CSV has them
     "$attn" run -q "$text" --layer 0 --head "$1" --format tidy | tail -n +2 | sed 's/.*,//'
 }
 
-strokes_of() { # FILE.svg: lines from a query to a key, level or bent, without the ticks of a bar
-    sed -n 's/^<path d="\(M[^"]*\)" fill="none" stroke="#\([0-9a-f]*\)".*/\2 \1/p' "$1" |
-        grep -v '^999999' | tr -cd M | wc -c | tr -d ' '
-}
-
-strongest() { # COUNT HEADS
-    figure top.svg --layer 0 --head "0-$(($2 - 1))" --view overlay --top "$1" &&
-        is $(($1 * $2)) "$(strokes_of top.svg)"
-}
-
-check 'the strongest lines of a head' strongest 3 1
-check 'the strongest lines of four heads' strongest 2 4
-
-# Four heads look at one key in one row, and each line begins elsewhere.
+# Four heads attend to one key in one row, and each line begins elsewhere.
 lines_stand_apart() {
-    figure apart.svg --layer 0 --view overlay --top 1 &&
+    figure apart.svg --layer 0 --view overlay --token-range 0 &&
         is 4 "$(sed -n 's/^<path d="M\([^LC]*\).*/\1/p' apart.svg | sort -u | wc -l | tr -d ' ')"
 }
 
@@ -320,7 +307,7 @@ check 'texts of TikZ: options' same_texts --layer 0 --panel-labels '(a)' --mark 
     --token-range 2-5
 check 'shapes of TikZ' same_shapes --layer 0 --mark 4:2
 check 'shapes of TikZ: a triangle' same_shapes --layer 0 --mask triangle --title ''
-check 'shapes of TikZ: lines' same_shapes --layer 0 --view overlay --top 3
+check 'shapes of TikZ: lines' same_shapes --layer 0 --view overlay
 check 'every cell of TikZ has its number' tex_has_numbers
 check 'a cell of several has the largest' tex_has_largest
 

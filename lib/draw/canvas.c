@@ -6,21 +6,6 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-void canvas_open(struct canvas *canvas, const char *name)
-{
-    canvas->form->open(canvas->out, name);
-}
-
-void canvas_close(struct canvas *canvas)
-{
-    canvas->form->close(canvas->out);
-}
-
-void canvas_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    canvas->form->rect(canvas->out, box, colour);
-}
-
 /* The lines end at the box: clips and rotated patterns take other programs ten times as long. */
 void canvas_hatch(struct canvas *canvas, struct box box)
 {
@@ -29,79 +14,43 @@ void canvas_hatch(struct canvas *canvas, struct box box)
     const struct pen pen = {colour_of_hex(0xd2d2d2), 0.5, 1};
     struct stroke lines[LINES];
     size_t count = 0;
-    canvas_rect(canvas, box, colour_of_hex(0xf5f5f5));
+    canvas->rect(canvas, box, colour_of_hex(0xf5f5f5));
     for (double at = step / 2; at < box.width + box.height; at += step) {
         double down = fmax(0, at - box.width); /* where the line leaves the right edge */
         double across = fmax(0, at - box.height);
         lines[count++] = (struct stroke){{box.x + at - down, box.y + down},
                                          {box.x + across, box.y + at - across}};
         if (count == LINES || at + step >= box.width + box.height) {
-            canvas->form->strokes(canvas->out, lines, count, true, &pen);
+            canvas->strokes(canvas, lines, count, true, &pen);
             count = 0;
         }
     }
 }
 
-void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen)
+void canvas_put(struct canvas *canvas, const char *text, const double *numbers)
 {
-    canvas->form->frame(canvas->out, box, pen);
-}
-
-void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                    const struct pen *pen)
-{
-    canvas->form->strokes(canvas->out, strokes, count, false, pen);
-}
-
-void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
-                 const struct pen *pen)
-{
-    canvas->form->path(canvas->out, points, count, pen);
-}
-
-void canvas_text(struct canvas *canvas, struct point at, const char *text,
-                 const struct lettering *lettering)
-{
-    canvas->form->text(canvas->out, at, text, lettering);
-}
-
-void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                  const struct ramp *ramp)
-{
-    canvas->form->cells(canvas->out, box, cells, ramp);
-}
-
-/* --- what is written as a text ---------------------------------------------------------------- */
-
-/* At most three decimals, and none that say nothing. */
-static void put_number(struct stream *out, double value)
-{
+    struct stream *out = canvas->out;
     char digits[NUM_COUNT_BYTES];
-    long long thousandths = llround(1000 * value);
-    if (thousandths < 0) {
-        stream_char(out, '-');
-        thousandths = -thousandths;
-    }
-    stream_bytes(out, digits, num_count(digits, (uint64_t)thousandths / 1000));
-    unsigned rest = (unsigned)(thousandths % 1000);
-    if (rest == 0)
-        return;
-    stream_char(out, '.');
-    for (unsigned unit = 100; rest; rest %= unit, unit /= 10)
-        stream_char(out, (char)('0' + rest / unit));
-}
-
-void canvas_put(struct stream *out, const char *text, const double *numbers)
-{
     for (; *text; text++) {
-        if (*text == '#')
-            put_number(out, *numbers++);
-        else
+        if (*text != '#') {
             stream_char(out, *text);
+            continue;
+        }
+        long long thousandths = llround(1000 * *numbers++);
+        if (thousandths < 0) {
+            stream_char(out, '-');
+            thousandths = -thousandths;
+        }
+        stream_bytes(out, digits, num_count(digits, (uint64_t)thousandths / 1000));
+        unsigned rest = (unsigned)(thousandths % 1000);
+        if (rest)
+            stream_char(out, '.');
+        for (unsigned unit = 100; rest; rest %= unit, unit /= 10)
+            stream_char(out, (char)('0' + rest / unit));
     }
 }
 
-/* --- how wide texts are ----------------------------------------------------------------------- */
+/* --- width of texts --------------------------------------------------------------------------- */
 
 /* Advance widths from blank to tilde, in thousandths of the size. */
 static const uint16_t ascii[] = {
@@ -114,28 +63,23 @@ static const uint16_t ascii[] = {
 
 static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* a mark that nobody sees */
 
-/* The ellipsis, other letters, and those of two columns: 爱, 🍰 */
+/* The ellipsis, other letters, and letters of two columns: 爱, 🍰 */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
-static unsigned width_of(const char *grapheme, size_t size)
-{
-    unsigned char byte = (unsigned char)grapheme[0];
-    if (size == 1 && byte >= ' ' && byte <= '~')
-        return ascii[byte - ' '];
-    size_t columns = utf8_width(grapheme, size);
-    return columns > 1 ? WIDE : columns ? OTHER : 0;
-}
-
-/* The bytes of the longest beginning that is at most so wide, and its width. */
+/* Bytes of the longest beginning of at most `most` thousandths of the size, and its width. */
 static size_t beginning(const char *text, double most, double *width)
 {
     size_t size = strlen(text);
     size_t at = 0;
     unsigned sum = 0;
     while (at < size) {
+        unsigned char byte = (unsigned char)text[at];
         size_t length = utf8_grapheme(text + at, size - at);
         length = length ? length : 1;
-        unsigned next = width_of(text + at, length);
+        size_t columns = utf8_width(text + at, length);
+        unsigned next = columns > 1 ? WIDE : columns ? OTHER : 0;
+        if (length == 1 && byte >= ' ' && byte <= '~')
+            next = ascii[byte - ' '];
         if (sum + next > most)
             break;
         sum += next;
@@ -167,15 +111,26 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
         buf_text(out, RIGHT_TO_LEFT); /* or the ellipsis would stand at the text's beginning */
 }
 
+size_t letters_line(const char *text, double width, double size)
+{
+    double used = 0;
+    size_t bytes = beginning(text, width * 1000 / size, &used);
+    if (!text[bytes])
+        return bytes;
+    while (bytes && text[bytes] != ' ')
+        bytes--;
+    return bytes ? bytes : strlen(text);
+}
+
 int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
-                    const struct lettering *lettering, struct err *err)
+                    const struct font *font, struct err *err)
 {
     struct buf fitted = {0};
     buf_text(&fitted, "");
-    letters_fit(&fitted, text, width, lettering->size);
+    letters_fit(&fitted, text, width, font->size);
     int failed = buf_check(&fitted, err);
     if (!failed)
-        canvas_text(canvas, at, fitted.bytes, lettering);
+        canvas->text(canvas, at, fitted.bytes, font);
     buf_release(&fitted);
     return failed;
 }

@@ -1,19 +1,24 @@
-/* canvas.h: what pictures are drawn on, and the commands that they are made of: rectangles, lines,
- * texts and matrices of cells.
+/* canvas.h: drawing commands for figures, and the formats that carry them out: SVG and TikZ,
+ * written directly; PNG and PDF, made from the SVG by rsvg-convert.
  *
- * Lengths are points, 1/72 inch, from the upper left corner. Failures to write stick to the stream.
+ * Lengths are points, 1/72 inch, from the upper left corner. Write failures stick to the stream.
  *
- *     canvas_open(canvas, "weights layer 0 head 1");
- *     canvas_rect(canvas, (struct box){10, 10, 80, 20}, colour);
- *     canvas_text(canvas, (struct point){10, 40}, "Life", &(struct lettering){.size = 7});
- *     canvas_close(canvas);
+ *     struct drawing drawing;
+ *     struct drawing_page page = {.width = 504, .height = 300, .title = "life · Life is short"};
+ *     if (drawing_begin(&drawing, DRAWING_PNG, &stream, &page, err)) ...
+ *     struct canvas *canvas = &drawing.canvas;
+ *     canvas->rect(canvas, (struct box){10, 10, 80, 20}, colour);
+ *     canvas->text(canvas, (struct point){10, 40}, "Life", &(struct font){.size = 7});
+ *     if (drawing_end(&drawing, err)) ...
  */
 #ifndef ATTN_DRAW_CANVAS_H
 #define ATTN_DRAW_CANVAS_H
 
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "base/stream.h"
-#include "write/palette.h"
+#include "write/style.h"
 
 struct point {
     double x, y;
@@ -32,7 +37,7 @@ struct pen {
 enum anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
 
 /* How a text is set; its point is on the base line. */
-struct lettering {
+struct font {
     double size;
     struct colour colour;
     enum anchor anchor;
@@ -40,7 +45,6 @@ struct lettering {
     bool bold;
 };
 
-/* From one point to another, leaving and arriving level. */
 struct stroke {
     struct point from, to;
 };
@@ -48,83 +52,89 @@ struct stroke {
 /* Levels of a ramp. */
 struct cells {
     size_t rows, columns;
-    size_t row_step, column_step; /* so many rows and columns of numbers in one cell; 1: each */
-    unsigned char *levels;        /* [rows, columns]; 0: nothing is there */
-    float *values;                /* … their numbers; NULL: none */
+    unsigned char *levels; /* [rows, columns]; 0: empty */
+    float *values;         /* [rows, columns] numbers of the levels; NULL: none */
 };
 
-/* A format of figures: what the functions below are done by. */
-struct canvas_form {
-    void (*open)(struct stream *out, const char *name);
-    void (*close)(struct stream *out);
-    void (*rect)(struct stream *out, struct box box, struct colour colour);
-    void (*frame)(struct stream *out, struct box box, const struct pen *pen);
-    void (*strokes)(struct stream *out, const struct stroke *strokes, size_t count, bool straight,
-                    const struct pen *pen);
-    void (*path)(struct stream *out, const struct point *points, size_t count,
+/* The commands are function pointers, set by svg_begin or tex_begin. */
+struct canvas {
+    struct stream *out;
+    /* a named part of the picture, for screen readers and editors */
+    void (*open)(struct canvas *canvas, const char *name);
+    void (*close)(struct canvas *canvas);
+    void (*rect)(struct canvas *canvas, struct box box, struct colour colour);
+    /* the border of a box */
+    void (*frame)(struct canvas *canvas, struct box box, const struct pen *pen);
+    /* many lines of one pen, straight or leaving and arriving level; no darker where they cross */
+    void (*strokes)(struct canvas *canvas, const struct stroke *strokes, size_t count,
+                    bool straight, const struct pen *pen);
+    /* straight from point to point */
+    void (*path)(struct canvas *canvas, const struct point *points, size_t count,
                  const struct pen *pen);
-    void (*text)(struct stream *out, struct point at, const char *text,
-                 const struct lettering *lettering);
-    void (*cells)(struct stream *out, struct box box, const struct cells *cells,
+    /* a line of visible characters */
+    void (*text)(struct canvas *canvas, struct point at, const char *text, const struct font *font);
+    /* cells that fill a box without gaps */
+    void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
 };
 
-struct canvas {
-    const struct canvas_form *form;
-    struct stream *out;
-};
-
-/* A part of the picture, with a name for those who cannot see it or take it apart. */
-void canvas_open(struct canvas *canvas, const char *name);
-void canvas_close(struct canvas *canvas);
-
-void canvas_rect(struct canvas *canvas, struct box box, struct colour colour);
-
-/* A light hatching: there is nothing here. Where colours are lost it still is no number. */
+/* A light hatching for masked cells, which a grey copy still tells from numbers. */
 void canvas_hatch(struct canvas *canvas, struct box box);
 
-/* The border of a box. */
-void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen);
-
-/* Many lines of one pen; where they cross, they are no darker. */
-void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                    const struct pen *pen);
-
-/* Straight from point to point. */
-void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
-                 const struct pen *pen);
-
-/* A line of visible characters. */
-void canvas_text(struct canvas *canvas, struct point at, const char *text,
-                 const struct lettering *lettering);
-
-/* The same, its end replaced by an ellipsis where it would be wider; -1: there was no memory. */
+/* A text, its end replaced by an ellipsis if it is wider; -1: out of memory. */
 int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
-                    const struct lettering *lettering, struct err *err);
+                    const struct font *font, struct err *err);
 
-/* Cells that fill a box without gaps. */
-void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                  const struct ramp *ramp);
-
-/* How wide a text will be, before the font is known, which an SVG meets only on the reader's
- * screen: as in DejaVu Sans, which is wider than what it may be replaced by. */
+/* Width of a text before the font is known: as in DejaVu Sans, which is wider than its usual
+ * replacements. */
 double letters_width(const char *text, double size);
 
-/* Append the text, its end replaced by an ellipsis where it would be wider. */
+/* Append the text, its end replaced by an ellipsis if it is wider. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Pictures as SVG, written by ourselves: texts stay texts, cells stay shapes. Failures stick to the
- * stream. */
-struct drawing_page;
+/* Bytes of the words that fit into a line; all of the text if not even the first word does. */
+size_t letters_line(const char *text, double width, double size);
+
+/* Write a text in which each # is replaced by the next number, with at most three decimals. */
+void canvas_put(struct canvas *canvas, const char *text, const double *numbers);
+
+/* --- formats ---------------------------------------------------------------------------------- */
+
+enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
+
+struct drawing_page {
+    double width, height; /* points */
+    const char *title;
+    const char *metadata; /* of SVG: JSON; NULL: none */
+    const char *font;     /* preferred family; NULL: none */
+    long long dpi;        /* of PNG; 0: 192 */
+};
+
+struct drawing {
+    struct canvas canvas;
+    enum drawing_form form;
+    /* of PNG and PDF */
+    long long dpi;
+    struct stream *out;
+    struct stream svg; /* written to this file */
+    FILE *svg_file;
+};
+
+/* 0 if this machine can write PNG and PDF. */
+int drawing_check(struct err *err);
+
+/* Begin a figure; after a failure there is nothing to end. */
+int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
+                  const struct drawing_page *page, struct err *err);
+
+/* Write what was drawn. Write failures stick to the stream; all others are returned here. */
+int drawing_end(struct drawing *drawing, struct err *err);
+
+/* SVG in which texts stay texts. TikZ for LaTeX: a file that documents \input, and that compiles
+ * alone; each cell has its number. */
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page);
 void svg_end(struct canvas *svg);
-
-/* The same as TikZ, for LaTeX: a file that documents \input, and that can be compiled alone. Cells
- * have their numbers beside them. */
 void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page);
 void tex_end(struct canvas *tex);
-
-/* A text in which # stands for the next of the numbers, of three decimals at most. */
-void canvas_put(struct stream *out, const char *text, const double *numbers);
 
 #endif

@@ -1,6 +1,6 @@
 /* drawing.c: figures in each format, and the programs that PNG and PDF need. These read from and
  * write to unnamed temporary files: a pipe could fill up while nobody reads it. */
-#include "draw/drawing.h"
+#include "draw/canvas.h"
 
 #include <errno.h>
 #include <math.h>
@@ -53,59 +53,53 @@ static int read_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
-/* The error of a program that failed: its own first line, or the signal that ended it. */
-static int explain_end(const char *program, int status, FILE *remarks, struct err *err)
-{
-    char remark[REMARK_BYTES];
-    if (WIFSIGNALED(status))
-        return err_output(err, "%s was ended by a signal: %s; svg does not need it", program,
-                          strsignal(WTERMSIG(status)));
-    if (read_line(remark, sizeof remark, remarks, err))
-        return -1;
-    return err_output(err, "%s failed: %s", program, *remark ? remark : "it did not say why");
-}
-
-static int start(pid_t *pid, const char *const arguments[], FILE *in, FILE *out, FILE *remarks)
+/* Start a program with these streams; 0, or a number of errno. */
+static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])
 {
     posix_spawn_file_actions_t files;
     int failure = posix_spawn_file_actions_init(&files);
     if (failure)
         return failure;
-    failure = in ? posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO) : 0;
-    if (!failure)
-        failure = posix_spawn_file_actions_adddup2(&files, fileno(out), STDOUT_FILENO);
-    if (!failure)
-        failure = posix_spawn_file_actions_adddup2(&files, fileno(remarks), STDERR_FILENO);
+    for (int i = 0; i < 3 && !failure; i++)
+        if (streams[i])
+            failure = posix_spawn_file_actions_adddup2(&files, fileno(streams[i]), i);
     if (!failure) /* it takes arguments that may be changed, and changes none */
         failure = posix_spawnp(pid, arguments[0], &files, NULL, (char *const *)arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     return failure;
 }
 
-/* Run a program to its end; `in` may be NULL: it does not read. */
+/* Run a program to its end; `in` may be NULL. If it fails the error is its own first line, or the
+ * signal that ended it. */
 static int run(const char *const arguments[], FILE *in, FILE *out, struct err *err)
 {
+    char remark[REMARK_BYTES];
+    const char *program = arguments[0];
     pid_t pid = 0;
     int status = 0;
+    int failed = 0;
     FILE *remarks = open_temporary(err);
     if (!remarks)
         return -1;
-    int failure = start(&pid, arguments, in, out, remarks);
-    int failed = 0;
+    int failure = start(&pid, arguments, (FILE *const[]){in, out, remarks});
+    while (!failure && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
     if (failure == ENOENT)
         failed = err_output(err,
                             "png and pdf need %s, which is not installed: install it (Debian: %s) "
                             "or write svg",
-                            arguments[0], *arguments[0] == 'r' ? "librsvg2-bin" : "fontconfig");
+                            program, *program == 'r' ? "librsvg2-bin" : "fontconfig");
     else if (failure)
-        failed = err_output(err, "cannot start %s: %s; svg does not need it", arguments[0],
+        failed = err_output(err, "cannot start %s: %s; svg does not need it", program,
                             strerror(failure));
-    while (!failure && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!failure && status)
-        failed = explain_end(arguments[0], status, remarks, err);
+    else if (WIFSIGNALED(status))
+        failed = err_output(err, "%s was ended by a signal: %s; svg does not need it", program,
+                            strsignal(WTERMSIG(status)));
+    else if (status)
+        failed = read_line(remark, sizeof remark, remarks, err) ||
+                 err_output(err, "%s failed: %s", program, *remark ? remark : "it did not say why");
     fclose(remarks);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* --- fonts ------------------------------------------------------------------------------------ */
@@ -171,30 +165,7 @@ int drawing_check(struct err *err)
 
 /* --- PNG and PDF ------------------------------------------------------------------------------ */
 
-static int begin_conversion(struct drawing *drawing, const struct drawing_page *page,
-                            struct err *err)
-{
-    double side = fmax(page->width, page->height) * (double)drawing->dpi / 72;
-    if (drawing->form == DRAWING_PNG && ceil(side - ROUNDING) > PIXELS_MAX)
-        return err_output(err,
-                          "--format png: expected at most %d pixels a side, found %.0f: choose "
-                          "fewer layers or heads, or write svg or pdf",
-                          PIXELS_MAX, ceil(side - ROUNDING));
-    if (page->font && check_font(page->font, err))
-        return -1;
-    drawing->svg_file = open_temporary(err);
-    if (!drawing->svg_file)
-        return -1;
-    if (stream_to(&drawing->svg, fileno(drawing->svg_file), err)) {
-        fclose(drawing->svg_file);
-        return -1;
-    }
-    stream_binary(drawing->out);
-    svg_begin(&drawing->canvas, &drawing->svg, page);
-    return 0;
-}
-
-/* The pixels of an inch, which rsvg-convert does not write. */
+/* Write the pixels of an inch, which rsvg-convert does not. */
 static void put_density(const struct drawing *drawing)
 {
     unsigned char chunk[] = {0, 0, 0, 9, 'p', 'H', 'Y', 's', 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
@@ -244,25 +215,38 @@ static int convert(struct drawing *drawing, struct err *err)
         return -1;
     snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* points become a PDF's points */
     setenv("SOURCE_DATE_EPOCH", "0", 0); /* the same input gives the same bytes */
-    if (lseek(fileno(drawing->svg_file), 0, SEEK_SET)) {
-        fclose(result);
-        return cannot_read(err);
-    }
-    int failed =
-        run(arguments, drawing->svg_file, result, err) || copy_result(drawing, result, err);
+    int failed = lseek(fileno(drawing->svg_file), 0, SEEK_SET) ? cannot_read(err) : 0;
+    failed = failed || run(arguments, drawing->svg_file, result, err) ||
+             copy_result(drawing, result, err);
     fclose(result);
     return failed ? -1 : 0;
 }
-
-/* --- figures ---------------------------------------------------------------------------------- */
 
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err)
 {
     *drawing = (struct drawing){.form = form, .out = out, .dpi = page->dpi ? page->dpi : USUAL_DPI};
-    if (form == DRAWING_PNG || form == DRAWING_PDF)
-        return begin_conversion(drawing, page, err);
-    (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
+    if (form == DRAWING_SVG || form == DRAWING_TEX) {
+        (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
+        return 0;
+    }
+    double side = fmax(page->width, page->height) * (double)drawing->dpi / 72;
+    if (form == DRAWING_PNG && ceil(side - ROUNDING) > PIXELS_MAX)
+        return err_output(err,
+                          "--format png: expected at most %d pixels a side, found %.0f: choose "
+                          "fewer layers or heads, or write svg or pdf",
+                          PIXELS_MAX, ceil(side - ROUNDING));
+    if (page->font && check_font(page->font, err))
+        return -1;
+    drawing->svg_file = open_temporary(err);
+    if (!drawing->svg_file)
+        return -1;
+    if (stream_to(&drawing->svg, fileno(drawing->svg_file), err)) {
+        fclose(drawing->svg_file);
+        return -1;
+    }
+    stream_binary(out);
+    svg_begin(&drawing->canvas, &drawing->svg, page);
     return 0;
 }
 

@@ -1,6 +1,6 @@
-/* figure.h: the picture of a report: a title, and a section for each kind of tensor in it: a head,
- * the heads of a layer side by side, or all layers and heads, as small pictures (panels) of one
- * measure.
+/* figure.h: the figure of a report: a title, and a section for each kind of tensor in it: a head,
+ * the heads of a layer side by side, or all layers and heads, as small pictures (panels) with one
+ * scale.
  *
  *     struct figure figure;
  *     if (figure_plan(&figure, report, style, &arena, err) ||
@@ -9,17 +9,40 @@
 #ifndef ATTN_DRAW_FIGURE_H
 #define ATTN_DRAW_FIGURE_H
 
-#include "draw/axis_fit.h"
-#include "draw/drawing.h"
+#include "draw/canvas.h"
 #include "lens/report.h"
 #include "lens/strongest.h"
-#include "write/figure_form.h"
-#include "write/style.h"
 
 enum {
     SECTION_NOTES_MAX = 32, /* lines */
-    FIGURE_TITLE_LINES = 3, /* at most: the last one ends with "…" where there is more */
+    FIGURE_TITLE_LINES = 3, /* at most; the last one ends with "…" if there is more */
 };
+
+struct figure {
+    const char *metadata;                        /* JSON for files that hold it; NULL: none */
+    const char *title;                           /* all of it, which names the file */
+    const char *title_lines[FIGURE_TITLE_LINES]; /* the part that is drawn */
+    size_t title_count;
+    struct section *sections;
+    size_t section_count;
+    double width, height; /* points */
+    double margin;
+    const struct figure_form *form;
+};
+
+/* Append the title: the user's, if it is not empty; else the model's name and the sentence. */
+void figure_title(struct buf *out, const struct report *report, const struct style *style);
+
+/* Lay out a report, which lives longer than the figure, in memory of the arena. Then draw it. */
+int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
+                struct arena *arena, struct err *err);
+int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
+
+/* Draw it in one of the formats. */
+int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
+                 struct err *err);
+
+/* --- between figure.c, section.c and panel.c -------------------------------------------------- */
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS };
 
@@ -27,9 +50,23 @@ enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS 
 struct section_sheets {
     const struct sheet *sheets; /* [layers, heads] */
     size_t layers, heads;
-    const char *attention; /* which of several attentions: always written; NULL: one or none */
+    const char *attention; /* which of several attentions, always written; NULL: one or none */
     bool first_hidden, cropped;
     bool barless, shares_range; /* another section has the bar; and the same range */
+};
+
+/* An axis fitted to a length. Axes without room for all labels have the positions of a few. */
+struct axis_fit {
+    size_t step;  /* positions that share a cell */
+    size_t cells; /* how many cells that makes */
+    double pitch; /* from one cell to the next */
+    double size;  /* of the labels; 0: there are none */
+    double print; /* their size on paper; 0: by the pitch */
+    size_t every; /* positions at multiples of this are labelled: 1, 2 or 5 times a power of ten */
+    double turn;  /* of column labels: 0, -45 or -90 degrees */
+    double label; /* their largest width: wider ones are shortened */
+    double room;  /* that the labels take across the axis */
+    double over;  /* how far those of columns reach beyond the last cell */
 };
 
 struct section {
@@ -43,17 +80,16 @@ struct section {
     struct axis_fit rows, columns;
     const char *row_title, *column_title; /* NULL: none */
     const char *bar_title;
-    size_t first_label;   /* of panels, all sections counted */
-    struct point at;      /* its corner in the figure */
-    double room;          /* that it may take across */
-    double bar_room;      /* that its bar may take, with its title */
-    double head;          /* what its subtitle takes */
-    struct box area;      /* of cells or lines, from a panel's corner */
-    double panel_width;   /* from one panel to the next … */
-    double panel_height;  /* … and to the one below */
-    double left, top;     /* room for what stands beside and above all panels */
-    double foot;          /* where the scale stands, below them */
-    double width, height; /* of all, with titles and the scale */
+    size_t first_label, label_count;  /* "(a)": each panel, or the section alone */
+    struct point at;                  /* its corner in the figure */
+    double room;                      /* its largest width */
+    double bar_room;                  /* the same of its bar, with its title */
+    double head;                      /* height of its subtitle */
+    struct box area;                  /* of cells or lines, from a panel's corner */
+    double panel_width, panel_height; /* from one panel to the next and to the one below */
+    double left, top;                 /* room at the left of all panels, and above them */
+    double foot;                      /* upper edge of the scale, below them */
+    double width, height;             /* of all, with titles and the scale */
     const char *subtitle;
     const char *notes[SECTION_NOTES_MAX]; /* lines below */
     size_t note_count;
@@ -64,131 +100,60 @@ struct section {
 static const double FIGURE_MARGIN = 12;
 static const double FIGURE_WIDEST = 504; /* two columns of a paper */
 
-struct figure {
-    const char *metadata;                        /* JSON for files that hold it; NULL: none */
-    const char *title;                           /* all of it, which names the file … */
-    const char *title_lines[FIGURE_TITLE_LINES]; /* … and what of it is on the picture */
-    size_t title_count;
-    struct section *sections;
-    size_t section_count;
-    double width, height; /* points */
-    double margin;
-    const struct figure_form *form;
-};
+/* Weights below this share of the scale have no line. */
+static const double LINES_LEAST = 0.03;
 
-/* Append the title: the one that was given, where it is not empty; else the model's name and the
- * sentence. */
-void figure_title(struct buf *out, const struct report *report, const struct style *style);
-
-/* How wide a figure of a report should be, so that lines of its title hold what it is about; 0:
- * that does not matter. Then room for the title above all, in a figure that is laid out. */
-double figure_title_width(const struct report *report, const struct style *style,
-                          const char *title);
-int figure_place_title(struct figure *figure, const struct style *style, struct arena *arena,
-                       struct err *err);
-int figure_draw_title(const struct figure *figure, struct canvas *canvas, struct err *err);
-
-/* Lay out a report, which lives longer than the figure. The memory is the arena's. */
-int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
-                struct arena *arena, struct err *err);
-
-int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
-
-/* Draw it in one of the forms. */
-int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
-                 struct err *err);
-
-/* --- sections --------------------------------------------------------------------------------- */
-
-/* The sheets of a site in all layers of a report, in memory of the arena; no layers: it has none.
- * Those that are no site's are kinds of their own. */
-int section_gather(struct section_sheets *what, const struct report *report, enum site site,
-                   const struct figure_form *form, struct arena *arena, struct err *err);
-
-/* Leave of a sheet that is no site's the tokens that the form shows, in memory of the arena; not
- * cropped: it has no tokens, or all are shown. */
-int section_crop(bool *cropped, struct sheet *sheet, const struct figure_form *form,
-                 struct arena *arena, struct err *err);
-
-/* Lay out sheets that live as long as the section, in memory of the arena; `room` is what it may
- * take across. */
-int section_plan(struct section *section, const struct section_sheets *what,
-                 const struct style *style, double room, struct arena *arena, struct err *err);
-
-/* All measures of a section whose sheets, kind, tones and titles are known, but for those of its
- * foot (section_fit.c). */
-void section_fit(struct section *section);
-
-/* How large letters are, and what a line of them takes, in points: a size for each kind of text, or
- * one for all, where a paper wants it. Those of a section, in a colour. */
+/* Size of letters and height of a line of them: by the kind of text, or one for all on paper. */
 enum type_kind { TYPE_TITLE, TYPE_SUBTITLE, TYPE_NAME, TYPE_NUMBER, TYPE_TEXT };
 
 double type_size(const struct figure_form *form, enum type_kind kind);
 double type_line(const struct figure_form *form, enum type_kind kind);
 double section_line(const struct section *section, enum type_kind kind);
-struct lettering section_letters(const struct section *section, enum type_kind kind, uint32_t hex);
+struct font section_font(const struct section *section, enum type_kind kind, uint32_t hex);
 
-/* How many panels have labels, "(a)": each, or the section alone. */
-size_t section_labels(const struct section *section);
+/* With a width for paper nothing may be wider, and pixels do not matter. */
+static inline bool section_is_printed(const struct section *section)
+{
+    return section->style->form.width > 0;
+}
 
-/* A label in bold letters at a point; how wide it is, with a gap after it. */
+/* Lay out sheets that live as long as the section, within a width, in memory of the arena. */
+int section_plan(struct section *section, const struct section_sheets *what,
+                 const struct style *style, double room, struct arena *arena, struct err *err);
+int section_draw(const struct section *section, struct canvas *canvas, struct err *err);
+
+/* Draw a panel's label in bold letters; returns its width with a gap. */
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
                           struct point at);
 
-/* Where widths are those of a paper: nothing may be wider, and no pixel counts. */
-bool section_is_printed(const struct section *section);
+/* Draw a panel: cells or lines with labels around them. */
+int panel_draw(const struct section *section, size_t index, struct canvas *canvas, struct err *err);
 
-int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
-                 struct err *err);
+/* A sheet as the section's cells. A cell for several numbers shows the highest, or with both signs
+ * the farthest from 0: a mean would hide a single strong weight, which readers look for. */
+int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
+               struct arena *arena, struct err *err);
 
-/* Weights below this share of the scale have no line: there would be nothing but lines. */
-#define PANEL_LINES_LEAST 0.03
-
-/* The most cells of each axis. */
-struct cell_room {
-    size_t rows, columns;
-};
-
-/* A sheet as cells. Where there are more numbers than cells, one shows that which stands out most:
- * the highest; of both signs the farthest from 0. A mean would let a single bright cell, which is
- * what one looks for, fade away. */
-int cells_make(struct cells *cells, const struct sheet *sheet, const struct tones *tones,
-               struct cell_room room, struct arena *arena, struct err *err);
-
-/* Draw panel `index`, cells or lines with what stands around them; the corner is the section's. */
-int panel_draw(const struct section *section, size_t index, struct canvas *canvas,
-               struct point corner, struct err *err);
-
-/* Attention as lines in an area; of an overlay the sheets of all heads. */
-int panel_lines_draw(const struct section *section, const struct sheet *sheet,
-                     struct canvas *canvas, struct box area, struct err *err);
-
-/* Whether a mark is one of a sheet's cells. */
-bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
-
-/* A sheet's rows as a text of lines that are so wide, each on the colour of its number; how high
- * that is. */
-void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner);
-double running_text_height(const struct section *section, double room);
-
-/* The strongest numbers of a section as bars on either side of 0 (bars.c). */
-int bars_fit(struct section *section, struct arena *arena, struct err *err);
-int bars_draw(const struct section *section, struct canvas *canvas, struct point corner,
-              struct err *err);
-
-/* True when the cells of a section are large enough for its numbers, which are wanted; the decimals
- * they get. */
+/* True if the section's numbers are wanted and its cells are large enough; their decimals. */
 bool panel_has_numbers(const struct section *section, int *decimals);
 
-/* Lines of notes below all else (section_notes.c): made when all but these is known. */
-int section_notes_make(struct section *section, struct arena *arena, struct err *err);
-double section_notes_height(const struct section *section);
-void section_notes_draw(const struct section *section, struct canvas *canvas, struct point corner);
+/* True if a mark is one of a sheet's cells. */
+bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 
-/* What stands below: which colour is which number, or which head, and what else one must know; fit
- * it to a section whose other measures are known. */
-int scale_bar_fit(struct section *section, struct arena *arena, struct err *err);
-int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
-                   struct err *err);
+/* Cells for `size` positions in a length, none larger than `largest`. On screens pitches and
+ * offsets are multiples of half a pixel, so that cells are equally large. */
+struct axis_fit axis_fit_cells(size_t size, double length, double largest, bool printed);
+double axis_fit_snap(double length);
+size_t axis_cells(size_t size, size_t step);
+
+static inline double axis_fit_length(const struct axis_fit *fit)
+{
+    return fit->pitch * (double)fit->cells;
+}
+
+/* Give rows, or columns, their labels, with at most `room` across. Columns' labels are level if
+ * they fit, numbers always. */
+void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room);
+void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room);
 
 #endif

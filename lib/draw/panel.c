@@ -1,14 +1,202 @@
+/* panel.c: a panel is drawn: cells or lines, and the labels and names around them; axes fitted to a
+ * length. */
 #include "draw/figure.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/num.h"
 
+static const double CAP = 0.36; /* half the height of a capital, of its size */
+
+/* --- axes ------------------------------------------------------------------------------------- */
+
+static const double GRID = 0.375;    /* half a pixel of a screen with 96 in an inch */
+static const double SMALLEST = 0.75; /* cells */
+static const double LABEL_LEAST = 5; /* sizes of labels */
+static const double LABEL_MOST = 7.5;
+static const double LABEL_SHARE = 0.8; /* of the pitch */
+static const double LABEL_GAP = 3;     /* between a label and its cell */
+static const double LINE = 1.15;       /* from one line of text to the next, of its size */
+static const double SLANT = 0.7072;    /* sine and cosine of 45 degrees */
+
+enum { CELLS_MAX = 512, POSITION_BYTES = 24 };
+
+size_t axis_cells(size_t size, size_t step)
+{
+    return step ? (size + step - 1) / step : 0;
+}
+
+double axis_fit_snap(double length)
+{
+    return ceil(length / GRID) * GRID;
+}
+
+struct axis_fit axis_fit_cells(size_t size, double length, double largest, bool printed)
+{
+    double room = fmax(fmin(floor(length / SMALLEST), CELLS_MAX), 1);
+    struct axis_fit fit = {.step = axis_cells(size, (size_t)room), .every = 1};
+    fit.cells = axis_cells(size, fit.step);
+    if (printed)
+        length = fmax(length, SMALLEST);
+    fit.pitch = fmin(length / (double)fit.cells, largest);
+    if (!printed)
+        fit.pitch = fmax(floor(fit.pitch / GRID) * GRID, GRID);
+    return fit;
+}
+
+/* Labels of an axis with room for them, one after the other. */
+struct label_walk {
+    const struct axis *axis;
+    const struct axis_fit *fit;
+    size_t next; /* position */
+    char number[POSITION_BYTES];
+};
+
+static struct label_walk walk_labels(const struct axis *axis, const struct axis_fit *fit)
+{
+    return (struct label_walk){axis, fit, axis_cells(axis->first, fit->every) * fit->every, ""};
+}
+
+/* The next label, and the middle of its cell; NULL after the last. A label without all of its
+ * neighbours is a position. */
+static const char *next_label(struct label_walk *walk, double *middle)
+{
+    const struct axis *axis = walk->axis;
+    size_t index = walk->next - axis->first;
+    if (walk->fit->size <= 0 || index >= axis->size)
+        return NULL;
+    const struct label *label = &axis->labels[index];
+    *middle = walk->fit->pitch * ((double)(index / walk->fit->step) + 0.5);
+    snprintf(walk->number, POSITION_BYTES, "%zu", walk->next);
+    walk->next += walk->fit->every;
+    bool whole = walk->fit->every == 1 || strcmp(label->text, label->exact) == 0;
+    return whole ? label->text : walk->number;
+}
+
+static double widest(const struct axis *axis, const struct axis_fit *fit)
+{
+    struct label_walk walk = walk_labels(axis, fit);
+    double middle = 0;
+    double most = 0;
+    for (const char *label; (label = next_label(&walk, &middle));)
+        most = fmax(most, letters_width(label, fit->size));
+    return most;
+}
+
+static void choose_size(struct axis_fit *fit)
+{
+    fit->size =
+        fit->print > 0 ? fit->print : fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
+}
+
+/* Label only every few positions if labels would be less than `apart` points from each other. */
+static void thin_out(struct axis_fit *fit, double apart)
+{
+    static const size_t steps[] = {1, 2, 5};
+    double least = apart / fit->pitch * (double)fit->step;
+    size_t power = 1;
+    fit->every = 1;
+    if (fit->pitch >= apart && fit->step == 1)
+        return;
+    for (size_t i = 0; (double)fit->every < least || fit->every < fit->step; i++) {
+        power *= i && i % 3 == 0 ? 10 : 1;
+        fit->every = steps[i % 3] * power;
+    }
+}
+
+void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room)
+{
+    choose_size(fit);
+    thin_out(fit, LINE * fit->size);
+    fit->label = fmin(widest(axis, fit), room - LABEL_GAP);
+    fit->room = fit->label + LABEL_GAP;
+}
+
+static bool has_numbers(const struct axis *axis)
+{
+    const struct label *first = axis->labels;
+    return axis->size > 0 && !first->text[strspn(first->text, "0123456789")] &&
+           strcmp(first->text, first->exact) == 0;
+}
+
+/* Slanted labels lean to the right, the last one beyond its cell. */
+static double overhang(const struct axis *axis, const struct axis_fit *fit, double width)
+{
+    struct label_walk walk = walk_labels(axis, fit);
+    double middle = 0;
+    double most = axis_fit_length(fit);
+    for (const char *label; (label = next_label(&walk, &middle));)
+        most = fmax(most,
+                    middle + SLANT * fmin(letters_width(label, fit->size), width) + fit->size / 2);
+    return most - axis_fit_length(fit);
+}
+
+void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room)
+{
+    choose_size(fit);
+    fit->every = 1;
+    double width = widest(axis, fit);
+    if (width + 2 <= fit->pitch || has_numbers(axis)) {
+        thin_out(fit, width + (has_numbers(axis) ? 4 : 2));
+        fit->room = LINE * fit->size;
+        return;
+    }
+    thin_out(fit, LINE * fit->size);
+    if (fit->every > 1) { /* numbers, which lie level */
+        thin_out(fit, widest(axis, fit) + 4);
+        fit->room = LINE * fit->size;
+        return;
+    }
+    fit->turn = fit->pitch >= LINE * fit->size / SLANT ? -45 : -90;
+    fit->label = fmin(width, room - LABEL_GAP);
+    width = fit->label + LABEL_GAP;
+    fit->room = fit->turn == -45 ? SLANT * width + fit->size / 2 : width;
+    fit->over = fit->turn == -45 ? overhang(axis, fit, width) : 0;
+}
+
+/* Draw the labels of rows, left (ANCHOR_END) or right of the first cell's corner. */
+static int draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                     struct point corner, enum anchor anchor, struct err *err)
+{
+    const struct font font = {
+        .size = fit->size, .colour = colour_of_hex(0x333333), .anchor = anchor};
+    struct label_walk walk = walk_labels(axis, fit);
+    double x = corner.x + (anchor == ANCHOR_END ? -LABEL_GAP : LABEL_GAP);
+    double middle = 0;
+    for (const char *label; (label = next_label(&walk, &middle));) {
+        struct point at = {x, corner.y + middle + CAP * fit->size};
+        if (canvas_text_fit(canvas, at, label, fit->label, &font, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Draw the labels of columns above the first cell's corner. */
+static int draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                        struct point corner, struct err *err)
+{
+    bool level = fit->turn == 0;
+    const struct font font = {.size = fit->size,
+                              .colour = colour_of_hex(0x333333),
+                              .turn = fit->turn,
+                              .anchor = level ? ANCHOR_MIDDLE : ANCHOR_START};
+    struct label_walk walk = walk_labels(axis, fit);
+    double sink = level ? 0 : (fit->turn == -45 ? SLANT * CAP : CAP) * fit->size;
+    double middle = 0;
+    for (const char *label; (label = next_label(&walk, &middle));) {
+        struct point at = {corner.x + middle + sink, corner.y - (level ? 2 : LABEL_GAP)};
+        if (canvas_text_fit(canvas, at, label, level ? 1e9 : fit->label, &font, err))
+            return -1;
+    }
+    return 0;
+}
+
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* The one of two levels that is farther from the ramp's quiet end: its start, or its middle. */
+/* The one of two levels that is farther from 0, at the ramp's start or middle. */
 static unsigned char louder(unsigned a, unsigned b, bool two_sided)
 {
     int quiet = two_sided ? RAMP_LEVELS / 2 : 1;
@@ -17,59 +205,46 @@ static unsigned char louder(unsigned a, unsigned b, bool two_sided)
     return (unsigned char)(abs((int)b - quiet) > abs((int)a - quiet) ? b : a);
 }
 
-static void add_row(struct cells *cells, const struct sheet *sheet, size_t row,
-                    const struct tone *tone)
+int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
+               struct arena *arena, struct err *err)
 {
-    size_t first = row / cells->row_step * cells->columns;
-    unsigned char *levels = cells->levels + first;
-    float *values = cells->values + first;
-    for (size_t c = 0; c < sheet->columns.size; c++) {
-        if (sheet_hides(sheet, row, c))
-            continue;
-        unsigned char *level = &levels[c / cells->column_step];
-        unsigned char before = *level;
-        *level = louder(before, tone_level(tone, sheet_cell(sheet, row, c)), tone->two_sided);
-        if (*level != before)
-            values[c / cells->column_step] = sheet_cell(sheet, row, c);
-    }
-}
-
-int cells_make(struct cells *cells, const struct sheet *sheet, const struct tones *tones,
-               struct cell_room room, struct arena *arena, struct err *err)
-{
-    struct tone tone = tone_of_sheet(tones, sheet);
-    *cells = (struct cells){
-        .row_step = cells_step(sheet->rows.size, room.rows),
-        .column_step = cells_step(sheet->columns.size, room.columns),
-    };
-    cells->rows = cells_count(sheet->rows.size, cells->row_step);
-    cells->columns = cells_count(sheet->columns.size, cells->column_step);
+    const struct axis_fit *rows = &section->rows;
+    const struct axis_fit *columns = &section->columns;
+    *cells = (struct cells){.rows = rows->cells, .columns = columns->cells};
     cells->levels = arena_alloc(arena, cells->rows, cells->columns, err);
     cells->values = arena_alloc(arena, cells->rows * cells->columns, sizeof *cells->values, err);
     if (!cells->levels || !cells->values)
         return -1;
-    for (size_t row = 0; row < sheet->rows.size; row++) {
-        if (tones->range == RANGE_ROW)
-            tone = tone_of_row(tones, sheet, row);
-        add_row(cells, sheet, row, &tone);
+    struct tone tone = tone_of_sheet(&section->tones, sheet);
+    for (size_t r = 0; r < sheet->rows.size; r++) {
+        if (section->tones.range == RANGE_ROW)
+            tone = tone_of_row(&section->tones, sheet, r);
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            size_t cell = r / rows->step * cells->columns + c / columns->step;
+            unsigned before = cells->levels[cell];
+            if (sheet_hides(sheet, r, c))
+                continue;
+            cells->levels[cell] =
+                louder(before, tone_level(&tone, sheet_cell(sheet, r, c)), tone.two_sided);
+            if (cells->levels[cell] != before)
+                cells->values[cell] = sheet_cell(sheet, r, c);
+        }
     }
     return 0;
 }
 
 enum { NUMBER_BYTES = 64 }; /* the longest float32 with its decimals has 45 */
 
-static const double NUMBER_LEAST = 5; /* in print, where the figure's letters have no room */
+static const double NUMBER_LEAST = 5; /* on paper, if the figure's letters have no room */
 static const double TEXT_LEAST = 14;  /* a narrower cell has no room for words */
-static const double HATCHED = 60;     /* in smaller pictures a hatching would be all one sees */
-static const uint32_t EMPTY = 0xececec;
-static const double CAP = 0.36; /* half the height of a digit, of its size */
+static const double HATCHED = 60;     /* a smaller picture would be all hatching */
 
 static void write_number(char text[NUMBER_BYTES], float value, int decimals)
 {
     snprintf(text, NUMBER_BYTES, "%.*f", decimals, num_shown((double)value, decimals));
 }
 
-/* The size of letters at which the widest number, the lowest or the highest, has room; 0: none. */
+/* The size of letters at which the widest number, the lowest or the highest, fits; 0: none. */
 static double number_size(const struct section *section, int decimals)
 {
     double most = type_size(&section->style->form, TYPE_NUMBER);
@@ -87,7 +262,7 @@ static double number_size(const struct section *section, int decimals)
     return size >= least ? size : 0;
 }
 
-/* Two decimals, fewer of large numbers; none where they do not fit or would all look like 0. */
+/* Two decimals, fewer of large numbers; no numbers if they do not fit or would all look like 0. */
 bool panel_has_numbers(const struct section *section, int *decimals)
 {
     struct extent extent = section->tones.found;
@@ -104,40 +279,27 @@ static int draw_numbers(const struct section *section, const struct sheet *sheet
                         struct err *err)
 {
     int decimals = 0;
-    struct lettering lettering = {.anchor = ANCHOR_MIDDLE};
+    struct font font = {.anchor = ANCHOR_MIDDLE};
     bool heat = section->style->cells != CELLS_NUMBERS;
-    char text[NUMBER_BYTES];
+    char number[NUMBER_BYTES];
     panel_has_numbers(section, &decimals);
-    lettering.size = number_size(section, decimals);
+    font.size = number_size(section, decimals);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         for (size_t c = 0; c < sheet->columns.size; c++) {
             unsigned level = cells->levels[r * cells->columns + c];
             struct point at = {area.x + section->columns.pitch * ((double)c + 0.5),
-                               area.y + section->rows.pitch * ((double)r + 0.5) +
-                                   CAP * lettering.size};
+                               area.y + section->rows.pitch * ((double)r + 0.5) + CAP * font.size};
             if (level == 0 || sheet_hides(sheet, r, c))
                 continue;
-            lettering.colour =
-                colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
-            write_number(text, sheet_cell(sheet, r, c), decimals);
-            const char *said = sheet_text(sheet, r, c);
-            if (canvas_text_fit(canvas, at, said ? said : text, section->columns.pitch, &lettering,
+            font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
+            write_number(number, sheet_cell(sheet, r, c), decimals);
+            const char *text = sheet_text(sheet, r, c);
+            if (canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font,
                                 err))
                 return -1;
         }
     }
     return 0;
-}
-
-/* What lies below cells, and is seen where there are none. */
-static void draw_nothing(const struct section *section, struct canvas *canvas, struct box area)
-{
-    if (section->style->form.mask != MASK_HATCH)
-        return;
-    if (fmin(area.width, area.height) < HATCHED)
-        canvas_rect(canvas, area, colour_of_hex(EMPTY));
-    else
-        canvas_hatch(canvas, area);
 }
 
 static int draw_heat(const struct section *section, const struct sheet *sheet,
@@ -146,135 +308,182 @@ static int draw_heat(const struct section *section, const struct sheet *sheet,
     struct arena arena = {0};
     struct cells cells;
     int decimals = 0;
-    struct cell_room room = {section->rows.cells, section->columns.cells};
     bool numbers = panel_has_numbers(section, &decimals);
-    if (cells_make(&cells, sheet, &section->tones, room, &arena, err)) {
-        arena_release(&arena);
-        return -1;
+    int failed = cells_make(&cells, section, sheet, &arena, err);
+    if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
+        bool masked = section->style->form.mask == MASK_HATCH; /* shown below cells */
+        if (masked && fmin(area.width, area.height) < HATCHED)
+            canvas->rect(canvas, area, colour_of_hex(0xececec));
+        else if (masked)
+            canvas_hatch(canvas, area);
+        canvas->cells(canvas, area, &cells, &section->ramp);
     }
-    if (section->style->cells != CELLS_NUMBERS || !numbers) {
-        draw_nothing(section, canvas, area);
-        canvas_cells(canvas, area, &cells, &section->ramp);
-    }
-    int failed = numbers && draw_numbers(section, sheet, &cells, canvas, area, err);
+    failed = failed || (numbers && draw_numbers(section, sheet, &cells, canvas, area, err));
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-/* --- what stands around them ------------------------------------------------------------------ */
+/* --- attention as lines, from queries at the left to keys at the right ------------------------ */
+
+enum { PENS = 16 }; /* lines of about one weight are drawn with one pen */
+
+static const double THINNEST = 0.3, WIDEST = 1.9;
+static const double TRACKS = 0.7; /* part of a pitch in which the lines of heads are side by side */
+
+/* Collect the strokes of a head whose levels belong to a pen. Heads in one panel have tracks: if
+ * they attend alike, all are visible. */
+static size_t collect(struct stroke *strokes, const struct section *section,
+                      const struct cells *cells, struct box area, size_t head, unsigned pen)
+{
+    double pitch = section->rows.pitch;
+    double least = LINES_LEAST * RAMP_LEVELS;
+    size_t count = 0;
+    double share = ((double)head + 0.5) / (double)section->what.heads - 0.5;
+    area.y += section->kind == KIND_OVERLAY ? TRACKS * pitch * share : 0;
+    for (size_t r = 0; r < cells->rows; r++) {
+        for (size_t c = 0; c < cells->columns; c++) {
+            unsigned level = cells->levels[r * cells->columns + c];
+            if (level < least || level * PENS / RAMP_LEVELS != pen)
+                continue;
+            strokes[count++] = (struct stroke){
+                {area.x, area.y + pitch * ((double)r + 0.5)},
+                {area.x + area.width, area.y + pitch * ((double)c + 0.5)},
+            };
+        }
+    }
+    return count;
+}
+
+/* Lines of one head have the colours of the palette; of several heads, each its own, no wider than
+ * its track. */
+static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
+{
+    double share = (pen + 0.5) / PENS;
+    double slim = fmin(section->rows.pitch / 8, 1);
+    struct pen chosen = {.width = slim * (THINNEST + share * (WIDEST - THINNEST)), .opacity = 1};
+    if (section->kind == KIND_OVERLAY) {
+        double track = TRACKS * section->rows.pitch / (double)section->what.heads;
+        chosen.width = fmin(chosen.width, fmax(track, THINNEST));
+        chosen.colour = palette_line(head, section->what.heads);
+        chosen.opacity = 0.1 + 0.75 * share;
+    } else {
+        chosen.colour = section->ramp.colours[(unsigned)(share * (RAMP_LEVELS - 1))];
+    }
+    return chosen;
+}
+
+/* Strong lines are drawn last, over the weak ones, whatever their head. An overlay has the sheets
+ * of all heads. */
+static int draw_lines(const struct section *section, const struct sheet *sheets,
+                      struct canvas *canvas, struct box area, struct err *err)
+{
+    struct arena arena = {0};
+    size_t heads = section->kind == KIND_OVERLAY ? section->what.heads : 1;
+    size_t most = section->rows.cells * section->columns.cells; /* of a head */
+    struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, err);
+    struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, err);
+    int failed = !cells || !strokes;
+    for (size_t head = 0; head < heads && !failed; head++)
+        failed = cells_make(&cells[head], section, &sheets[head], &arena, err);
+    for (size_t i = 0; i < PENS * heads && !failed; i++) {
+        unsigned rank = (unsigned)(i / heads);
+        size_t count = collect(strokes, section, &cells[i % heads], area, i % heads, rank);
+        struct pen pen = choose_pen(section, i % heads, rank);
+        if (count)
+            canvas->strokes(canvas, strokes, count, false, &pen);
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- names, borders and marks ----------------------------------------------------------------- */
 
 enum { NAME_BYTES = 64 };
 
 static const struct pen panel_border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
 static const double NAME_GAP = 3;
 
-/* Where a panel is among the others. */
+/* A panel among the others. */
 struct spot {
     size_t row, column;
     struct box area;           /* of its cells or lines */
     const struct sheet *sheet; /* the first of an overlay's */
 };
 
-static struct spot spot_of(const struct section *section, size_t index, struct point corner)
-{
-    size_t sheets = section->kind == KIND_OVERLAY ? section->what.heads : 1;
-    struct spot spot = {
-        .row = index / section->across,
-        .column = index % section->across,
-        .area = section->area,
-        .sheet = &section->what.sheets[index * sheets],
-    };
-    spot.area.x += corner.x + section->left + (double)spot.column * section->panel_width;
-    spot.area.y += corner.y + section->top + (double)spot.row * section->panel_height;
-    return spot;
-}
-
-/* "layer 3", "head 1": what tells the panels of a section apart; where each has its own range, its
- * largest number, too. */
-static void name_panel(char name[NAME_BYTES], const struct section *section,
-                       const struct sheet *sheet)
-{
-    bool heads = section->what.layers == 1 && section->kind != KIND_OVERLAY;
-    int number = heads ? sheet->head : sheet->layer;
-    int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", number);
-    double room = section->panel_width - NAME_GAP;
-    if (section_is_printed(section) &&
-        letters_width(name, type_size(&section->style->form, TYPE_NAME)) > room)
-        size = snprintf(name, NAME_BYTES, "%d", number);
-    struct extent extent = extent_of_sheet(sheet);
-    if (section->style->range == RANGE_HEAD && section->kind != KIND_OVERLAY && size > 0)
-        snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
-                 (double)fmaxf(-extent.low, extent.high));
-}
-
-/* Above the labels where there are any. */
+/* Draw the label and "layer 3" or "head 1"; if each has its own range, its largest number, too.
+ * Above the labels of columns if there are any. */
 static int draw_name(const struct section *section, const struct spot *spot, size_t index,
                      struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
-    const struct lettering letters = section_letters(section, TYPE_NAME, 0x111111);
-    double room = section->panel_width - NAME_GAP;
+    const struct font font = section_font(section, TYPE_NAME, 0x111111);
+    bool printed = section_is_printed(section);
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
-    double y = spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP;
-    name_panel(name, section, spot->sheet);
-    double x = spot->area.x;
+    struct point at = {spot->area.x,
+                       spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP};
     if (section->style->form.panel_labels)
-        x += section_draw_label(section, index, canvas, (struct point){x, y});
+        at.x += section_draw_label(section, index, canvas, at);
     if (section->panels == 1)
         return 0;
-    room -= x - spot->area.x;
-    return canvas_text_fit(canvas, (struct point){x, y}, name,
-                           section_is_printed(section) ? room : 1e9, &letters, err);
+    bool heads = section->what.layers == 1 && section->kind != KIND_OVERLAY;
+    int number = heads ? spot->sheet->head : spot->sheet->layer;
+    double room = section->panel_width - NAME_GAP;
+    int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", number);
+    if (printed && letters_width(name, font.size) > room)
+        size = snprintf(name, NAME_BYTES, "%d", number);
+    struct extent extent = extent_of_sheet(spot->sheet);
+    if (section->style->range == RANGE_HEAD && section->kind != KIND_OVERLAY && size > 0)
+        snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
+                 (double)fmaxf(-extent.low, extent.high));
+    room -= at.x - spot->area.x;
+    return canvas_text_fit(canvas, at, name, printed ? room : 1e9, &font, err);
 }
 
-/* The numbers of heads above the first row, those of layers beside the first column. */
+/* Number heads above the first row of a grid, and layers at the left of its first column. */
 static void draw_names_of_grid(const struct section *section, const struct spot *spot,
                                struct canvas *canvas)
 {
     char name[NAME_BYTES];
-    struct lettering lettering = section_letters(section, TYPE_NAME, 0x111111);
+    struct font font = section_font(section, TYPE_NAME, 0x111111);
     struct box area = spot->area;
-    lettering.anchor = ANCHOR_MIDDLE;
+    bool printed = section_is_printed(section);
+    font.anchor = ANCHOR_MIDDLE;
     if (spot->row == 0) {
         double labels = section->kind == KIND_MATRIX ? section->columns.room : 0;
-        bool whole = !spot->column && (!section_is_printed(section) ||
-                                       letters_width("head 0", lettering.size) <= area.width);
+        bool whole =
+            !spot->column && (!printed || letters_width("head 0", font.size) <= area.width);
         snprintf(name, sizeof name, whole ? "head %d" : "%d", spot->sheet->head);
-        canvas_text(canvas, (struct point){area.x + area.width / 2, area.y - labels - NAME_GAP},
-                    name, &lettering);
+        canvas->text(canvas, (struct point){area.x + area.width / 2, area.y - labels - NAME_GAP},
+                     name, &font);
     }
     if (spot->column == 0) {
-        bool whole = !spot->row && (!section_is_printed(section) ||
-                                    letters_width("layer 0", lettering.size) <= area.height);
-        lettering.turn = -90;
+        bool whole = !spot->row && (!printed || letters_width("layer 0", font.size) <= area.height);
+        struct point at = {area.x - section->rows.room - NAME_GAP, area.y + area.height / 2};
+        font.turn = -90;
         snprintf(name, sizeof name, whole ? "layer %d" : "%d", spot->sheet->layer);
-        canvas_text(
-            canvas,
-            (struct point){area.x - section->rows.room - NAME_GAP, area.y + area.height / 2}, name,
-            &lettering);
+        canvas->text(canvas, at, name, &font);
     }
 }
 
-/* Rows have labels beside the first panel, columns above the first; lines beside the last. */
+/* Rows have labels at the left of the first panel, columns above the first; lines right of the
+ * last. */
 static int draw_labels(const struct section *section, const struct spot *spot, bool last,
                        struct canvas *canvas, struct err *err)
 {
     struct point corner = {spot->area.x, spot->area.y};
     struct point end = {corner.x + spot->area.width, corner.y};
+    const struct axis *columns = &spot->sheet->columns;
     bool matrix = section->kind == KIND_MATRIX;
     if (spot->column == 0 &&
-        axis_draw_rows(canvas, &spot->sheet->rows, &section->rows, corner, ANCHOR_END, err))
+        draw_rows(canvas, &spot->sheet->rows, &section->rows, corner, ANCHOR_END, err))
         return -1;
-    if (matrix)
-        return spot->row == 0 ? axis_draw_columns(canvas, &spot->sheet->columns, &section->columns,
-                                                  corner, err)
-                              : 0;
-    return last ? axis_draw_rows(canvas, &spot->sheet->columns, &section->columns, end,
-                                 ANCHOR_START, err)
-                : 0;
+    if (matrix && spot->row == 0)
+        return draw_columns(canvas, columns, &section->columns, corner, err);
+    return !matrix && last ? draw_rows(canvas, columns, &section->columns, end, ANCHOR_START, err)
+                           : 0;
 }
 
-/* Around all cells; or around those that can be seen alone, in steps. */
+/* Around all cells; or in steps around the visible ones. */
 static int draw_border(const struct section *section, const struct spot *spot,
                        struct canvas *canvas, struct err *err)
 {
@@ -283,7 +492,7 @@ static int draw_border(const struct section *section, const struct spot *spot,
     size_t count = 0;
     struct arena arena = {0};
     if (section->style->form.mask != MASK_TRIANGLE || !spot->sheet->causal) {
-        canvas_frame(canvas, area, &panel_border);
+        canvas->frame(canvas, area, &panel_border);
         return 0;
     }
     struct point *points = arena_alloc(&arena, 2 * rows + 3, sizeof *points, err);
@@ -298,7 +507,7 @@ static int draw_border(const struct section *section, const struct spot *spot,
         points[count++] = (struct point){area.x, area.y + area.height};
         points[count++] = (struct point){area.x, area.y};
         points[count] = points[0];
-        canvas_path(canvas, points, count + 1, &panel_border);
+        canvas->path(canvas, points, count + 1, &panel_border);
     }
     arena_release(&arena);
     return points ? 0 : -1;
@@ -313,7 +522,7 @@ bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
            mark->column - sheet->columns.first < sheet->columns.size;
 }
 
-/* Frames within cells: what is beside them stays as it is. */
+/* Frames within cells, which leave their neighbours as they are. */
 static void draw_marks(const struct section *section, const struct spot *spot,
                        struct canvas *canvas)
 {
@@ -333,36 +542,38 @@ static void draw_marks(const struct section *section, const struct spot *spot,
                           fmax(section->rows.pitch - width, least)};
         box.x = fmin(box.x, spot->area.x + spot->area.width - box.width);
         box.y = fmin(box.y, spot->area.y + spot->area.height - box.height);
-        canvas_frame(canvas, box, &pen);
+        canvas->frame(canvas, box, &pen);
     }
 }
 
-static int draw_content(const struct section *section, const struct spot *spot,
-                        struct canvas *canvas, struct err *err)
-{
-    if (section->kind == KIND_MATRIX) {
-        if (draw_heat(section, spot->sheet, canvas, spot->area, err))
-            return -1;
-        draw_marks(section, spot, canvas);
-        return draw_border(section, spot, canvas, err);
-    }
-    return panel_lines_draw(section, spot->sheet, canvas, spot->area, err);
-}
-
-int panel_draw(const struct section *section, size_t index, struct canvas *canvas,
-               struct point corner, struct err *err)
+int panel_draw(const struct section *section, size_t index, struct canvas *canvas, struct err *err)
 {
     char title[SHEET_NAME_BYTES];
-    struct spot spot = spot_of(section, index, corner);
+    size_t sheets = section->kind == KIND_OVERLAY ? section->what.heads : 1;
+    struct spot spot = {
+        .row = index / section->across,
+        .column = index % section->across,
+        .area = section->area,
+        .sheet = &section->what.sheets[index * sheets],
+    };
     bool last = spot.column + 1 == section->across || index + 1 == section->panels;
     int failed = 0;
-    canvas_open(canvas, sheet_title(title, spot.sheet));
+    spot.area.x += section->at.x + section->left + (double)spot.column * section->panel_width;
+    spot.area.y += section->at.y + section->top + (double)spot.row * section->panel_height;
+    canvas->open(canvas, sheet_title(title, spot.sheet));
     if (section->by_layer)
         draw_names_of_grid(section, &spot, canvas);
     else if (section->panels > 1 || section->style->form.panel_labels)
         failed = draw_name(section, &spot, index, canvas, err);
-    failed = failed || draw_labels(section, &spot, last, canvas, err) ||
-             draw_content(section, &spot, canvas, err);
-    canvas_close(canvas);
+    failed = failed || draw_labels(section, &spot, last, canvas, err);
+    if (!failed && section->kind == KIND_MATRIX) {
+        failed = draw_heat(section, spot.sheet, canvas, spot.area, err);
+        if (!failed)
+            draw_marks(section, &spot, canvas);
+        failed = failed || draw_border(section, &spot, canvas, err);
+    } else if (!failed) {
+        failed = draw_lines(section, spot.sheet, canvas, spot.area, err);
+    }
+    canvas->close(canvas);
     return failed ? -1 : 0;
 }

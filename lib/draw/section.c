@@ -1,132 +1,14 @@
+/* section.c: a section is laid out and drawn: subtitle, panels (panel.c), titles of axes, and below
+ * them the scale of colours or a legend, and notes. Bars and running text have no panels. */
 #include "draw/figure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+#include "base/num.h"
 
-static bool is_of(const struct kept *kept, enum site site)
-{
-    return !kept->made && kept->site == site;
-}
-
-/* The part of an axis that is shown, from a place on. */
-static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_form *form,
-                     struct err *err)
-{
-    size_t end = axis->first + axis->size;
-    if (form->last_token >= end || form->last_token < axis->first)
-        return err_usage(err, "--token-range: expected tokens from %zu to %zu, found %zu",
-                         axis->first, end - 1, form->last_token);
-    size_t first = form->first_token > axis->first ? form->first_token : axis->first;
-    *skipped = first - axis->first;
-    axis->labels += *skipped;
-    axis->size = form->last_token + 1 - first;
-    axis->first = first;
-    return 0;
-}
-
-/* Cut the tokens that are not to be shown from a sheet: from rows, columns or both. */
-static int crop(struct sheet *sheet, bool has_rows, bool has_columns,
-                const struct figure_form *form, struct arena *arena, struct err *err)
-{
-    struct sheet whole = *sheet;
-    size_t row = 0;
-    size_t column = 0;
-    if ((has_rows && crop_axis(&sheet->rows, &row, form, err)) ||
-        (has_columns && crop_axis(&sheet->columns, &column, form, err)))
-        return -1;
-    size_t size = sheet->rows.size * sheet->columns.size;
-    float *values = arena_alloc(arena, size, sizeof *values, err);
-    const char **texts = whole.texts ? arena_alloc(arena, size, sizeof *texts, err) : NULL;
-    if (!values || (whole.texts && !texts))
-        return -1;
-    for (size_t i = 0; i < size; i++) {
-        size_t place =
-            (row + i / sheet->columns.size) * whole.columns.size + column + i % sheet->columns.size;
-        values[i] = whole.values[place];
-        if (texts)
-            texts[i] = whole.texts[place];
-    }
-    sheet->values = values;
-    sheet->texts = texts;
-    return 0;
-}
-
-/* Of a site: those of the sentence, not of a source. */
-static int crop_site(struct sheet *sheet, const struct report *report, enum site site,
-                     const struct figure_form *form, struct arena *arena, struct err *err)
-{
-    enum site_part part = site_rows[site].part;
-    const struct tokenized *sentence = &report->sentence;
-    bool has_rows = strcmp(sheet->rows.name, "key") == 0 ? report_keys(report, part) == sentence
-                                                         : report_queries(report, part) == sentence;
-    bool has_columns =
-        strcmp(sheet->columns.name, "key") == 0 && report_keys(report, part) == sentence;
-    return crop(sheet, has_rows, has_columns, form, arena, err);
-}
-
-static bool is_of_tokens(const struct axis *axis)
-{
-    static const char *const names[] = {"token", "query", "key", "word"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(axis->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-int section_crop(bool *cropped, struct sheet *sheet, const struct figure_form *form,
-                 struct arena *arena, struct err *err)
-{
-    bool has_rows = is_of_tokens(&sheet->rows);
-    bool has_columns = is_of_tokens(&sheet->columns);
-    *cropped = form->has_token_range && (has_rows || has_columns);
-    return *cropped ? crop(sheet, has_rows, has_columns, form, arena, err) : 0;
-}
-
-int section_gather(struct section_sheets *what, const struct report *report, enum site site,
-                   const struct figure_form *form, struct arena *arena, struct err *err)
-{
-    struct sheet *sheets = NULL;
-    bool cropped = form->has_token_range;
-    *what = (struct section_sheets){.first_hidden = report->first_shown > 0};
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        if (!is_of(&report->tensors[i], site))
-            continue;
-        what->heads = kept_sheet_count(&report->tensors[i]); /* the same in all layers */
-        what->layers++;
-    }
-    if (what->layers)
-        what->sheets = sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
-    for (size_t i = 0; i < report->tensor_count && sheets; i++)
-        for (size_t head = 0; is_of(&report->tensors[i], site) && head < what->heads; head++)
-            *sheets++ = kept_sheet(report, &report->tensors[i], head);
-    what->cropped = cropped;
-    for (size_t i = 0; cropped && sheets && i < what->layers * what->heads; i++)
-        if (crop_site(&sheets[-1 - (ptrdiff_t)i], report, site, form, arena, err))
-            return -1;
-    return what->layers && !what->sheets ? -1 : 0;
-}
-
-/* Only attention, from queries to keys and never below 0, is drawn as lines. */
-static enum section_kind choose_kind(const struct section *section)
-{
-    enum style_view view = section->style->view;
-    if (section->what.sheets->running && view == VIEW_FIT)
-        return KIND_TEXT;
-    if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
-        return KIND_BARS;
-    bool is_attention =
-        strcmp(section->what.sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
-    if (!is_attention || view == VIEW_FIT || view == VIEW_MATRIX)
-        return KIND_MATRIX;
-    return view == VIEW_OVERLAY && section->what.heads > 1 ? KIND_OVERLAY : KIND_LINES;
-}
-
-bool section_is_printed(const struct section *section)
-{
-    return section->style->form.width > 0;
-}
+/* --- letters ---------------------------------------------------------------------------------- */
 
 static const struct {
     double size, line;
@@ -150,17 +32,623 @@ double section_line(const struct section *section, enum type_kind kind)
     return type_line(&section->style->form, kind);
 }
 
-struct lettering section_letters(const struct section *section, enum type_kind kind, uint32_t hex)
+struct font section_font(const struct section *section, enum type_kind kind, uint32_t hex)
 {
-    return (struct lettering){.size = type_size(&section->style->form, kind),
-                              .colour = colour_of_hex(hex)};
+    return (struct font){.size = type_size(&section->style->form, kind),
+                         .colour = colour_of_hex(hex)};
 }
 
-/* --- what it is called ------------------------------------------------------------------------ */
-
-static void add_part(struct buf *text, const char *part)
+/* A label of the section alone is placed before its subtitle. */
+static bool has_own_label(const struct section *section)
 {
-    buf_format(text, "%s%s", text->size ? " · " : "", part);
+    return section->style->form.panel_labels &&
+           (section->by_layer || section->kind == KIND_BARS || section->kind == KIND_TEXT);
+}
+
+double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
+                          struct point at)
+{
+    static const double bold = 1.16; /* wider than other letters */
+    struct font letters = section_font(section, TYPE_NAME, 0);
+    char label[PANEL_LABEL_BYTES];
+    letters.bold = true;
+    figure_form_label(label, &section->style->form, section->first_label + panel);
+    canvas->text(canvas, at, label, &letters);
+    return bold * letters_width(label, letters.size) + letters.size / 2;
+}
+
+/* --- panels: how they are arranged, and how large they are ------------------------------------ */
+
+enum { FITS = 5 };
+
+static const double TALLEST = 520;
+static const double NARROWEST = 228;
+static const double FOOT_GAP = 2;
+static const double LAYER_NAMES = 1.4;                      /* width, in lines of names */
+static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
+static const double GAP_SHARE = 0.2;                        /* of a narrow panel on paper */
+static const double PANEL_LEAST = 90;                       /* of panels side by side */
+static const double LABELS_SHARE = 0.3;                     /* of a width on paper */
+static const double LINES_ALONE = 150, LINES_LARGEST = 11;
+static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
+static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
+static const double LABELLED = 6.25;    /* the smallest pitch with a label at every position */
+static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
+
+/* So many in a row that the whole is a bit wider than high, and its last row as full as can be. */
+static size_t choose_across(const struct section *section)
+{
+    size_t panels = section->panels;
+    size_t first = (size_t)ceil(sqrt((double)panels));
+    size_t best = panels;
+    size_t least = panels;
+    if (panels <= 4 && section->room >= PANEL_LEAST * (double)panels)
+        return panels;
+    for (size_t across = first; across <= first + first / 2; across++) {
+        size_t blanks = (across - panels % across) % across;
+        if (blanks < least) {
+            least = blanks;
+            best = across;
+        }
+    }
+    return best;
+}
+
+static double gap_of(const struct section *section)
+{
+    double gap = (double)section->across > MANY ? GAP_OF_MANY : GAP;
+    double most = GAP_SHARE * section->room / (double)section->across;
+    return section_is_printed(section) ? fmin(gap, most) : gap;
+}
+
+/* Width of a panel if `beside` is taken by labels and names of all of them. */
+static double panel_share(const struct section *section, double beside)
+{
+    return (section->room - beside + section_is_printed(section) * gap_of(section)) /
+               (double)section->across -
+           gap_of(section);
+}
+
+/* Places of an axis as cells: on paper they fill the length. */
+static struct axis_fit fit_axis(const struct section *section, size_t size, double length,
+                                double largest)
+{
+    bool printed = section_is_printed(section);
+    struct axis_fit fit = axis_fit_cells(size, length, printed ? length : largest, printed);
+    fit.print = section->style->form.font_size;
+    return fit;
+}
+
+/* Cells of queries and keys are square, lines of both equally far apart: they share their steps. */
+static void fit(struct section *section, double across)
+{
+    size_t rows = section->what.sheets->rows.size;
+    size_t columns = section->what.sheets->columns.size;
+    size_t most = num_max(rows, columns);
+    double least = 1.5 * section->style->form.font_size; /* of labelled rows */
+    bool matrix = section->kind == KIND_MATRIX;
+    bool square = strcmp(section->what.sheets->columns.name, "key") == 0;
+    /* panels in one row may be as high as their labels need */
+    double tallest = section->panels == 1 ? TALLEST
+                     : section->panels > section->across
+                         ? across
+                         : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
+    if (matrix && !square) {
+        double largest = section->what.sheets->texts ? TEXT_LARGEST : CELL_LARGEST;
+        double highest = fmax(ROW_LARGEST, least);
+        section->columns = fit_axis(section, columns, across, largest);
+        section->rows = fit_axis(section, rows, fmin(tallest, highest * (double)rows), highest);
+        return;
+    }
+    double apart = fmax(LINES_LARGEST, least);
+    section->rows = matrix ? fit_axis(section, most, fmin(across, TALLEST), CELL_LARGEST)
+                           : fit_axis(section, most, fmin(tallest, apart * (double)most), apart);
+    section->columns = section->rows;
+    section->rows.cells = axis_cells(rows, section->rows.step);
+    section->columns.cells = axis_cells(columns, section->columns.step);
+}
+
+/* In small panels only where all have room; in larger ones every few. */
+static bool has_labels(const struct section *section, const struct axis_fit *fit)
+{
+    return section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS;
+}
+
+static void fit_labels(struct section *section)
+{
+    const struct sheet *sheet = section->what.sheets;
+    double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
+    if (section_is_printed(section))
+        room = fmin(room, LABELS_SHARE * section->room);
+    if (has_labels(section, &section->rows))
+        axis_fit_rows(&section->rows, &sheet->rows, room);
+    if (!has_labels(section, &section->columns))
+        return;
+    if (section->kind == KIND_MATRIX)
+        axis_fit_columns(&section->columns, &sheet->columns, room);
+    else
+        axis_fit_rows(&section->columns, &sheet->columns, room);
+}
+
+/* What labels take at the right of the last panel. */
+static double right_room(const struct section *section)
+{
+    bool matrix = section->kind == KIND_MATRIX;
+    double title = !matrix && section->column_title ? section_line(section, TYPE_NAME) : 0;
+    return matrix ? section->columns.over : section->columns.room + title;
+}
+
+/* All measures of a section with panels: at most as wide as two columns of a paper, cells of one
+ * size, labels if they can be read. Labels take room from panels, and small panels lose their
+ * labels: two rounds are enough; on paper, where nothing may stick out, what leans out of the last
+ * panel takes more. */
+static void fit_panels(struct section *section)
+{
+    bool printed = section_is_printed(section);
+    bool matrix = section->kind == KIND_MATRIX;
+    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->what.heads;
+    double line = section_line(section, TYPE_NAME);
+    double left = (section->by_layer ? LAYER_NAMES * line : 0) + (section->row_title ? line : 0);
+    double above = (section->by_layer ? line : 0) + (matrix && section->column_title ? line : 0);
+    double right = 0;
+    section->panels = section->what.layers * heads;
+    section->across = section->by_layer ? heads : choose_across(section);
+    double share = panel_share(section, left);
+    fit(section, share);
+    fit_labels(section);
+    for (int i = 0; i < (printed ? FITS : 1); i++) {
+        right = fmax(right, right_room(section));
+        share = panel_share(section, left + axis_fit_snap(section->rows.room) + right);
+        fit(section, share);
+        fit_labels(section);
+    }
+    section->area.width = matrix                             ? axis_fit_length(&section->columns)
+                          : section->panels == 1 && !printed ? LINES_ALONE
+                                                             : share;
+    section->area.height =
+        fmax(axis_fit_length(&section->rows), matrix ? 0 : axis_fit_length(&section->columns));
+    bool named = section->panels > 1 || section->style->form.panel_labels;
+    section->area.y = named && !section->by_layer ? line : 0;
+    section->left = axis_fit_snap(section->rows.room) + left;
+    section->top = section->head + (matrix ? axis_fit_snap(section->columns.room) : 0) + above;
+    section->panel_width = section->area.width + gap_of(section);
+    section->panel_height = section->area.y + section->area.height + gap_of(section);
+    section->width =
+        section->left + (double)section->across * section->panel_width + right_room(section);
+    section->width = fmax(section->width, fmin(NARROWEST, section->room));
+    section->foot = section->top +
+                    (double)axis_cells(section->panels, section->across) * section->panel_height +
+                    FOOT_GAP;
+}
+
+/* --- running text: every token on the colour of its number ------------------------------------ */
+
+static const double PAD = 1.5; /* of colour on either side of a token */
+static const double WORD_GAP = 2;
+
+struct word {
+    const char *text;
+    double x, width;
+    size_t line;
+};
+
+/* The word after another, at a distance if it begins with a blank; or on the next line. */
+static struct word word_after(const struct word *before, const struct section *section, size_t row)
+{
+    static const char blank[] = "␣";
+    const struct sheet *sheet = section->what.sheets;
+    double size = type_size(&section->style->form, TYPE_TEXT);
+    const char *text = sheet->rows.labels[row].text;
+    bool has_blank = strncmp(text, blank, sizeof blank - 1) == 0 && text[sizeof blank - 1];
+    bool is_apart = has_blank || strcmp(sheet->rows.name, "word") == 0;
+    struct word word = {.text = text + (has_blank ? sizeof blank - 1 : 0), .line = before->line};
+    word.x = before->x + before->width + (is_apart && row ? WORD_GAP : 0);
+    word.width = letters_width(word.text, size) + 2 * PAD;
+    if (word.x > 0 && word.x + word.width > section->room) {
+        word.x = 0;
+        word.line++;
+    }
+    return word;
+}
+
+static void fit_text(struct section *section)
+{
+    struct word word = {.line = 0};
+    for (size_t row = 0; row < section->what.sheets->rows.size; row++)
+        word = word_after(&word, section, row);
+    section->panels = section->across = 1;
+    section->rows.step = section->columns.step = 1;
+    section->width = section->area.width = section->room;
+    section->area.height = section_line(section, TYPE_TEXT) * (double)(word.line + 1);
+    section->top = section->head;
+    section->foot = section->top + section->area.height + GAP_OF_MANY;
+}
+
+static void draw_text(const struct section *section, struct canvas *canvas)
+{
+    const struct sheet *sheet = section->what.sheets;
+    const double line = section_line(section, TYPE_TEXT);
+    struct tone tone = tone_of_sheet(&section->tones, sheet);
+    struct word word = {.line = 0};
+    for (size_t row = 0; row < sheet->rows.size; row++) {
+        struct font font = section_font(section, TYPE_TEXT, 0);
+        unsigned level = tone_level(&tone, sheet_cell(sheet, row, 0));
+        word = word_after(&word, section, row);
+        double x = section->at.x + word.x;
+        double y = section->at.y + section->top + line * (double)word.line;
+        if (level) {
+            canvas->rect(canvas, (struct box){x, y, word.width, line - 2},
+                         section->ramp.colours[level]);
+            font.colour = colour_ink(section->ramp.colours[level]);
+        }
+        canvas->text(canvas, (struct point){x + PAD, y + line - 5}, word.text, &font);
+    }
+}
+
+/* --- bars: the numbers farthest from 0, each with a name, on either side of 0 ----------------- */
+
+static const double PITCH = 12, THICK = 8, LONGEST = 220, SHORTEST = 4;
+static const double NAMES_MOST = 190, NAME_GAP = 6, NUMBER_GAP = 3;
+static const double ROUNDING = 1e-6;
+static const double NAMES_SHARE = 0.45; /* of a width on paper */
+
+struct bars {
+    double below, above; /* the farthest numbers on either side of 0 */
+    double number;       /* width of the widest number */
+    double scale;        /* points for 1 */
+    double zero;         /* from the section's corner */
+    double pitch, thick;
+    struct numeral numeral;
+};
+
+static struct bars measure_bars(const struct section *section)
+{
+    const struct strongest *strongest = section->strongest;
+    const struct figure_form *form = &section->style->form;
+    double scale = type_size(form, TYPE_NAME) / 7;
+    struct bars bars = {.pitch = PITCH * scale, .thick = THICK * scale};
+    double longest = LONGEST;
+    float values[STRONGEST_MAX];
+    char text[NUMERAL_BYTES];
+    for (size_t i = 0; i < strongest->count; i++) {
+        values[i] = strongest->cells[i].value;
+        bars.below = fmax(bars.below, -(double)values[i]);
+        bars.above = fmax(bars.above, (double)values[i]);
+    }
+    bars.numeral = numeral_of(values, strongest->count, NUMERAL_DIGITS);
+    for (size_t i = 0; i < strongest->count; i++) {
+        numeral_write(text, bars.numeral, values[i]);
+        bars.number =
+            fmax(bars.number, letters_width(text, type_size(form, TYPE_NUMBER)) + NUMBER_GAP);
+    }
+    double numbers = bars.number * ((bars.below > 0) + (bars.above > 0));
+    if (section_is_printed(section))
+        longest = fmax(section->room - section->left - NAME_GAP - numbers, SHORTEST);
+    double whole = bars.below + bars.above;
+    bars.scale = whole > 0 ? longest / whole : 0;
+    bars.zero =
+        section->left + NAME_GAP + (bars.below > 0 ? bars.number + bars.below * bars.scale : 0);
+    return bars;
+}
+
+static int fit_bars(struct section *section, struct arena *arena, struct err *err)
+{
+    struct strongest *strongest = arena_alloc(arena, 1, sizeof *strongest, err);
+    const char **names = arena_alloc(arena, STRONGEST_MAX, sizeof *names, err);
+    if (!strongest || !names)
+        return -1;
+    double size = type_size(&section->style->form, TYPE_NAME);
+    double most = section_is_printed(section) ? NAMES_SHARE * section->room : NAMES_MOST;
+    for (size_t i = 0; i < section->what.layers * section->what.heads; i++)
+        strongest_add(strongest, &section->what.sheets[i]);
+    for (size_t i = 0; i < strongest->count; i++) {
+        struct buf text = {0};
+        strong_cell_name(&text, &strongest->cells[i]);
+        names[i] = buf_keep(&text, arena, err);
+        if (!names[i])
+            return -1;
+        section->left = fmin(fmax(section->left, letters_width(names[i], size)), most);
+    }
+    section->strongest = strongest;
+    section->strong_names = names;
+    struct bars bars = measure_bars(section);
+    section->width = bars.zero + (bars.above > 0 ? bars.above * bars.scale + bars.number : 0);
+    section->height = section->head + bars.pitch * (double)strongest->count;
+    return 0;
+}
+
+static int draw_bars(const struct section *section, struct canvas *canvas, struct err *err)
+{
+    static const struct pen pen = {{0x99, 0x99, 0x99}, 0.5, 1};
+    const struct strongest *strongest = section->strongest;
+    struct point corner = {section->at.x, section->at.y + section->head};
+    struct font name = section_font(section, TYPE_NAME, 0);
+    struct font number = section_font(section, TYPE_NUMBER, 0x333333);
+    struct bars bars = measure_bars(section);
+    double zero = corner.x + bars.zero;
+    name.anchor = ANCHOR_END;
+    for (size_t i = 0; i < strongest->count; i++) {
+        float value = strongest->cells[i].value;
+        bool above = value > 0;
+        double y = corner.y + bars.pitch * (double)i;
+        double length = fabs((double)value) * bars.scale;
+        double base = y + bars.thick - 1;
+        double end = above ? zero + length + NUMBER_GAP : zero - length - NUMBER_GAP;
+        char text[NUMERAL_BYTES];
+        number.anchor = above ? ANCHOR_START : ANCHOR_END;
+        numeral_write(text, bars.numeral, value);
+        if (canvas_text_fit(canvas, (struct point){corner.x + section->left, base},
+                            section->strong_names[i], section->left + ROUNDING, &name, err))
+            return -1;
+        canvas->rect(canvas, (struct box){above ? zero : zero - length, y, length, bars.thick},
+                     section->ramp.colours[above ? RAMP_LEVELS * 5 / 6 : RAMP_LEVELS / 6]);
+        canvas->text(canvas, (struct point){end, base}, text, &number);
+    }
+    double end = corner.y + bars.pitch * (double)strongest->count;
+    canvas->path(canvas, (struct point[]){{zero, corner.y - 1}, {zero, end - 3}}, 2, &pen);
+    return 0;
+}
+
+/* --- the scale of colours, or the legend of an overlay ---------------------------------------- */
+
+enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
+
+static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
+static const double BAR_LEAST = 0.4; /* of a width on paper; its title may have the rest */
+static const double END_ROOM = 3.3;  /* of a number at the bar's end, in sizes: "≤ -1.23e+07" */
+static const double TICK = 2;
+static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in sizes */
+static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
+
+struct ticks {
+    size_t count;
+    float values[2 * TICKS_MAX];
+};
+
+static void add_tick(struct ticks *ticks, double value)
+{
+    if (ticks->count < sizeof ticks->values / sizeof *ticks->values)
+        ticks->values[ticks->count++] = (float)value;
+}
+
+/* Even steps, 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of ten below the
+ * highest. */
+static struct ticks choose_ticks(const struct tone *tone)
+{
+    struct ticks ticks = {0};
+    double low = (double)tone_ends(tone).low;
+    double high = (double)tone_ends(tone).high;
+    double most = fmax(-low, high);
+    if (most <= 0)
+        return ticks;
+    if (tone->scale == COLOURS_LOG) {
+        double power = pow(10, floor(log10(most)));
+        for (int i = 0; i < 4; i++, power /= 10) {
+            add_tick(&ticks, power);
+            if (low < 0)
+                add_tick(&ticks, -power);
+        }
+        add_tick(&ticks, 0);
+        return ticks;
+    }
+    double fifth = (tone->two_sided ? 2 * most : high - low) / 5;
+    double power = pow(10, floor(log10(fifth)));
+    double steps = fifth / power;
+    double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
+    for (double i = ceil(low / step - 1e-9); i * step <= high * (1 + 1e-6); i++)
+        add_tick(&ticks, i * step + 0.0); /* no -0 */
+    return ticks;
+}
+
+static void draw_tick(const struct section *section, struct canvas *canvas, struct box bar,
+                      double share, const char *text)
+{
+    struct font font = section_font(section, TYPE_NUMBER, 0x333333);
+    double x = bar.x + share * bar.width;
+    double below = bar.y + bar.height;
+    struct stroke stroke = {{x, below}, {x, below + TICK}};
+    font.anchor = ANCHOR_MIDDLE;
+    canvas->strokes(canvas, &stroke, 1, false, &edge);
+    canvas->text(canvas, (struct point){x, below + section_line(section, TYPE_NUMBER)}, text,
+                 &font);
+}
+
+/* The numbers below a bar, and what each takes: one that would touch another is left out. */
+struct tick_row {
+    const struct section *section;
+    struct canvas *canvas;
+    struct box bar;
+    double taken[2 * TICKS_MAX + 2][2];
+    size_t count;
+};
+
+static void put_tick(struct tick_row *row, double share, const char *sign, float value)
+{
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "%s%.3g", sign, (double)value);
+    double half = letters_width(text, type_size(&row->section->style->form, TYPE_NUMBER)) / 2 + 1.5;
+    double from = share * row->bar.width - half;
+    double to = from + 2 * half;
+    for (size_t i = 0; i < row->count; i++)
+        if (to > row->taken[i][0] && from < row->taken[i][1])
+            return;
+    row->taken[row->count][0] = from;
+    row->taken[row->count++][1] = to;
+    draw_tick(row->section, row->canvas, row->bar, share, text);
+}
+
+static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
+{
+    unsigned char levels[STEPS];
+    const struct cells cells = {.rows = 1, .columns = STEPS, .levels = levels};
+    const struct tones *tones = &section->tones;
+    enum style_range range = section->style->range;
+    for (size_t i = 0; i < STEPS; i++)
+        levels[i] = (unsigned char)(1 + i * (RAMP_LEVELS - 2) / (STEPS - 1));
+    canvas->cells(canvas, bar, &cells, &section->ramp);
+    canvas->frame(canvas, bar, &edge);
+    if (range == RANGE_ROW ||
+        (range == RANGE_HEAD && section->panels > 1)) { /* names, no numbers */
+        bool two_sided = tones->whole.two_sided;
+        const char *high = range == RANGE_ROW ? "highest of the row" : "highest of the head";
+        if (two_sided)
+            draw_tick(section, canvas, bar, 0.5, "0");
+        draw_tick(section, canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
+        draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
+        return;
+    }
+    struct ticks ticks = choose_ticks(&tones->whole);
+    struct extent ends = tone_ends(&tones->whole);
+    struct tick_row row = {.section = section, .canvas = canvas, .bar = bar};
+    if (ticks.count && (ends.low < 0 || *tones_below(tones)))
+        put_tick(&row, 0, tones_below(tones), ends.low);
+    if (ticks.count)
+        put_tick(&row, 1, tones_above(tones), ends.high);
+    for (size_t i = 0; i < ticks.count; i++)
+        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), "", ticks.values[i]);
+}
+
+/* Heads of a legend in one line. */
+static size_t legend_across(const struct section *section)
+{
+    double pitch = LEGEND_PITCH * type_size(&section->style->form, TYPE_NUMBER);
+    double width = section_is_printed(section) ? section->room : section->width;
+    return num_min(num_max((size_t)(width / pitch), 1), section->what.heads);
+}
+
+static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
+{
+    const struct font font = section_font(section, TYPE_NUMBER, 0x333333);
+    size_t across = legend_across(section);
+    double mark = LEGEND_MARK * font.size;
+    for (size_t i = 0; i < section->what.heads; i++) {
+        char name[NUMBER_BYTES];
+        double x = corner.x + LEGEND_PITCH * font.size * (double)(i % across);
+        double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
+        snprintf(name, sizeof name, "head %d", section->what.sheets[i].head);
+        canvas->rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, section->what.heads));
+        canvas->text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &font);
+    }
+}
+
+/* Numbers without colours need no scale. */
+static bool has_bar(const struct section *section)
+{
+    int decimals = 0;
+    return !section->what.barless &&
+           (section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
+            !panel_has_numbers(section, &decimals));
+}
+
+static double height_of_scale(const struct section *section)
+{
+    double line = section_line(section, TYPE_NUMBER);
+    if (section->kind == KIND_OVERLAY)
+        return line * (double)axis_cells(section->what.heads, legend_across(section));
+    return has_bar(section) ? BAR_HEIGHT + line + 1 : 0;
+}
+
+/* The scale of colours with its title, shortened to the bar's room. */
+static int draw_scale(const struct section *section, struct canvas *canvas, struct err *err)
+{
+    const struct font font = section_font(section, TYPE_NUMBER, 0x333333);
+    double left = section->left;
+    double width = BAR_WIDTH;
+    if (section_is_printed(section)) {
+        left = fmax(left, END_ROOM * font.size);
+        double room = section->bar_room - left;
+        double title = letters_width(section->bar_title, font.size);
+        width = fmin(BAR_WIDTH, fmax(BAR_LEAST * room, room - title - 2.1 * font.size));
+    }
+    struct box bar = {section->at.x + left, section->at.y + section->foot, width, BAR_HEIGHT};
+    draw_bar(section, canvas, bar);
+    double room = section->bar_room - (bar.x - section->at.x) - width - 2 * font.size;
+    struct point at = {bar.x + width + 2 * font.size, bar.y + bar.height};
+    return room > 2 * font.size ? canvas_text_fit(canvas, at, section->bar_title, room, &font, err)
+                                : 0;
+}
+
+/* --- notes ------------------------------------------------------------------------------------ */
+
+/* In one line on screens, where it makes the figure wider; in several on paper. */
+static int add_note(struct section *section, const char *text, struct arena *arena, struct err *err)
+{
+    double size = type_size(&section->style->form, TYPE_NUMBER);
+    double room = section_is_printed(section) ? section->room : INFINITY;
+    if (!text)
+        return -1;
+    while (*text && section->note_count < SECTION_NOTES_MAX) {
+        size_t bytes = letters_line(text, room, size);
+        const char *line = arena_text(arena, text, bytes, err);
+        if (!line)
+            return -1;
+        section->notes[section->note_count++] = line;
+        text += bytes + (text[bytes] == ' ');
+    }
+    return 0;
+}
+
+static int make_notes(struct section *section, struct arena *arena, struct err *err)
+{
+    enum { NOTES = 8 };
+    const char *notes[NOTES];
+    size_t count = 0;
+    const struct style *style = section->style;
+    const struct figure_form *form = &style->form;
+    bool lines = section->kind == KIND_LINES || section->kind == KIND_OVERLAY;
+    bool wanted = style->cells == CELLS_NUMBERS || style->cells == CELLS_BOTH;
+    int decimals = 0;
+    bool numbers = panel_has_numbers(section, &decimals);
+    if (style->range == RANGE_HEAD && section->panels > 1)
+        notes[count++] = "every head has its own range";
+    if (style->range == RANGE_ROW)
+        notes[count++] = "every row has its own range";
+    if (section->rows.step > 1 || section->columns.step > 1)
+        notes[count++] =
+            arena_format(arena, err, "a %s stands for the largest of %zu × %zu numbers",
+                         lines ? "line" : "cell", section->rows.step, section->columns.step);
+    if (section->kind == KIND_MATRIX && section->what.sheets->beside_texts &&
+        style->cells != CELLS_HEAT && !numbers)
+        notes[count++] = "the cells have no room for the tokens: --token-range A-B shows fewer";
+    else if (wanted && !lines && !numbers)
+        notes[count++] = "the cells have no room for numbers";
+    if (lines)
+        notes[count++] =
+            arena_format(arena, err, "no line below %.0f %% of the scale", 100 * LINES_LEAST);
+    if (section->what.cropped)
+        notes[count++] =
+            arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token);
+    if (section->what.first_hidden)
+        notes[count++] = "the first token is hidden";
+    for (size_t i = 0; i < count; i++)
+        if (add_note(section, notes[i], arena, err))
+            return -1;
+    return 0;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* Only attention, from queries to keys and never below 0, is drawn as lines. */
+static enum section_kind choose_kind(const struct section *section)
+{
+    enum style_view view = section->style->view;
+    if (section->what.sheets->running && view == VIEW_FIT)
+        return KIND_TEXT;
+    if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
+        return KIND_BARS;
+    bool is_attention =
+        strcmp(section->what.sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
+    if (!is_attention || view == VIEW_FIT || view == VIEW_MATRIX)
+        return KIND_MATRIX;
+    return view == VIEW_OVERLAY && section->what.heads > 1 ? KIND_OVERLAY : KIND_LINES;
+}
+
+static const char *title_of(const struct section *section)
+{
+    const struct sheet *sheet = section->what.sheets;
+    return section->what.attention ? section->what.attention
+           : sheet->title          ? sheet->title
+                                   : sheet->tensor;
 }
 
 /* weights · layer 3 · head 1 · rows: query, columns: key */
@@ -168,9 +656,7 @@ static void describe(struct buf *text, const struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
-    add_part(text, section->what.attention ? section->what.attention
-                   : sheet->title          ? sheet->title
-                                           : sheet->tensor);
+    buf_text(text, title_of(section));
     if (style_is_untitled(section->style))
         return;
     if (section->what.layers == 1 && sheet->layer >= 0)
@@ -178,9 +664,9 @@ static void describe(struct buf *text, const struct section *section)
     if (section->what.heads == 1 && sheet->head >= 0)
         buf_format(text, " · head %d", sheet->head);
     if (sheet->mean_of_layers)
-        add_part(text, "mean of layers");
+        buf_text(text, " · mean of layers");
     if (sheet->mean_of_heads)
-        add_part(text, "mean of heads");
+        buf_text(text, " · mean of heads");
     if (section->kind == KIND_BARS) {
         buf_format(text, " · the %zu farthest from 0%s", section->strongest->count,
                    section->what.first_hidden ? ", without the first token" : "");
@@ -194,6 +680,11 @@ static void describe(struct buf *text, const struct section *section)
                sheet->rows.name, sheet->columns.name);
     if (sheet->beside_texts)
         buf_format(text, ", colours: %s", sheet->beside_texts);
+}
+
+static bool has_subtitle(const struct section *section)
+{
+    return !style_is_untitled(section->style) || section->what.attention;
 }
 
 static void name_axes(struct section *section)
@@ -211,11 +702,18 @@ static void name_axes(struct section *section)
         section->bar_title = "attention weights, all panels";
 }
 
-/* A label of the section alone stands before its subtitle. */
-static bool has_own_label(const struct section *section)
+/* Measures of a section's scale and notes, below its panels. */
+static int fit_foot(struct section *section, struct arena *arena, struct err *err)
 {
-    return section->style->form.panel_labels &&
-           (section->by_layer || section->kind == KIND_BARS || section->kind == KIND_TEXT);
+    double size = type_size(&section->style->form, TYPE_NUMBER);
+    if (make_notes(section, arena, err))
+        return -1;
+    if (has_bar(section) && !section_is_printed(section))
+        section->width = fmax(section->width, section->left + BAR_WIDTH + 2 * size +
+                                                  letters_width(section->bar_title, size));
+    double notes = section_line(section, TYPE_NUMBER) * (double)section->note_count;
+    section->height = section->foot + (height_of_scale(section) + notes + 3);
+    return 0;
 }
 
 int section_plan(struct section *section, const struct section_sheets *what,
@@ -223,105 +721,88 @@ int section_plan(struct section *section, const struct section_sheets *what,
 {
     const struct figure_form *form = &style->form;
     struct buf text = {0};
-    *section = (struct section){
-        .style = style,
-        .what = *what,
-        .room = room,
-        .head = style_is_untitled(style) && !what->attention ? 0 : type_line(form, TYPE_SUBTITLE),
-    };
-    section->tones =
-        tones_make(section->what.sheets, section->what.layers * section->what.heads, style, false);
+    *section = (struct section){.style = style, .what = *what, .room = room};
+    section->tones = tones_make(what->sheets, what->layers * what->heads, style, false);
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
     name_axes(section);
-    section->by_layer =
-        section->what.layers > 1 && section->what.heads > 1 && section->kind != KIND_OVERLAY;
-    if (has_own_label(section))
+    section->by_layer = what->layers > 1 && what->heads > 1 && section->kind != KIND_OVERLAY;
+    if (has_subtitle(section) || has_own_label(section))
         section->head = type_line(form, TYPE_SUBTITLE);
-    if (section->kind != KIND_BARS)
-        section_fit(section);
-    if (section->kind == KIND_BARS ? bars_fit(section, arena, err)
-                                   : scale_bar_fit(section, arena, err))
+    if (section->kind == KIND_TEXT)
+        fit_text(section);
+    else if (section->kind != KIND_BARS)
+        fit_panels(section);
+    if (section->kind == KIND_BARS ? fit_bars(section, arena, err) : fit_foot(section, arena, err))
         return -1;
+    section->label_count = has_own_label(section) ? 1 : section->panels;
     section->height = axis_fit_snap(section->height);
     describe(&text, section);
     section->subtitle = buf_keep(&text, arena, err);
-    if (!section->subtitle)
-        return -1;
-    if (!section_is_printed(section) && (!style_is_untitled(style) || what->attention))
+    if (section->subtitle && !section_is_printed(section) && has_subtitle(section))
         section->width =
             fmax(section->width, letters_width(section->subtitle, type_size(form, TYPE_SUBTITLE)));
-    return 0;
+    return section->subtitle ? 0 : -1;
 }
 
-size_t section_labels(const struct section *section)
+/* Along the left of all panels; above them, or along their right if columns have lines. */
+static int draw_axis_titles(const struct section *section, struct canvas *canvas, struct err *err)
 {
-    return has_own_label(section) ? 1 : section->panels;
-}
-
-double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
-                          struct point at)
-{
-    static const double bold = 1.16; /* wider than other letters */
-    struct lettering letters = section_letters(section, TYPE_NAME, 0);
-    char label[PANEL_LABEL_BYTES];
-    letters.bold = true;
-    figure_form_label(label, &section->style->form, section->first_label + panel);
-    canvas_text(canvas, at, label, &letters);
-    return bold * letters_width(label, letters.size) + letters.size / 2;
-}
-
-/* --- drawing ---------------------------------------------------------------------------------- */
-
-/* Along the left of all panels; above them, or where columns have lines along their right. */
-static int draw_axis_titles(const struct section *section, struct canvas *canvas,
-                            struct point corner, struct err *err)
-{
-    struct lettering letters = section_letters(section, TYPE_NAME, 0x111111);
-    size_t down = (section->panels + section->across - 1) / section->across;
+    struct font font = section_font(section, TYPE_NAME, 0x111111);
+    struct point corner = section->at;
+    size_t down = axis_cells(section->panels, section->across);
     double width = section->area.width + section->panel_width * (double)(section->across - 1);
     double first = corner.y + section->top + section->area.y;
     double height = section->area.height + section->panel_height * (double)(down - 1);
     double start = corner.x + section->left;
     double line = section_line(section, TYPE_NAME);
-    struct point left = {corner.x + letters.size, first + height / 2};
-    struct point above = {start + width / 2, corner.y + section->head + letters.size};
+    struct point left = {corner.x + font.size, first + height / 2};
+    struct point above = {start + width / 2, corner.y + section->head + font.size};
     struct point right = {start + width + section->columns.room + line - 2, left.y};
     bool matrix = section->kind == KIND_MATRIX;
-    letters.anchor = ANCHOR_MIDDLE;
-    letters.turn = -90;
-    if (section->row_title &&
-        canvas_text_fit(canvas, left, section->row_title, height, &letters, err))
+    font.anchor = ANCHOR_MIDDLE;
+    font.turn = -90;
+    if (section->row_title && canvas_text_fit(canvas, left, section->row_title, height, &font, err))
         return -1;
-    letters.turn = matrix ? 0 : -90;
+    font.turn = matrix ? 0 : -90;
     return section->column_title
                ? canvas_text_fit(canvas, matrix ? above : right, section->column_title,
-                                 matrix ? width : height, &letters, err)
+                                 matrix ? width : height, &font, err)
                : 0;
 }
 
-int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
-                 struct err *err)
+static int draw_foot(const struct section *section, struct canvas *canvas, struct err *err)
 {
-    const struct lettering letters = section_letters(section, TYPE_SUBTITLE, 0x555555);
+    const struct font font = section_font(section, TYPE_NUMBER, 0x666666);
+    struct point at = {section->at.x, section->at.y + section->foot};
+    if (section->kind == KIND_OVERLAY)
+        draw_legend(section, canvas, at);
+    else if (has_bar(section) && draw_scale(section, canvas, err))
+        return -1;
+    at.y += height_of_scale(section);
+    for (size_t i = 0; i < section->note_count; i++) {
+        double line = section_line(section, TYPE_NUMBER) * (double)(i + 1);
+        canvas->text(canvas, (struct point){at.x, at.y + line}, section->notes[i], &font);
+    }
+    return 0;
+}
+
+int section_draw(const struct section *section, struct canvas *canvas, struct err *err)
+{
+    const struct font font = section_font(section, TYPE_SUBTITLE, 0x555555);
     double room = section_is_printed(section) ? section->room : 1e9;
-    struct point first = {corner.x, corner.y + letters.size};
+    struct point at = {section->at.x, section->at.y + font.size};
     if (has_own_label(section))
-        first.x += section_draw_label(section, 0, canvas, first);
-    if ((!style_is_untitled(section->style) || section->what.attention) &&
-        canvas_text_fit(canvas, first, section->subtitle, room - (first.x - corner.x), &letters,
-                        err))
+        at.x += section_draw_label(section, 0, canvas, at);
+    room -= at.x - section->at.x;
+    if (has_subtitle(section) && canvas_text_fit(canvas, at, section->subtitle, room, &font, err))
         return -1;
     if (section->kind == KIND_BARS)
-        return bars_draw(section, canvas, (struct point){corner.x, corner.y + section->head}, err);
+        return draw_bars(section, canvas, err);
     if (section->kind == KIND_TEXT)
-        running_text_draw(section, canvas, (struct point){corner.x, corner.y + section->top});
+        draw_text(section, canvas);
     for (size_t i = 0; section->kind != KIND_TEXT && i < section->panels; i++)
-        if (panel_draw(section, i, canvas, corner, err))
+        if (panel_draw(section, i, canvas, err))
             return -1;
-    return draw_axis_titles(section, canvas, corner, err) ||
-                   scale_bar_draw(section, canvas,
-                                  (struct point){corner.x, corner.y + section->foot}, err)
-               ? -1
-               : 0;
+    return draw_axis_titles(section, canvas, err) || draw_foot(section, canvas, err) ? -1 : 0;
 }

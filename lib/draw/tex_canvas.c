@@ -1,7 +1,6 @@
-/* tex_canvas.c: pictures as TikZ. What pgfplots adds to that, axes and scales, is laid out here as
- * for every other form, so that a picture is the same in all of them, and a document needs no more
- * than TikZ. Cells, of which there are thousands, are drawn by what TikZ itself is built on. */
-#include "draw/drawing.h"
+/* tex_canvas.c: pictures as TikZ, with the layout of all other formats. Cells, of which there are
+ * thousands, are drawn by pgf, on which TikZ is built. */
+#include "draw/canvas.h"
 
 #include <string.h>
 
@@ -46,13 +45,7 @@ static const struct {
     {"\xE2\x80\x8F", ""}, /* U+200F: TeX sets no line from the right */
 };
 
-static const char *sign_of(const char *letter, size_t size)
-{
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strlen(signs[i].sign) == size && memcmp(signs[i].sign, letter, size) == 0)
-            return signs[i].latex;
-    return NULL;
-}
+enum { SIGNS = sizeof signs / sizeof *signs };
 
 /* Controls, bytes that are not UTF-8 and what is no character become U+FFFD. */
 static size_t take_letter(uint32_t *letter, const char *text, size_t size)
@@ -64,144 +57,146 @@ static size_t take_letter(uint32_t *letter, const char *text, size_t size)
     return length ? length : 1;
 }
 
-static void put_letters(struct stream *out, const char *text)
+static void put_letters(struct canvas *tex, const char *text)
 {
     size_t size = strlen(text);
     for (size_t at = 0; at < size;) {
         uint32_t letter = 0;
         size_t length = take_letter(&letter, text + at, size - at);
-        const char *latex = sign_of(text + at, length);
-        if (latex)
-            stream_text(out, latex);
+        size_t i = 0;
+        while (i < SIGNS &&
+               (strlen(signs[i].sign) != length || memcmp(signs[i].sign, text + at, length) != 0))
+            i++;
+        if (i < SIGNS)
+            stream_text(tex->out, signs[i].latex);
         else if (letter == ' ' && at > 0 && text[at - 1] == ' ')
-            stream_text(out, "\\ "); /* TeX makes one of several */
+            stream_text(tex->out, "\\ "); /* TeX makes one of several */
         else if (letter < 0x7f)
-            stream_char(out, (char)letter);
+            stream_char(tex->out, (char)letter);
         else if (letter == 0xfffd)
-            stream_text(out, "\\attnsign{FFFD}{?}");
+            stream_text(tex->out, "\\attnsign{FFFD}{?}");
         else
-            stream_format(out, "\\attnsign{%04X}{%.*s}", (unsigned)letter, (int)length, text + at);
+            stream_format(tex->out, "\\attnsign{%04X}{%.*s}", (unsigned)letter, (int)length,
+                          text + at);
         at += length;
     }
 }
 
 /* A line of comment, where TeX reads no sign. */
-static void put_comment(struct stream *out, const char *text)
+static void put_comment(struct canvas *tex, const char *text)
 {
     size_t size = strlen(text);
-    stream_text(out, "% ");
+    stream_text(tex->out, "% ");
     for (size_t at = 0; at < size;) {
         uint32_t letter = 0;
         size_t length = take_letter(&letter, text + at, size - at);
         if (letter == 0xfffd)
-            stream_text(out, "\xEF\xBF\xBD");
+            stream_text(tex->out, "\xEF\xBF\xBD");
         else
-            stream_bytes(out, text + at, length);
+            stream_bytes(tex->out, text + at, length);
         at += length;
     }
-    stream_char(out, '\n');
+    stream_char(tex->out, '\n');
 }
 
 /* --- shapes: y grows upwards, from the upper edge of the picture ------------------------------ */
 
-static void put_colour(struct stream *out, struct colour colour)
+static void put_colour(struct canvas *tex, struct colour colour)
 {
-    stream_format(out, "{rgb,255:red,%u;green,%u;blue,%u}", (unsigned)colour.red,
+    stream_format(tex->out, "{rgb,255:red,%u;green,%u;blue,%u}", (unsigned)colour.red,
                   (unsigned)colour.green, (unsigned)colour.blue);
 }
 
-static void put_box(struct stream *out, struct box box)
+static void put_box(struct canvas *tex, struct box box)
 {
-    canvas_put(out, "(#,#) rectangle (#,#);\n",
+    canvas_put(tex, "(#,#) rectangle (#,#);\n",
                (double[]){box.x, -box.y, box.x + box.width, -(box.y + box.height)});
 }
 
-static void put_rect(struct stream *out, struct box box, struct colour colour)
+static void put_rect(struct canvas *tex, struct box box, struct colour colour)
 {
-    stream_text(out, "\\fill[fill=");
-    put_colour(out, colour);
-    stream_text(out, "] ");
-    put_box(out, box);
+    stream_text(tex->out, "\\fill[fill=");
+    put_colour(tex, colour);
+    stream_text(tex->out, "] ");
+    put_box(tex, box);
 }
 
-static void put_pen(struct stream *out, const struct pen *pen)
+static void put_pen(struct canvas *tex, const struct pen *pen)
 {
-    stream_text(out, "\\draw[draw=");
-    put_colour(out, pen->colour);
-    canvas_put(out, ",line width=#bp", &pen->width);
+    stream_text(tex->out, "\\draw[draw=");
+    put_colour(tex, pen->colour);
+    canvas_put(tex, ",line width=#bp", &pen->width);
     if (pen->opacity < 1)
-        canvas_put(out, ",draw opacity=#", &pen->opacity);
-    stream_text(out, "] ");
+        canvas_put(tex, ",draw opacity=#", &pen->opacity);
+    stream_text(tex->out, "] ");
 }
 
-static void put_frame(struct stream *out, struct box box, const struct pen *pen)
+static void put_frame(struct canvas *tex, struct box box, const struct pen *pen)
 {
-    put_pen(out, pen);
-    put_box(out, box);
+    put_pen(tex, pen);
+    put_box(tex, box);
 }
 
-static void put_strokes(struct stream *out, const struct stroke *strokes, size_t count,
+static void put_strokes(struct canvas *tex, const struct stroke *strokes, size_t count,
                         bool straight, const struct pen *pen)
 {
-    put_pen(out, pen);
+    put_pen(tex, pen);
     for (size_t i = 0; i < count; i++) {
         struct point a = strokes[i].from;
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
         if (straight || a.y == b.y || a.x == b.x)
-            canvas_put(out, "\n  (#,#) -- (#,#)", (double[]){a.x, -a.y, b.x, -b.y});
+            canvas_put(tex, "\n  (#,#) -- (#,#)", (double[]){a.x, -a.y, b.x, -b.y});
         else
-            canvas_put(out, "\n  (#,#) .. controls (#,#) and (#,#) .. (#,#)",
+            canvas_put(tex, "\n  (#,#) .. controls (#,#) and (#,#) .. (#,#)",
                        (double[]){a.x, -a.y, middle, -a.y, middle, -b.y, b.x, -b.y});
     }
-    stream_text(out, ";\n");
+    stream_text(tex->out, ";\n");
 }
 
-static void put_path(struct stream *out, const struct point *points, size_t count,
+static void put_path(struct canvas *tex, const struct point *points, size_t count,
                      const struct pen *pen)
 {
-    put_pen(out, pen);
+    put_pen(tex, pen);
     for (size_t i = 0; i < count; i++)
-        canvas_put(out, i ? " -- (#,#)" : "(#,#)", (double[]){points[i].x, -points[i].y});
-    stream_text(out, ";\n");
+        canvas_put(tex, i ? " -- (#,#)" : "(#,#)", (double[]){points[i].x, -points[i].y});
+    stream_text(tex->out, ";\n");
 }
 
-static void put_line(struct stream *out, struct point at, const char *text,
-                     const struct lettering *lettering)
+static void put_line(struct canvas *tex, struct point at, const char *text, const struct font *font)
 {
-    struct colour colour = lettering->colour;
+    struct colour colour = font->colour;
     static const char *const anchors[] = {"left,", "", "right,"};
-    stream_format(out, "\\attntext{%sbase,", anchors[lettering->anchor]);
-    canvas_put(out, "x=#bp,y=#bp,rotate=#}{#}",
-               (double[]){at.x, -at.y, -lettering->turn, lettering->size});
-    stream_format(out, "{%02X%02X%02X}{%s", colour.red, colour.green, colour.blue,
-                  lettering->bold ? "\\bfseries " : "");
-    put_letters(out, text);
-    stream_text(out, "}\n");
+    stream_format(tex->out, "\\attntext{%sbase,", anchors[font->anchor]);
+    canvas_put(tex, "x=#bp,y=#bp,rotate=#}{#}", (double[]){at.x, -at.y, -font->turn, font->size});
+    stream_format(tex->out, "{%02X%02X%02X}{%s", colour.red, colour.green, colour.blue,
+                  font->bold ? "\\bfseries " : "");
+    put_letters(tex, text);
+    stream_text(tex->out, "}\n");
 }
 
-static void put_cells(struct stream *out, struct box box, const struct cells *cells,
+static void put_cells(struct canvas *tex, struct box box, const struct cells *cells,
                       const struct ramp *ramp)
 {
     const unsigned char *levels = cells->levels;
-    canvas_put(out, "\\attncells{#}{#}", (double[]){box.x, -box.y});
-    stream_format(out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
+    canvas_put(tex, "\\attncells{#}{#}", (double[]){box.x, -box.y});
+    stream_format(tex->out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
                   box.height / (double)cells->rows); /* the last of many is where it shall be */
     for (size_t i = 0; i < cells->rows * cells->columns; i++) {
         struct colour colour = ramp->colours[levels[i]];
         if (levels[i] == 0)
             continue;
-        stream_format(out, "\\attncell{%zu}{%zu}{%02X%02X%02X}{", i / cells->columns,
+        stream_format(tex->out, "\\attncell{%zu}{%zu}{%02X%02X%02X}{", i / cells->columns,
                       i % cells->columns, colour.red, colour.green, colour.blue);
         if (cells->values)
-            stream_float(out, cells->values[i]);
-        stream_text(out, "}\n");
+            stream_float(tex->out, cells->values[i]);
+        stream_text(tex->out, "}\n");
     }
 }
 
-static void end_part(struct stream *out)
+static void close_part(struct canvas *tex)
 {
-    (void)out;
+    (void)tex;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -259,18 +254,17 @@ static const char macros[] =
     "  \\pgfusepath{fill}}}%\n"
     "\\begin{tikzpicture}[x=1bp,y=1bp]\n";
 
-void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page)
+void tex_begin(struct canvas *tex, struct stream *stream, const struct drawing_page *page)
 {
     const struct box all = {0, 0, page->width, page->height};
-    static const struct canvas_form form = {put_comment, end_part, put_rect, put_frame,
-                                            put_strokes, put_path, put_line, put_cells};
-    *tex = (struct canvas){&form, out};
-    put_comment(out, page->title);
-    stream_text(out, alone);
-    stream_text(out, macros);
-    stream_text(out, "\\path[use as bounding box] ");
-    put_box(out, all);
-    canvas_rect(tex, all, colour_of_hex(0xffffff));
+    *tex = (struct canvas){stream,      put_comment, close_part, put_rect, put_frame,
+                           put_strokes, put_path,    put_line,   put_cells};
+    put_comment(tex, page->title);
+    stream_text(tex->out, alone);
+    stream_text(tex->out, macros);
+    stream_text(tex->out, "\\path[use as bounding box] ");
+    put_box(tex, all);
+    put_rect(tex, all, colour_of_hex(0xffffff));
 }
 
 void tex_end(struct canvas *tex)

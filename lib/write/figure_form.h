@@ -29,7 +29,6 @@ struct figure_form {
     enum figure_mask mask;
     bool has_token_range; /* only tokens from the first to the last of these */
     size_t first_token, last_token;
-    long long top; /* lines of a head that are drawn, the strongest; 0: all */
     struct cell_mark marks[FIGURE_MARKS_MAX];
     size_t mark_count;
 };

@@ -1,5 +1,5 @@
 /* Where rsvg-convert is not installed there is nothing to test: tests/pictures.sh says so. */
-#include "draw/drawing.h"
+#include "draw/canvas.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "draw/drawing.h"
+#include "draw/canvas.h"
 
 #include <string.h>
 
@@ -49,9 +49,9 @@ TEST(a_picture_has_its_size_in_points_and_a_title)
 
 static void a_part(struct canvas *canvas)
 {
-    canvas_open(canvas, "head 1");
-    canvas_rect(canvas, (struct box){1, 2.5, 3.0004, 1.0 / 3}, colour_of_hex(0x0a0b0c));
-    canvas_close(canvas);
+    canvas->open(canvas, "head 1");
+    canvas->rect(canvas, (struct box){1, 2.5, 3.0004, 1.0 / 3}, colour_of_hex(0x0a0b0c));
+    canvas->close(canvas);
 }
 
 TEST(a_part_has_a_name_and_numbers_three_decimals)
@@ -64,10 +64,10 @@ TEST(a_part_has_a_name_and_numbers_three_decimals)
 
 static void some_texts(struct canvas *canvas)
 {
-    struct lettering level = {.size = 7, .anchor = ANCHOR_END, .bold = true};
-    struct lettering turned = {.size = 6.5, .turn = -45, .colour = {255, 0, 1}};
-    canvas_text(canvas, (struct point){10, -2}, "</text><b>&", &level);
-    canvas_text(canvas, (struct point){1, 2}, "a\x01\xff\xef\xbf\xbe爱", &turned);
+    struct font level = {.size = 7, .anchor = ANCHOR_END, .bold = true};
+    struct font turned = {.size = 6.5, .turn = -45, .colour = {255, 0, 1}};
+    canvas->text(canvas, (struct point){10, -2}, "</text><b>&", &level);
+    canvas->text(canvas, (struct point){1, 2}, "a\x01\xff\xef\xbf\xbe爱", &turned);
 }
 
 TEST(texts_are_texts_whatever_they_say)
@@ -83,8 +83,8 @@ static void two_lines(struct canvas *canvas)
 {
     static const struct stroke strokes[] = {{{0, 1}, {10, 1}}, {{0, 1}, {10, 3}}};
     struct pen pen = {{1, 2, 3}, 0.5, 0.25};
-    canvas_strokes(canvas, strokes, 2, &pen);
-    canvas_frame(canvas, (struct box){0, 0, 1, 1}, &(struct pen){{0, 0, 0}, 1, 1});
+    canvas->strokes(canvas, strokes, 2, false, &pen);
+    canvas->frame(canvas, (struct box){0, 0, 1, 1}, &(struct pen){{0, 0, 0}, 1, 1});
 }
 
 TEST(lines_of_a_pen_are_one_shape)
@@ -99,7 +99,7 @@ TEST(lines_of_a_pen_are_one_shape)
 static void a_path(struct canvas *canvas)
 {
     static const struct point points[] = {{0, 1}, {10, 3.5}, {20, 0}};
-    canvas_path(canvas, points, 3, &(struct pen){{1, 2, 3}, 0.5, 1});
+    canvas->path(canvas, points, 3, &(struct pen){{1, 2, 3}, 0.5, 1});
 }
 
 TEST(a_path_goes_straight_from_point_to_point)
@@ -115,7 +115,7 @@ static void some_cells(struct canvas *canvas)
     struct ramp ramp = {0};
     ramp.colours[2] = colour_of_hex(0x222222);
     ramp.colours[9] = colour_of_hex(0x999999);
-    canvas_cells(canvas, (struct box){5, 6, 9, 4}, &cells, &ramp);
+    canvas->cells(canvas, (struct box){5, 6, 9, 4}, &cells, &ramp);
 }
 
 TEST(cells_of_a_colour_are_one_shape_and_empty_ones_none)
@@ -133,7 +133,7 @@ static void neighbours(struct canvas *canvas)
     unsigned char levels[] = {2, 9, 9, 2};
     struct cells cells = {.rows = 2, .columns = 2, .levels = levels};
     struct ramp ramp = {0};
-    canvas_cells(canvas, (struct box){0, 0, 2, 2}, &cells, &ramp);
+    canvas->cells(canvas, (struct box){0, 0, 2, 2}, &cells, &ramp);
 }
 
 TEST(a_cell_reaches_below_later_neighbours_but_not_across)

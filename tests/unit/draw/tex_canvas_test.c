@@ -1,4 +1,4 @@
-#include "draw/drawing.h"
+#include "draw/canvas.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,8 +48,8 @@ static const char *letters;
 
 static void some_letters(struct canvas *canvas)
 {
-    canvas_text(canvas, (struct point){1, 2}, letters,
-                &(struct lettering){.size = 7, .anchor = ANCHOR_END, .turn = -45, .bold = true});
+    canvas->text(canvas, (struct point){1, 2}, letters,
+                 &(struct font){.size = 7, .anchor = ANCHOR_END, .turn = -45, .bold = true});
 }
 
 TEST(letters_mean_nothing_to_tex)
@@ -86,9 +86,9 @@ static void two_cells(struct canvas *canvas)
     unsigned char levels[] = {2, 0, 1};
     float values[] = {0.25f, 0, 0.1f};
     ramp.colours[1] = colour_of_hex(0xfe0102);
-    canvas_cells(canvas, (struct box){1, 2, 9, 4},
-                 &(struct cells){.rows = 1, .columns = 3, .levels = levels, .values = values},
-                 &ramp);
+    canvas->cells(canvas, (struct box){1, 2, 9, 4},
+                  &(struct cells){.rows = 1, .columns = 3, .levels = levels, .values = values},
+                  &ramp);
 }
 
 TEST(a_cell_has_its_number)

@@ -17,37 +17,37 @@ static void check_inside(struct box box, const char *what)
                   box.width, box.height, witness.width, witness.height);
 }
 
-static void see_open(struct stream *out, const char *name)
+static void see_open(struct canvas *canvas, const char *name)
 {
-    (void)out;
+    (void)canvas;
     ck_assert_str_ne(name, "");
     witness.depth++;
     witness.part_count++;
 }
 
-static void see_close(struct stream *out)
+static void see_close(struct canvas *canvas)
 {
-    (void)out;
+    (void)canvas;
     ck_assert_uint_gt(witness.depth, 0);
     witness.depth--;
 }
 
-static void see_rect(struct stream *out, struct box box, struct colour colour)
+static void see_rect(struct canvas *canvas, struct box box, struct colour colour)
 {
-    (void)out, (void)colour;
+    (void)canvas, (void)colour;
     check_inside(box, "a rectangle");
 }
 
-static void see_frame(struct stream *out, struct box box, const struct pen *pen)
+static void see_frame(struct canvas *canvas, struct box box, const struct pen *pen)
 {
-    (void)out, (void)pen;
+    (void)canvas, (void)pen;
     check_inside(box, "a frame");
 }
 
-static void see_strokes(struct stream *out, const struct stroke *strokes, size_t count,
+static void see_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
                         bool straight, const struct pen *pen)
 {
-    (void)out;
+    (void)canvas;
     ck_assert_double_gt(pen->width, 0);
     *(straight ? &witness.hatch_count : &witness.stroke_count) += straight ? 1 : count;
     for (size_t i = 0; i < count; i++) {
@@ -56,10 +56,10 @@ static void see_strokes(struct stream *out, const struct stroke *strokes, size_t
     }
 }
 
-static void see_path(struct stream *out, const struct point *points, size_t count,
+static void see_path(struct canvas *canvas, const struct point *points, size_t count,
                      const struct pen *pen)
 {
-    (void)out;
+    (void)canvas;
     ck_assert_double_gt(pen->width, 0);
     witness.path_count++;
     for (size_t i = 0; i < count; i++)
@@ -67,7 +67,7 @@ static void see_path(struct stream *out, const struct point *points, size_t coun
 }
 
 /* The box of a level text, or the corner points of a turned one. */
-static struct box box_of(struct point at, const struct lettering *text, double width)
+static struct box box_of(struct point at, const struct font *text, double width)
 {
     static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
     double x = -before[text->anchor] * width;
@@ -86,24 +86,24 @@ static struct box box_of(struct point at, const struct lettering *text, double w
     return (struct box){xs[0], ys[0], xs[1] - xs[0], ys[1] - ys[0]};
 }
 
-static void see_text(struct stream *out, struct point at, const char *text,
-                     const struct lettering *lettering)
+static void see_text(struct canvas *canvas, struct point at, const char *text,
+                     const struct font *font)
 {
     struct witness_text *seen = &witness.texts[witness.text_count++];
-    (void)out;
+    (void)canvas;
     ck_assert_uint_lt(witness.text_count, WITNESS_TEXTS_MAX);
-    ck_assert_double_ge(lettering->size, 5);
+    ck_assert_double_ge(font->size, 5);
     snprintf(seen->text, WITNESS_TEXT_BYTES, "%s", text);
-    seen->box = box_of(at, lettering, letters_width(text, lettering->size));
-    seen->level = lettering->turn == 0;
-    witness.inked |= lettering->colour.red == 255;
+    seen->box = box_of(at, font, letters_width(text, font->size));
+    seen->level = font->turn == 0;
+    witness.inked |= font->colour.red == 255;
     check_inside(seen->box, text);
 }
 
-static void see_cells(struct stream *out, struct box box, const struct cells *cells,
+static void see_cells(struct canvas *canvas, struct box box, const struct cells *cells,
                       const struct ramp *ramp)
 {
-    (void)out, (void)ramp;
+    (void)canvas, (void)ramp;
     check_inside(box, "cells");
     ck_assert_double_ge(box.width / (double)cells->columns, 0.37);
     witness.cell_count += cells->rows * cells->columns;
@@ -111,9 +111,10 @@ static void see_cells(struct stream *out, struct box box, const struct cells *ce
 
 void canvas_witness_begin(double width, double height)
 {
-    static const struct canvas_form form = {see_open,    see_close, see_rect, see_frame,
-                                            see_strokes, see_path,  see_text, see_cells};
-    witness = (struct canvas_witness){.canvas = {&form, NULL}, .width = width, .height = height};
+    witness = (struct canvas_witness){.canvas = {NULL, see_open, see_close, see_rect, see_frame,
+                                                 see_strokes, see_path, see_text, see_cells},
+                                      .width = width,
+                                      .height = height};
 }
 
 static bool overlap(const struct box *a, const struct box *b)

@@ -89,12 +89,11 @@ TEST(cells_show_the_largest_of_their_numbers)
     static const float values[3][5] = {{0, 0, 0, 0, 5}, {0, 0, 10, 0, 0}, {0, 1, 0, 0, 0}};
     static const unsigned char expected[] = {1, 255, 128, 26, 1, 1};
     struct sheet sheet = sheet_of(values[0], 3, 5);
-    struct tones tones = tones_make(&sheet, 1, &style_default, false);
+    struct section section = {.tones = tones_make(&sheet, 1, &style_default, false),
+                              .rows = {.step = 2, .cells = 2},
+                              .columns = {.step = 2, .cells = 3}};
     struct cells cells;
-    ck_assert_int_eq(cells_make(&cells, &sheet, &tones, (struct cell_room){2, 3}, &arena, NULL), 0);
-    ck_assert_uint_eq(cells.rows, 2);
-    ck_assert_uint_eq(cells.columns, 3);
-    ck_assert_uint_eq(cells.row_step, 2);
+    ck_assert_int_eq(cells_make(&cells, &section, &sheet, &arena, NULL), 0);
     ck_assert_mem_eq(cells.levels, expected, sizeof expected);
 }
 
@@ -102,9 +101,11 @@ TEST(of_both_signs_the_farther_from_zero_is_shown)
 {
     static const float values[] = {1, -3, 2, 0.5f};
     struct sheet sheet = sheet_of(values, 1, 4);
-    struct tones tones = tones_make(&sheet, 1, &style_default, false);
+    struct section section = {.tones = tones_make(&sheet, 1, &style_default, false),
+                              .rows = {.step = 1, .cells = 1},
+                              .columns = {.step = 2, .cells = 2}};
     struct cells cells;
-    ck_assert_int_eq(cells_make(&cells, &sheet, &tones, (struct cell_room){1, 2}, &arena, NULL), 0);
+    ck_assert_int_eq(cells_make(&cells, &section, &sheet, &arena, NULL), 0);
     ck_assert_uint_eq(cells.levels[0], 1);
     ck_assert_uint_eq(cells.levels[1], 1 + 212);
 }
