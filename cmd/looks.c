@@ -88,36 +88,6 @@ static int read_colour(struct style *style, const struct options *options, struc
     return 0;
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
-
-static int check_font(const char *font, struct err *err)
-{
-    if (*font && !strpbrk(font, "'\"\\,"))
-        return 0;
-    return err_usage(err, "--font: expected the name of a family, as 'DejaVu Serif', found '%s'",
-                     font);
-}
-
-static int figure_options_read(struct figure_form *form, const struct figure_options *options,
-                               struct err *err)
-{
-    *form = (struct figure_form){
-        .font_size = options->font_size,
-        .font = options->font,
-        .dpi = options->dpi,
-    };
-    for (size_t i = 0; i < options->marks.count; i++)
-        if (figure_form_read_marks(form, options->marks.items[i], err))
-            return -1;
-    if ((options->font && check_font(options->font, err)) ||
-        (options->width && figure_form_read_width(form, options->width, err)) ||
-        (options->panel_labels && figure_form_read_labels(form, options->panel_labels, err)) ||
-        (options->mask && figure_form_read_mask(form, options->mask, err)) ||
-        (options->tokens && figure_form_read_tokens(form, options->tokens, err)))
-        return -1;
-    return 0;
-}
-
 /* --- all of them ------------------------------------------------------------------------------ */
 
 int looks_read(struct style *style, const struct options *options, struct err *err)
@@ -129,14 +99,25 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         .hide_first = options->select.hide_first,
         .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
         .any_ground = !ground,
+        .form = {.font_size = options->looks.figure.font_size, .dpi = options->looks.figure.dpi},
     };
-    const struct style_words words = {options->looks.color_scale, options->looks.range,
-                                      options->looks.view, options->looks.cells,
-                                      options->looks.palette};
-    if (style_read(style, &words, err) ||
-        figure_options_read(&style->form, &options->looks.figure, err))
-        return -1;
-    return read_colour(style, options, err);
+    const struct looks_options *looks = &options->looks;
+    const struct figure_options *figure = &looks->figure;
+    const struct style_words words = {
+        .scale = looks->color_scale,
+        .range = looks->range,
+        .view = looks->view,
+        .cells = looks->cells,
+        .palette = looks->palette,
+        .width = figure->width,
+        .font = figure->font,
+        .panel_labels = figure->panel_labels,
+        .mask = figure->mask,
+        .tokens = figure->tokens,
+        .marks = figure->marks.items,
+        .mark_count = figure->marks.count,
+    };
+    return style_read(style, &words, err) || read_colour(style, options, err) ? -1 : 0;
 }
 
 /* "--view (for svg, png)" */

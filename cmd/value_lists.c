@@ -12,7 +12,6 @@
 #include "model/new_model.h"
 #include "model/site.h"
 #include "write/format.h"
-#include "write/palette.h"
 #include "write/style.h"
 
 /* Format `about`, in the memory of the value. */

@@ -1,5 +1,7 @@
-#include "write/palette.h"
+/* palette.c: colours, palettes, and the colours of numbers. */
+#include "write/style.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@ struct colour colour_of_hex(uint32_t hex)
     return (struct colour){(uint8_t)(hex >> 16), (uint8_t)(hex >> 8), (uint8_t)hex};
 }
 
-/* What light a screen gives for a byte, and which byte gives that light. */
+/* The light that a screen gives for a byte, and the byte for that light. */
 static float light_of(uint8_t byte)
 {
     float value = (float)byte / 255;
@@ -68,7 +70,7 @@ float oklab_distance(struct oklab a, struct oklab b)
     return sqrtf(lightness * lightness + along_a * along_a + along_b * along_b);
 }
 
-/* The contrast of the web's guidelines: (lighter + 0.05) / (darker + 0.05). */
+/* By the contrast of the web's guidelines: (lighter + 0.05) / (darker + 0.05). */
 struct colour colour_ink(struct colour ground)
 {
     float luminance = 0.2126f * light_of(ground.red) + 0.7152f * light_of(ground.green) +
@@ -121,41 +123,32 @@ const struct palette *palette_default(bool two_sided, bool dark)
     return palette_find(names[two_sided][dark]);
 }
 
-/* A stretch of the way between two stops. */
-struct leg {
-    struct oklab from, to;
-    float length;
-};
-
-static struct oklab place_on(const struct leg *leg, float along)
-{
-    float share = leg->length > 0 ? along / leg->length : 0;
-    return (struct oklab){
-        leg->from.lightness + share * (leg->to.lightness - leg->from.lightness),
-        leg->from.a + share * (leg->to.a - leg->from.a),
-        leg->from.b + share * (leg->to.b - leg->from.b),
-    };
-}
-
-/* Walk stops `first` to `last` in even steps, into levels `low` to `high`. */
-static void walk(struct ramp *ramp, const struct palette *palette, size_t first, size_t last,
+/* Fill levels `low` to `high` by even steps from stop `first` to stop `last`. */
+static void fill(struct ramp *ramp, const struct palette *palette, size_t first, size_t last,
                  size_t low, size_t high)
 {
-    struct leg legs[sizeof palette->stops / sizeof *palette->stops];
+    enum { STOPS = sizeof palette->stops / sizeof *palette->stops };
+    struct oklab stops[STOPS];
+    float lengths[STOPS];
     size_t count = last - first;
     float whole = 0;
+    stops[0] = oklab_of(colour_of_hex(palette->stops[first]));
     for (size_t i = 0; i < count; i++) {
-        legs[i].from = oklab_of(colour_of_hex(palette->stops[first + i]));
-        legs[i].to = oklab_of(colour_of_hex(palette->stops[first + i + 1]));
-        legs[i].length = oklab_distance(legs[i].from, legs[i].to);
-        whole += legs[i].length;
+        stops[i + 1] = oklab_of(colour_of_hex(palette->stops[first + i + 1]));
+        lengths[i] = oklab_distance(stops[i], stops[i + 1]);
+        whole += lengths[i];
     }
     for (size_t level = low; level <= high; level++) {
         float along = whole * (float)(level - low) / (float)(high - low);
         size_t i = 0;
-        while (i + 1 < count && along > legs[i].length)
-            along -= legs[i++].length;
-        ramp->colours[level] = colour_of_oklab(place_on(&legs[i], along));
+        while (i + 1 < count && along > lengths[i])
+            along -= lengths[i++];
+        float share = lengths[i] > 0 ? along / lengths[i] : 0;
+        ramp->colours[level] = colour_of_oklab((struct oklab){
+            stops[i].lightness + share * (stops[i + 1].lightness - stops[i].lightness),
+            stops[i].a + share * (stops[i + 1].a - stops[i].a),
+            stops[i].b + share * (stops[i + 1].b - stops[i].b),
+        });
     }
 }
 
@@ -167,23 +160,139 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
     while (last + 1 < sizeof palette->stops / sizeof *palette->stops && palette->stops[last + 1])
         last++;
     if (!palette->two_sided) {
-        walk(ramp, palette, 0, last, 1, RAMP_LEVELS - 1);
+        fill(ramp, palette, 0, last, 1, RAMP_LEVELS - 1);
         return;
     }
-    walk(ramp, palette, 0, last / 2, 1, middle);
-    walk(ramp, palette, last / 2, last, middle, RAMP_LEVELS - 1);
+    fill(ramp, palette, 0, last / 2, 1, middle);
+    fill(ramp, palette, last / 2, last, middle, RAMP_LEVELS - 1);
 }
 
-/* Okabe and Ito's, which no kind of colour-blindness confuses; without yellow and black, which are
+/* Okabe and Ito's, which no kind of colour blindness confuses; without yellow and black, which are
  * too light and too heavy for lines. */
-static const uint32_t few[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
-                               0xe69f00, 0x56b4e9, 0x7a4fbf, 0x6b6b6b};
-static const size_t few_count = sizeof few / sizeof *few;
-
 struct colour palette_line(size_t index, size_t count)
 {
-    if (count <= few_count)
+    static const uint32_t few[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
+                                   0xe69f00, 0x56b4e9, 0x7a4fbf, 0x6b6b6b};
+    if (count <= sizeof few / sizeof *few)
         return colour_of_hex(few[index]);
     float turn = 6.2831853f * (float)index / (float)count;
     return colour_of_oklab((struct oklab){0.6f, 0.13f * cosf(turn), 0.13f * sinf(turn)});
+}
+
+/* --- ranges of numbers ------------------------------------------------------------------------ */
+
+static const struct extent nothing = {FLT_MAX, -FLT_MAX};
+
+static struct extent extent_of_row(const struct sheet *sheet, size_t row)
+{
+    struct extent extent = nothing;
+    for (size_t c = 0; c < sheet->columns.size; c++) {
+        float value = sheet_cell(sheet, row, c);
+        if (!isfinite(value) || sheet_hides(sheet, row, c))
+            continue;
+        extent.low = fminf(extent.low, value);
+        extent.high = fmaxf(extent.high, value);
+    }
+    return extent;
+}
+
+struct extent extent_join(struct extent a, struct extent b)
+{
+    return (struct extent){fminf(a.low, b.low), fmaxf(a.high, b.high)};
+}
+
+struct extent extent_of_sheet(const struct sheet *sheet)
+{
+    struct extent extent = nothing;
+    for (size_t row = 0; row < sheet->rows.size; row++)
+        extent = extent_join(extent, extent_of_row(sheet, row));
+    return extent;
+}
+
+/* --- from numbers to colours ------------------------------------------------------------------ */
+
+/* The log scale shows numbers down to so much below the highest. */
+static const float LOG_STEPS = 1e4f;
+
+struct extent tone_ends(const struct tone *tone)
+{
+    struct extent extent = tone->extent;
+    float most = fmaxf(-extent.low, extent.high);
+    return tone->two_sided ? (struct extent){-most, most}
+                           : (struct extent){fminf(extent.low, 0), extent.high};
+}
+
+/* 0 and 1 stay; numbers beyond them have their colours. */
+static float bend(enum style_scale scale, float value, float low, float high)
+{
+    float share = high > low ? fminf(fmaxf((value - low) / (high - low), 0), 1) : 0;
+    return scale == COLOURS_SQRT  ? sqrtf(share)
+           : scale == COLOURS_LOG ? log1pf(LOG_STEPS * share) / log1pf(LOG_STEPS)
+                                  : share;
+}
+
+float tone_share(const struct tone *tone, float value)
+{
+    struct extent ends = tone_ends(tone);
+    if (!tone->two_sided)
+        return bend(tone->scale, value, ends.low, ends.high);
+    float share = bend(tone->scale, fabsf(value), 0, ends.high) / 2;
+    return value < 0 ? 0.5f - share : 0.5f + share;
+}
+
+unsigned tone_level(const struct tone *tone, float value)
+{
+    return isfinite(value) ? 1 + (unsigned)lroundf((RAMP_LEVELS - 2) * tone_share(tone, value)) : 0;
+}
+
+struct tones tones_of(struct extent extent, bool fraction, const struct style *style, bool dark)
+{
+    bool whole = fraction && !style->range_given && extent.low >= 0 && extent.high <= 1;
+    struct extent range = style_has_bounds(style) ? style->bounds
+                          : whole                 ? (struct extent){0, 1}
+                                                  : extent;
+    bool two_sided =
+        style->palette ? style->palette->two_sided : style->two_sided || extent.low < 0;
+    return (struct tones){
+        .range = style->range,
+        .palette = style->palette ? style->palette : palette_default(two_sided, dark),
+        .whole = {style->scale, two_sided, range},
+        .found = extent,
+    };
+}
+
+struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
+                        bool dark)
+{
+    struct extent extent = nothing;
+    for (size_t i = 0; i < count; i++)
+        extent = extent_join(extent, extent_of_sheet(&sheets[i]));
+    return tones_of(extent, count && sheets->fraction, style, dark);
+}
+
+struct tone tone_of_sheet(const struct tones *tones, const struct sheet *sheet)
+{
+    struct tone tone = tones->whole;
+    if (tones->range != RANGE_ALL)
+        tone.extent = extent_of_sheet(sheet);
+    return tone;
+}
+
+struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row)
+{
+    struct tone tone = tones->whole;
+    if (tones->range != RANGE_ROW)
+        return tone_of_sheet(tones, sheet);
+    tone.extent = extent_of_row(sheet, row);
+    return tone;
+}
+
+const char *tones_below(const struct tones *tones)
+{
+    return tones->found.low < tone_ends(&tones->whole).low ? "≤ " : "";
+}
+
+const char *tones_above(const struct tones *tones)
+{
+    return tones->found.high > tone_ends(&tones->whole).high ? "≥ " : "";
 }

@@ -1,11 +1,20 @@
+/* style.c: options of style, read from words. */
 #include "write/style.h"
 
 #include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
+
+#define INCHES(inches) (72.0 * (inches))
+#define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
+
+static const double FONT_SIZE = 7; /* between Nature's least and most, 5 and 7 points */
+static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
 
 const struct style style_default = {0};
 
@@ -13,8 +22,26 @@ const char *const style_scale_names[] = {"linear", "sqrt", "log", NULL};
 const char *const style_range_names[] = {"all", "head", "row", NULL};
 const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars", NULL};
 const char *const style_cells_names[] = {"numbers", "heat", "both", NULL};
+const char *const figure_mask_names[] = {"hatch", "triangle", NULL};
 
-/* The place of a name in a list that ends with NULL; 0 where none is given. */
+const struct venue venue_rows[] = {
+    /* acl.sty: a4paper, margin=2.5cm, \columnsep 0.6cm: (21 - 5 - 0.6) / 2 */
+    {"acl", "a column of ACL, EMNLP, NAACL: 7.7 cm", CENTIMETRES(7.7)},
+    {"acl-wide", "both: 16 cm", CENTIMETRES(16)},
+    /* neurips_2026.sty and iclr2025_conference.sty: textwidth=5.5in */
+    {"neurips", "the text of NeurIPS: 5.5 in", INCHES(5.5)},
+    {"iclr", "the text of ICLR: 5.5 in", INCHES(5.5)},
+    /* icml2025.sty: \textwidth 6.75in, \columnsep 0.25in: (6.75 - 0.25) / 2 */
+    {"icml", "a column of ICML: 3.25 in", INCHES(3.25)},
+    {"icml-wide", "both: 6.75 in", INCHES(6.75)},
+    /* research-figure-guide.nature.com, building and exporting figure panels */
+    {"nature", "a column of Nature: 89 mm", CENTIMETRES(8.9)},
+    {"nature-wide", "both: 183 mm", CENTIMETRES(18.3)},
+};
+
+const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
+
+/* The index of a name in a list that ends with NULL; 0 if none is given. */
 static int find(size_t *index, const char *option, const char *const *list, const char *name,
                 struct err *err)
 {
@@ -25,7 +52,7 @@ static int find(size_t *index, const char *option, const char *const *list, cons
     return name ? names_choose(index, names, option, name, err) : 0;
 }
 
-/* LOW:HIGH, of which colours take 0 for their beginning or their middle. */
+/* LOW:HIGH; 0 has the colours' beginning or middle. */
 static int read_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
@@ -50,6 +77,185 @@ static int read_bounds(struct extent *bounds, const char *text, struct err *err)
                      text);
 }
 
+/* --- figures for papers ----------------------------------------------------------------------- */
+
+static bool read_length(double *points, const char *text)
+{
+    static const struct {
+        const char *name;
+        double points;
+    } units[] = {
+        {"in", INCHES(1)}, {"cm", CENTIMETRES(1)}, {"mm", CENTIMETRES(0.1)}, {"pt", 1}, {"bp", 1}};
+    char number[NUM_DOUBLE_BYTES];
+    size_t size = strspn(text, "0123456789.");
+    if (size == 0 || size >= sizeof number)
+        return false;
+    memcpy(number, text, size);
+    number[size] = '\0';
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text + size, units[i].name) == 0 && num_parse_double(number, 0, 1e6, points)) {
+            *points *= units[i].points;
+            return true;
+        }
+    return false;
+}
+
+static int read_width(struct figure_form *form, const char *text, struct err *err)
+{
+    size_t venue = 0;
+    double points = 0;
+    if (!read_length(&points, text)) {
+        if (strchr("0123456789.-+", *text))
+            return err_usage(err,
+                             "--figure-width: expected a number with in, cm, mm or pt, as 3.25in, "
+                             "or the name of a venue, as icml, found '%s'",
+                             text);
+        if (names_choose(&venue, NAMES(venue_rows, venue_count), "--figure-width", text, err))
+            return -1;
+        points = venue_rows[venue].width;
+    }
+    if (points < NARROWEST - ROUNDING || points > WIDEST + ROUNDING)
+        return err_usage(err, "--figure-width: expected 1 to 40 inches, found '%s'", text);
+    form->width = points;
+    if (form->font_size <= 0)
+        form->font_size = FONT_SIZE;
+    return 0;
+}
+
+enum { AROUND_MAX = 8 }; /* bytes of a pattern */
+
+static const char *letter_of(const char *pattern)
+{
+    return strpbrk(pattern, "aA1");
+}
+
+static int read_labels(struct figure_form *form, const char *text, struct err *err)
+{
+    const char *letter = letter_of(text);
+    if (!letter || letter_of(letter + 1) || strlen(text) > AROUND_MAX)
+        return err_usage(err,
+                         "--panel-labels: expected a, A or 1 once, alone or as in (a), and at most "
+                         "%d bytes, found '%s'",
+                         AROUND_MAX, text);
+    form->panel_labels = text;
+    return 0;
+}
+
+const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
+                              size_t panel)
+{
+    const char *letter = letter_of(form->panel_labels);
+    int before = (int)(letter - form->panel_labels);
+    char second[] = {(char)(*letter + (int)(panel % 26)), '\0'};
+    char first[] = {panel < 26 ? '\0' : (char)(*letter + (int)(panel / 26 - 1) % 26), '\0'};
+    if (*letter == '1')
+        snprintf(label, PANEL_LABEL_BYTES, "%.*s%u%s", before, form->panel_labels,
+                 (unsigned)(panel + 1), letter + 1);
+    else
+        snprintf(label, PANEL_LABEL_BYTES, "%.*s%s%s%s", before, form->panel_labels, first, second,
+                 letter + 1);
+    return label;
+}
+
+/* A whole number at `*at`, which moves behind it; false if there is none. */
+static bool read_number(size_t *number, const char **at)
+{
+    char *end = NULL;
+    if (**at < '0' || **at > '9')
+        return false;
+    *number = strtoul(*at, &end, 10);
+    bool sound = end - *at <= 9;
+    *at = end;
+    return sound;
+}
+
+static int read_tokens(struct figure_form *form, const char *text, struct err *err)
+{
+    const char *at = text;
+    bool sound = read_number(&form->first_token, &at);
+    form->last_token = form->first_token;
+    if (sound && *at == '-') {
+        at++;
+        sound = read_number(&form->last_token, &at);
+    }
+    if (!sound || *at || form->first_token > form->last_token)
+        return err_usage(err,
+                         "--token-range: expected the places of the first and the last token, as "
+                         "3-12, found '%s'",
+                         text);
+    form->has_token_range = true;
+    return 0;
+}
+
+/* LAYER.HEAD:ROW:COLUMN, without its head, or without both. */
+static bool read_mark(struct cell_mark *mark, const char **at)
+{
+    size_t numbers[3] = {0};
+    size_t head = 0;
+    size_t count = 0;
+    bool has_head = false;
+    while (count < 3) {
+        if (!read_number(&numbers[count++], at))
+            return false;
+        if (count == 1 && **at == '.') {
+            (*at)++;
+            has_head = true;
+            if (!read_number(&head, at))
+                return false;
+        }
+        if (**at != ':')
+            break;
+        (*at)++;
+    }
+    bool has_layer = count == 3;
+    if (count < 2 || (has_head && !has_layer) || (**at && **at != ','))
+        return false;
+    *mark = (struct cell_mark){has_layer ? (int)numbers[0] : -1, has_head ? (int)head : -1,
+                               numbers[count - 2], numbers[count - 1]};
+    return true;
+}
+
+static int read_marks(struct figure_form *form, const char *list, struct err *err)
+{
+    const char *at = list;
+    for (;; at++) {
+        struct cell_mark mark;
+        if (!read_mark(&mark, &at))
+            return err_usage(err,
+                             "--mark: expected ROW:COLUMN, as 4:2, with a layer or head before it, "
+                             "as 0:4:2 or 0.1:4:2, found '%s'",
+                             list);
+        if (form->mark_count == FIGURE_MARKS_MAX)
+            return err_usage(err, "--mark: expected at most %d cells, found more",
+                             FIGURE_MARKS_MAX);
+        form->marks[form->mark_count++] = mark;
+        if (!*at)
+            return 0;
+    }
+}
+
+static int read_form(struct figure_form *form, const struct style_words *words, struct err *err)
+{
+    size_t mask = MASK_HATCH;
+    for (size_t i = 0; i < words->mark_count; i++)
+        if (read_marks(form, words->marks[i], err))
+            return -1;
+    if (words->font && (!*words->font || strpbrk(words->font, "'\"\\,")))
+        return err_usage(err,
+                         "--font: expected the name of a family, as 'DejaVu Serif', found '%s'",
+                         words->font);
+    form->font = words->font;
+    if ((words->width && read_width(form, words->width, err)) ||
+        (words->panel_labels && read_labels(form, words->panel_labels, err)) ||
+        find(&mask, "--mask", figure_mask_names, words->mask, err) ||
+        (words->tokens && read_tokens(form, words->tokens, err)))
+        return -1;
+    form->mask = (enum figure_mask)mask;
+    return 0;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
 int style_read(struct style *style, const struct style_words *words, struct err *err)
 {
     static const char *const ranges[] = {"all", "head", "row", "LOW:HIGH", NULL};
@@ -70,5 +276,5 @@ int style_read(struct style *style, const struct style_words *words, struct err 
     style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;
     style->palette = words->palette ? &palette_rows[palette] : NULL;
-    return 0;
+    return read_form(&style->form, words, err);
 }

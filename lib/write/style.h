@@ -1,36 +1,116 @@
-/* style.h: how somebody wants pictures to look; a zeroed style will do.
+/* style.h: how figures and coloured tables look; a zeroed style is the default. Palettes, and how
+ * numbers become colours.
  *
  *     struct style style = {.title = "Figure 1"};
- *     if (style_read(&style, &(struct style_words){.scale = "sqrt"}, err)) ...
+ *     if (style_read(&style, &(struct style_words){.scale = "sqrt", .width = "icml"}, err)) ...
+ *     struct tones tones = tones_make(sheets, count, &style, false);
+ *     struct tone tone = tone_of_row(&tones, &sheet, row);
+ *     ramp_make(&ramp, tones.palette);
+ *     ramp.colours[tone_level(&tone, sheet_cell(&sheet, row, column))] ...
  */
 #ifndef ATTN_WRITE_STYLE_H
 #define ATTN_WRITE_STYLE_H
 
+#include "base/err.h"
 #include "lens/sheet.h"
-#include "write/figure_form.h"
-#include "write/palette.h"
 
-/* How numbers become colours. */
+/* --- colours ---------------------------------------------------------------------------------- */
+
+struct colour {
+    uint8_t red, green, blue; /* sRGB */
+};
+
+struct colour colour_of_hex(uint32_t hex); /* 0x1a2b3c */
+
+/* Black or white, whichever is easier to read on that ground. */
+struct colour colour_ink(struct colour ground);
+
+/* Oklab, where equal distances look equally far apart: lightness from 0 (black) to 1 (white), and
+ * two axes of hue. */
+struct oklab {
+    float lightness, a, b;
+};
+
+struct oklab oklab_of(struct colour colour);
+struct colour colour_of_oklab(struct oklab oklab); /* the nearest that a screen has */
+float oklab_distance(struct oklab a, struct oklab b);
+
+/* Steps along a palette look equally large. Lightness rises or falls all the way, for numbers of
+ * both signs from the middle to either end, so that a grey copy keeps the order. None needs the
+ * difference of red and green. */
+struct palette {
+    const char *name;
+    const char *about;
+    bool two_sided;     /* its middle is 0 */
+    uint32_t stops[18]; /* at least two; a 0 ends them */
+};
+
+extern const struct palette palette_rows[];
+extern const size_t palette_count;
+
+const struct palette *palette_find(const char *name); /* NULL: there is none */
+
+/* The default for numbers of one sign or both, on paper or on a dark ground. */
+const struct palette *palette_default(bool two_sided, bool dark);
+
+enum { RAMP_LEVELS = 256 };
+
+/* The colours of levels 1 to 255; level 0 has none: nothing is drawn. */
+struct ramp {
+    struct colour colours[RAMP_LEVELS];
+};
+
+void ramp_make(struct ramp *ramp, const struct palette *palette);
+
+/* The colour of line `index` of so many. */
+struct colour palette_line(size_t index, size_t count);
+
+/* --- styles ----------------------------------------------------------------------------------- */
+
 enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 
-/* What has the whole scale of colours: all that is shown, every head, or every row. */
+/* The numbers that share the colour scale. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* What is drawn: what suits the numbers; cells of colour; attention as lines from queries to keys,
- * a picture a head, or all heads of a layer in one, a colour each; the numbers that are farthest
- * from 0, a bar each. */
+/* VIEW_FIT: as suits the numbers. Lines go from queries to keys, a panel for each head or for all
+ * heads of a layer; bars are the numbers farthest from 0. */
 enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS };
 
-/* What stands in a cell. The first is colour, and numbers where there is room; on a page numbers,
- * and colour where the terminal can. */
+/* CELLS_FIT: in figures colours, and numbers if they fit; in text numbers, and colours if the
+ * terminal has them. */
 enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 
-/* What a terminal can show. */
+/* Colours of a terminal. */
 enum style_depth { DEPTH_NONE, DEPTH_16, DEPTH_256, DEPTH_FULL };
+
+/* Masked cells, such as the future: hatched, or left out of the frame. */
+enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
 /* The lowest and the highest number of a scale; low > high: there are none. */
 struct extent {
     float low, high;
+};
+
+/* A cell that has a frame; -1: in every layer, every head. Rows and columns count as tokens do. */
+struct cell_mark {
+    int layer, head;
+    size_t row, column;
+};
+
+enum { FIGURE_MARKS_MAX = 64 };
+
+/* A figure for a paper. */
+struct figure_form {
+    double width;     /* points; 0: what it takes, up to two columns of a paper */
+    double font_size; /* points, of all text but numbers in cells; 0: a size for each kind */
+    const char *font; /* a family; NULL: sans serif */
+    long long dpi;    /* of PNG; 0: the default */
+    const char *panel_labels; /* "(a)"; NULL: none */
+    enum figure_mask mask;
+    bool has_token_range; /* only tokens from the first to the last of these */
+    size_t first_token, last_token;
+    struct cell_mark marks[FIGURE_MARKS_MAX];
+    size_t mark_count;
 };
 
 struct style {
@@ -38,16 +118,16 @@ struct style {
     enum style_range range;
     enum style_view view;
     enum style_cells cells;
-    bool range_given;     /* else attention and other fractions have the range 0 to 1 */
-    struct extent bounds; /* of RANGE_ALL, unless both are 0: for pictures that are compared */
+    bool range_given;              /* else attention and other fractions have the range 0 to 1 */
+    struct extent bounds;          /* of RANGE_ALL, unless both are 0 */
     const struct palette *palette; /* NULL: one that fits the numbers */
-    bool two_sided;                /* which is one of both signs, whatever numbers there are */
-    const char *title;             /* NULL: the model and the sentence */
+    bool two_sided;                /* a palette of both signs, whatever the numbers are */
+    const char *title;             /* NULL: the model and the sentence; "": none, nor subtitles */
     bool hide_first;               /* for pages that can show and hide it */
     enum style_depth depth;
-    bool dark;               /* of a terminal: its ground */
-    bool any_ground;         /* that is not known: every cell has a ground of its own, light */
-    struct figure_form form; /* of a paper */
+    bool dark;       /* the terminal's ground */
+    bool any_ground; /* that is not known: every cell has a ground of its own, light */
+    struct figure_form form;
 };
 
 extern const struct style style_default;
@@ -57,8 +137,31 @@ extern const char *const style_scale_names[];
 extern const char *const style_range_names[];
 extern const char *const style_view_names[]; /* these two without the one that fits */
 extern const char *const style_cells_names[];
+extern const char *const figure_mask_names[];
 
-/* Neither title nor subtitle. */
+/* Columns of papers; style.c names the source of each width. */
+struct venue {
+    const char *name, *about;
+    double width; /* points */
+};
+
+extern const struct venue venue_rows[];
+extern const size_t venue_count;
+
+/* Options of style, each NULL if it was not given. A range may be LOW:HIGH. A width is 3.25in,
+ * 8.25cm, 82.5mm, 234pt or a venue, and then text is of 7 points unless form.font_size is set.
+ * Panel labels are a, A or 1 with what is around it. Tokens are 3-12, or 3. Marks are lists of
+ * 4:2, 0:4:2 (in layer 0) and 0.1:4:2 (in its head 1). */
+struct style_words {
+    const char *scale, *range, *view, *cells, *palette;
+    const char *width, *font, *panel_labels, *mask, *tokens;
+    const char *const *marks;
+    size_t mark_count;
+};
+
+/* Errors are usage and list the alternatives. */
+int style_read(struct style *style, const struct style_words *words, struct err *err);
+
 static inline bool style_is_untitled(const struct style *style)
 {
     return style->title && !*style->title;
@@ -69,49 +172,34 @@ static inline bool style_has_bounds(const struct style *style)
     return style->bounds.high > style->bounds.low;
 }
 
-/* What was given, each NULL where nothing was. A range may be LOW:HIGH. */
-struct style_words {
-    const char *scale, *range, *view, *cells, *palette;
-};
+enum { PANEL_LABEL_BYTES = 24 };
 
-/* Errors are usage and list what there is. */
-int style_read(struct style *style, const struct style_words *words, struct err *err);
+/* The label of panel 0, 1, …: a, b, …, z, aa, ab; returns `label`. */
+const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
+                              size_t panel);
 
 /* --- from numbers to colours ------------------------------------------------------------------ */
 
 /* Numbers of one sign fill the ramp from the lowest (at most 0) to the highest; those of both signs
- * fill it from its middle, which is 0, to either end. Sqrt and log lift what is small.
- *
- *     struct tones tones = tones_make(sheets, count, style, false);
- *     struct tone tone = tone_of_row(&tones, &sheet, row);
- *     ramp.colours[tone_level(&tone, sheet_cell(&sheet, row, column))]
- */
-
-/* Of the finite numbers that are not hidden. */
-struct extent extent_of_sheet(const struct sheet *sheet);
-struct extent extent_join(struct extent a, struct extent b);
-
+ * fill it from its middle, which is 0, to either end. */
 struct tone {
     enum style_scale scale;
     bool two_sided;
     struct extent extent;
 };
 
-/* Where on the ramp a finite number stands, from 0 to 1. */
+/* The position of a finite number on the ramp, from 0 to 1; its level, 0 for what is not finite;
+ * and the numbers at the two ends. */
 float tone_share(const struct tone *tone, float value);
-
-/* The level of a ramp for it, from 1 to 255; 0 for what is not finite. */
 unsigned tone_level(const struct tone *tone, float value);
-
-/* The numbers at the two ends of the ramp. */
 struct extent tone_ends(const struct tone *tone);
 
-/* The tones of sheets that are shown together. */
+/* Of sheets that are shown together. */
 struct tones {
     enum style_range range;
     const struct palette *palette;
-    struct tone whole;   /* of all of them: of fractions from 0 to 1, where no range is given */
-    struct extent found; /* what they are, whatever the colours' bounds */
+    struct tone whole;   /* of all of them: 0 to 1 of fractions without a range of their own */
+    struct extent found; /* of the numbers, whatever the colours' bounds */
 };
 
 /* `fraction`: the numbers are fractions (sheet.h). `dark`: on a dark ground. */
@@ -119,12 +207,16 @@ struct tones tones_of(struct extent extent, bool fraction, const struct style *s
 struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
                         bool dark);
 
-/* The tone of a sheet's row: the same for all where the range is that of all. */
-struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row);
+/* The tone of a sheet or of its row, which may have their own ranges. */
 struct tone tone_of_sheet(const struct tones *tones, const struct sheet *sheet);
+struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row);
 
-/* Whether numbers lie beyond the ramp's ends, whose colours they share: "≤ " and "≥ ", else "". */
+/* "≤ " and "≥ " if numbers beyond the ramp's ends share their colours, else "". */
 const char *tones_below(const struct tones *tones);
 const char *tones_above(const struct tones *tones);
+
+/* Of the finite numbers that are not hidden. */
+struct extent extent_of_sheet(const struct sheet *sheet);
+struct extent extent_join(struct extent a, struct extent b);
 
 #endif

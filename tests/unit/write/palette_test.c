@@ -1,4 +1,4 @@
-#include "write/palette.h"
+#include "write/style.h"
 
 #include <math.h>
 #include <stdlib.h>
