@@ -1,27 +1,161 @@
 #include "write/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
 #include "write/text_line.h"
 
-void table_fit(struct table_column *column, const char *text)
+/* --- colours ---------------------------------------------------------------------------------- */
+
+enum {
+    QUIET = 10
+}; /* levels from the end, or the middle, that is 0 without a colour of their own */
+
+/* How far a level is from 0; negative below it. */
+static int loudness(const struct text_heat *heat, unsigned level)
 {
-    size_t width = utf8_width(text, strlen(text));
-    column->width = width > column->width ? width : column->width;
+    return (int)level - (heat->tones.whole.two_sided ? RAMP_LEVELS / 2 : 1);
 }
 
-void table_narrow(struct table_column *columns, size_t count, size_t narrowed, size_t least,
-                  size_t page)
+static bool is_quiet(const struct text_heat *heat, unsigned level)
 {
-    size_t beside = 0;
-    for (size_t i = 0; i < count; i++)
-        beside += columns[i].gap + (i == narrowed ? 0 : columns[i].width);
-    size_t room = num_max(page > beside ? page - beside : 0, least);
-    if (page && columns[narrowed].width > room)
-        columns[narrowed].width = room;
+    return level == 0 || abs(loudness(heat, level)) < QUIET;
 }
+
+/* The colours that terminals of 256 have after the first 16, which are the user's own: a cube of
+ * 6 · 6 · 6, then 24 greys. */
+enum { FIXED_FIRST = 16, GREYS_FIRST = 232, FIXED_END = 256 };
+
+static struct colour fixed_colour(int number)
+{
+    static const uint8_t steps[] = {0, 95, 135, 175, 215, 255};
+    int cube = number - FIXED_FIRST;
+    uint8_t grey = (uint8_t)(8 + 10 * (number - GREYS_FIRST));
+    if (number >= GREYS_FIRST)
+        return (struct colour){grey, grey, grey};
+    return (struct colour){steps[cube / 36], steps[cube / 6 % 6], steps[cube % 6]};
+}
+
+/* For each level the fixed colour that looks most like it. */
+static void find_fixed(struct text_heat *heat)
+{
+    struct oklab fixed[FIXED_END];
+    for (int i = FIXED_FIRST; i < FIXED_END; i++)
+        fixed[i] = oklab_of(fixed_colour(i));
+    for (size_t level = 1; level < RAMP_LEVELS; level++) {
+        struct oklab wanted = oklab_of(heat->ramp.colours[level]);
+        int best = FIXED_FIRST;
+        for (int i = FIXED_FIRST; i < FIXED_END; i++)
+            if (oklab_distance(wanted, fixed[i]) < oklab_distance(wanted, fixed[best]))
+                best = i;
+        heat->fixed[level] = (uint8_t)best;
+    }
+}
+
+/* The code that gives a cell one of the few colours of any terminal: ground and letters. */
+static const char *few_of(const struct text_heat *heat, unsigned level)
+{
+    /* from quiet to loud, on a light ground and on a dark one */
+    static const char *const rising[2][4] = {{"106;30", "46;30", "104;30", "44;97"},
+                                             {"44;97", "46;30", "106;30", "107;30"}};
+    static const char *const below[2][2] = {{"104;30", "44;97"}, {"44;97", "46;30"}};
+    static const char *const above[2][2] = {{"103;30", "43;30"}, {"43;30", "103;30"}};
+    int loud = loudness(heat, level);
+    if (is_quiet(heat, level))
+        return "107;30";
+    if (!heat->tones.whole.two_sided)
+        return rising[heat->dark][loud * 4 / RAMP_LEVELS];
+    int step = abs(loud) * 2 / (RAMP_LEVELS / 2 + 1);
+    return (loud < 0 ? below : above)[heat->dark][step];
+}
+
+void text_heat_reset(struct buf *line, struct text_heat *heat)
+{
+    if (heat->set)
+        buf_text(line, "\x1b[0m");
+    heat->set = 0;
+}
+
+void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
+{
+    if (!heat->colours || level == heat->set)
+        return;
+    if (level == 0 || (is_quiet(heat, level) && !heat->painted)) {
+        text_heat_reset(line, heat);
+        return;
+    }
+    struct colour ground = heat->ramp.colours[level];
+    int letters = colour_ink(ground).red ? 231 : 16; /* white or black, which no theme changes */
+    if (heat->depth == DEPTH_FULL)
+        buf_format(line, "\x1b[48;2;%d;%d;%d;38;5;%dm", ground.red, ground.green, ground.blue,
+                   letters);
+    else if (heat->depth == DEPTH_256)
+        buf_format(line, "\x1b[48;5;%d;38;5;%dm", heat->fixed[level], letters);
+    else
+        buf_format(line, "\x1b[%sm", few_of(heat, level));
+    heat->set = level;
+}
+
+/* The character for a level. */
+static const char *shade_of(const struct text_heat *heat, unsigned level)
+{
+    static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
+    int whole = heat->tones.whole.two_sided ? RAMP_LEVELS / 2 : RAMP_LEVELS;
+    return is_quiet(heat, level) ? " " : shades[1 + abs(loudness(heat, level)) * 4 / (whole + 1)];
+}
+
+/* -1.03 ▓▒░  ░▒▓ ≥ 1.03 */
+void text_heat_legend(struct buf *line, struct text_heat *heat)
+{
+    enum { STEPS = 24 };
+    const struct tones *tones = &heat->tones;
+    struct extent ends = tone_ends(&tones->whole);
+    bool known = tones->range == RANGE_ALL;
+    if (known)
+        buf_format(line, "%s%.4g ", tones_below(tones), (double)ends.low);
+    else
+        buf_text(line, tones->whole.two_sided ? "-most " : "0 ");
+    for (unsigned i = 0; i < STEPS; i++) {
+        unsigned level = 1 + i * (RAMP_LEVELS - 2) / (STEPS - 1);
+        text_heat_set(line, heat, level);
+        buf_text(line, heat->colours ? " " : shade_of(heat, level));
+    }
+    text_heat_reset(line, heat);
+    if (known)
+        buf_format(line, " %s%.4g", tones_above(tones), (double)ends.high);
+    else
+        buf_text(line,
+                 tones->range == RANGE_ROW ? " the most of the row" : " the most of the head");
+}
+
+void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
+                     bool fraction, const struct place *place)
+{
+    const struct style *style = place->style ? place->style : &style_default;
+    bool coloured = style->depth != DEPTH_NONE;
+    enum style_cells cells = style->cells;
+    if (cells == CELLS_FIT)
+        cells = coloured ? CELLS_BOTH : CELLS_NUMBERS;
+    *heat = (struct text_heat){
+        .numbers = cells != CELLS_HEAT,
+        .colours = cells != CELLS_NUMBERS && coloured,
+        .shades = cells != CELLS_NUMBERS && !coloured,
+        .depth = style->depth,
+        .dark = style->dark,
+    };
+    heat->painted = heat->colours && style->any_ground;
+    out->terminal.colours |= heat->colours;
+    if (!heat->colours && !heat->shades)
+        return;
+    heat->tones = tones_of(extent, fraction, style, style->dark);
+    ramp_make(&heat->ramp, heat->tones.palette);
+    if (heat->depth == DEPTH_256)
+        find_fixed(heat);
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
 
 static const struct table_column *next_column(struct table *table)
 {
@@ -43,11 +177,13 @@ static void leave_gap(struct table *table, size_t gap)
     text_blanks_up_to(&table->line, gap, margin);
 }
 
-static void put(struct table *table, const struct table_column *column, const char *text)
+void table_text(struct table *table, const char *text)
 {
+    const struct table_column *column = next_column(table);
     struct buf *line = &table->line;
     size_t size = strlen(text);
     size_t width = column->width || column->shortens ? utf8_width(text, size) : 0;
+    leave_gap(table, column->gap);
     if (column->shortens && width > column->width) {
         (column->left ? text_left : text_right)(line, text, column->width);
         return;
@@ -55,13 +191,6 @@ static void put(struct table *table, const struct table_column *column, const ch
     text_blanks_up_to(line, column->left ? 0 : column->width, width);
     buf_bytes(line, text, size);
     text_blanks_up_to(line, column->left ? column->width : 0, width);
-}
-
-void table_text(struct table *table, const char *text)
-{
-    const struct table_column *column = next_column(table);
-    leave_gap(table, column->gap);
-    put(table, column, text);
 }
 
 void table_number(struct table *table, size_t number)
@@ -82,7 +211,7 @@ void table_put(struct table *table)
     buf_clear(cell);
 }
 
-/* Blanks of a number's colours stand on both sides of it: the second comes with what follows. */
+/* Blanks of a number's colours are on both sides of it: the second is written with the next cell. */
 void table_heated(struct table *table, const char *number, unsigned level)
 {
     struct buf *line = &table->line;
@@ -93,7 +222,7 @@ void table_heated(struct table *table, const char *number, unsigned level)
         heat->numbers ? utf8_width(number, strlen(number)) : column->width - column->tight;
     bool is_cut = heat->numbers && column->shortens && size > column->width;
     size_t marks = heat->numbers ? margin : margin + column->width;
-    const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
+    const char *mark = heat->shades ? shade_of(heat, level) : " ";
     if (column->tight) {
         marks = heat->numbers ? 1 : column->width;
         text_blanks_up_to(line, column->gap + column->width, size + 1);

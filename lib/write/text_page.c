@@ -1,4 +1,4 @@
-/* text_page.c: what people look at first: the sentence, its tokens, and every tensor as tables.
+/* text_page.c: reports as text: the sentence, its tokens, every tensor and table.
  *
  *     life · Life is short
  *
@@ -14,6 +14,7 @@
  */
 #include "write/text_page.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,31 +73,36 @@ int text_titles_write(struct stream *out, const struct report *report, const str
     return failed;
 }
 
-/* --- how the sheets of a tensor fit on the page ----------------------------------------------- */
-
-/* All heads of a tensor get one layout, so that equal numbers look equal and columns are aligned.
- * Numbers have four decimals; where that takes more than 9 columns, or would show nothing but
- * zeros, they are written as 1.23e+08. A matrix that is too wide or too long loses its middle. */
+/* --- a tensor ---------------------------------------------------------------------------------
+ *
+ * All heads of a tensor have one layout, so that equal numbers look equal and columns are aligned.
+ * Numbers have four decimals; if they take more than 9 columns, or would be nothing but zeros, they
+ * are written as 1.23e+08. A matrix that is too wide or too long loses its middle.
+ */
 
 enum {
-    TEXT_GAP = 2,        /* blanks before a column of numbers */
-    TEXT_HEAT = 2,       /* columns of a cell without a number: about as wide as high */
-    TEXT_BLOCK_GAP = 4,  /* blanks between two heads side by side */
-    TEXT_LABEL_MAX = 16, /* columns; longer labels are shortened */
+    TEXT_GAP = 2,       /* blanks before a column of numbers */
+    TEXT_HEAT = 2,      /* width of a cell without a number: about as wide as high */
+    TEXT_BLOCK_GAP = 4, /* blanks between two heads side by side */
+    TEXT_LABEL_MAX = 16,
+    TEXT_CORNER_BYTES = 24,
+    HEADING_INDENT = 2, /* of the rest of a line on a narrow page */
 };
 
-struct text_layout {
-    struct text_cut rows;
-    struct text_cut columns;
-    size_t label_width; /* of the column of labels at the left … */
-    size_t index_width; /* … which begin with their numbers, in so many columns; 0: without */
+struct matrices {
+    const struct sheet *sheets; /* one a head */
+    size_t count;
+    struct table table;
+    struct text_heat heat;
+    struct tone *tones; /* [count] if each head has its own range; else NULL */
+    struct text_cut rows, columns;
+    size_t label_width; /* of the column of labels at the left */
+    size_t index_width; /* of the numbers before these; 0: none */
     size_t cell_width;
     size_t gap; /* blanks before every column */
     struct numeral numeral;
     size_t side_by_side; /* heads in one row of blocks */
 };
-
-enum { TEXT_CORNER_BYTES = 24 };
 
 /* "head 3", or nothing for a sheet without a head. */
 static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
@@ -105,28 +111,6 @@ static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct shee
     if (sheet->head >= 0)
         snprintf(corner, TEXT_CORNER_BYTES, "head %d", sheet->head);
     return corner;
-}
-
-static void add_row_to_range(struct numeral_range *range, const struct sheet *sheet, size_t row)
-{
-    for (size_t c = 0; c < sheet->columns.size; c++)
-        if (!sheet_hides(sheet, row, c))
-            numeral_range_add(range, sheet_cell(sheet, row, c));
-}
-
-/* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the
- * same numbers in the same way. */
-static struct numeral_range find_range(const struct report *report, const struct kept *kept,
-                                       const struct text_cut *rows)
-{
-    struct numeral_range range = numeral_range_empty();
-    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
-        struct sheet sheet = kept_sheet(report, kept, i);
-        for (size_t slot = 0; slot < text_cut_slots(rows); slot++)
-            if (!text_cut_between(rows, slot))
-                add_row_to_range(&range, &sheet, text_cut_place(rows, slot));
-    }
-    return range;
 }
 
 static size_t label_width(const struct axis *axis, const struct text_cut *cut)
@@ -140,25 +124,7 @@ static size_t label_width(const struct axis *axis, const struct text_cut *cut)
     return num_min(widest, TEXT_LABEL_MAX);
 }
 
-static size_t slots_width(const struct text_layout *layout)
-{
-    size_t places = layout->columns.front + layout->columns.back;
-    size_t between = text_is_cut(&layout->columns) ? layout->gap + 1 : 0;
-    return places * (layout->gap + layout->cell_width) + between;
-}
-
-/* Where there is room, columns grow up to their longest label. */
-static void widen_cells(struct text_layout *layout, const struct axis *columns, size_t page)
-{
-    size_t wanted = label_width(columns, &layout->columns);
-    if (page > 0) {
-        size_t most = (page - layout->label_width) / columns->size - layout->gap;
-        wanted = num_min(wanted, most);
-    }
-    layout->cell_width = num_max(layout->cell_width, wanted);
-}
-
-/* Texts in place of numbers, as far as they are no longer than labels. */
+/* Width of texts in place of numbers, as far as they are no longer than labels. */
 static size_t texts_width(const struct sheet *sheet)
 {
     size_t widest = 1;
@@ -170,68 +136,82 @@ static size_t texts_width(const struct sheet *sheet)
     return num_min(widest, TEXT_LABEL_MAX);
 }
 
-static void fit_columns(struct text_layout *layout, const struct axis *columns, size_t page)
+/* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the
+ * same numbers in the same way. */
+static struct numeral_range find_range(const struct matrices *matrices)
 {
-    size_t slot = layout->gap + layout->cell_width;
-    size_t beside = layout->label_width + layout->gap + 1; /* what an ellipsis leaves no room for */
-    layout->columns = text_cut_to(columns->size, columns->size);
-    bool fits = page == 0 || layout->label_width + slots_width(layout) <= page;
-    if (fits && layout->gap)
-        widen_cells(layout, columns, page);
-    else if (!fits)
-        layout->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
-}
-
-/* The column at the left holds the row labels, after their numbers, and above them "head 3". */
-static size_t left_width(const struct report *report, const struct kept *kept,
-                         const struct text_layout *layout)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
-        struct sheet sheet = kept_sheet(report, kept, i);
-        char corner[TEXT_CORNER_BYTES];
-        if (i == 0)
-            width = layout->index_width + label_width(&sheet.rows, &layout->rows);
-        width = num_max(width, strlen(text_corner(corner, &sheet)));
+    struct numeral_range range = numeral_range_empty();
+    for (size_t i = 0; i < matrices->count; i++) {
+        const struct sheet *sheet = &matrices->sheets[i];
+        for (size_t slot = 0; slot < text_cut_slots(&matrices->rows); slot++) {
+            size_t row = text_cut_place(&matrices->rows, slot);
+            for (size_t c = 0; c < sheet->columns.size; c++)
+                if (!sheet_hides(sheet, row, c))
+                    numeral_range_add(&range, sheet_cell(sheet, row, c));
+        }
     }
-    return width;
+    return range;
 }
 
-/* "12 dessert": the number tells which column a row is. */
-static size_t index_width(const struct axis *rows)
+static size_t slots_width(const struct matrices *matrices)
 {
-    char last[TEXT_CORNER_BYTES];
-    return (size_t)snprintf(last, sizeof last, "%zu ", rows->first + rows->size - 1);
+    size_t places = matrices->columns.front + matrices->columns.back;
+    size_t between = text_is_cut(&matrices->columns) ? matrices->gap + 1 : 0;
+    return places * (matrices->gap + matrices->cell_width) + between;
 }
 
-/* `numbers`: cells hold them; else they are small, and labels begin with the numbers that are above
- * the columns. */
-static struct text_layout text_layout(const struct report *report, const struct kept *kept,
-                                      const struct place *place, bool numbers)
+/* Cut columns that do not fit; if there is room, they grow up to their longest label. */
+static void fit_columns(struct matrices *matrices, size_t page)
 {
-    struct text_layout layout = {.gap = numbers ? TEXT_GAP : 0, .cell_width = TEXT_HEAT};
-    struct sheet first = kept_sheet(report, kept, 0); /* its axes are those of all */
-    layout.rows = text_cut_lines(first.rows.size, place->lines);
-    layout.index_width = numbers ? 0 : index_width(&first.rows);
-    layout.label_width = left_width(report, kept, &layout);
+    const struct axis *columns = &matrices->sheets->columns;
+    size_t slot = matrices->gap + matrices->cell_width;
+    size_t beside =
+        matrices->label_width + matrices->gap + 1; /* not for columns if there is an … */
+    matrices->columns = text_cut_to(columns->size, columns->size);
+    bool fits = page == 0 || matrices->label_width + slots_width(matrices) <= page;
+    if (!fits) {
+        matrices->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
+    } else if (matrices->gap) {
+        size_t wanted = label_width(columns, &matrices->columns);
+        if (page > 0)
+            wanted =
+                num_min(wanted, (page - matrices->label_width) / columns->size - matrices->gap);
+        matrices->cell_width = num_max(matrices->cell_width, wanted);
+    }
+}
+
+/* Lay out the sheets. Cells without numbers are small, and labels begin with the numbers that are
+ * above the columns. */
+static void fit_matrices(struct matrices *matrices, const struct place *place)
+{
+    const struct sheet *first = matrices->sheets; /* its axes are those of all */
+    bool numbers = matrices->heat.numbers;
+    bool last_blank = matrices->heat.colours && place->columns; /* of the last cell */
+    size_t page = place->columns - last_blank;
+    char text[TEXT_CORNER_BYTES];
+    matrices->gap = numbers ? TEXT_GAP : 0;
+    matrices->cell_width = TEXT_HEAT;
+    matrices->rows = text_cut_lines(first->rows.size, place->lines);
+    if (!numbers) /* "12 dessert": the number tells which column a row is */
+        matrices->index_width =
+            (size_t)snprintf(text, sizeof text, "%zu ", first->rows.first + first->rows.size - 1);
+    matrices->label_width = matrices->index_width + label_width(&first->rows, &matrices->rows);
+    for (size_t i = 0; i < matrices->count; i++)
+        matrices->label_width =
+            num_max(matrices->label_width, strlen(text_corner(text, &matrices->sheets[i])));
     if (numbers) {
-        struct numeral_range range = find_range(report, kept, &layout.rows);
-        layout.numeral = numeral_of_range(&range, first.whole ? 0 : NUMERAL_DIGITS);
-        layout.cell_width =
-            first.texts ? texts_width(&first) : numeral_width(&range, layout.numeral);
+        struct numeral_range range = find_range(matrices);
+        matrices->numeral = numeral_of_range(&range, first->whole ? 0 : NUMERAL_DIGITS);
+        matrices->cell_width =
+            first->texts ? texts_width(first) : numeral_width(&range, matrices->numeral);
     } else {
-        layout.label_width++; /* a blank before the first cell */
+        matrices->label_width++; /* a blank before the first cell */
     }
-    fit_columns(&layout, &first.columns, place->columns);
-    size_t block = layout.label_width + slots_width(&layout) + TEXT_BLOCK_GAP;
-    size_t blocks = (place->columns + TEXT_BLOCK_GAP) / block;
-    layout.side_by_side = num_max(num_min(blocks, kept_sheet_count(kept)), 1);
-    return layout;
+    fit_columns(matrices, page);
+    size_t block = matrices->label_width + slots_width(matrices) + TEXT_BLOCK_GAP;
+    size_t blocks = (page + TEXT_BLOCK_GAP) / block;
+    matrices->side_by_side = num_max(num_min(blocks, matrices->count), 1);
 }
-
-/* --- tensors ---------------------------------------------------------------------------------- */
-
-enum { HEADING_INDENT = 2 }; /* of what a narrow page has no room for on one line */
 
 /* weights · layer 0 · rows: query, columns: key */
 static int write_heading(struct stream *out, const struct sheet *sheet, size_t columns,
@@ -253,12 +233,10 @@ static int write_heading(struct stream *out, const struct sheet *sheet, size_t c
     return failed;
 }
 
-/* What is not on the page, and where it is. */
-static int write_note(struct stream *out, const struct text_layout *layout, size_t width,
-                      struct err *err)
+/* (24 of 60 rows, 9 of 60 columns shown; --full shows all) */
+static int write_note(struct stream *out, const struct text_cut *rows,
+                      const struct text_cut *columns, size_t width, struct err *err)
 {
-    const struct text_cut *rows = &layout->rows;
-    const struct text_cut *columns = &layout->columns;
     struct buf line = {0};
     if (!text_is_cut(rows) && !text_is_cut(columns))
         return 0;
@@ -277,145 +255,429 @@ static int write_note(struct stream *out, const struct text_layout *layout, size
     return failed;
 }
 
-/* Cells of two characters leave no blank between numbers of two digits: of many places every fifth
- * has its number, of large ones the last digits. */
-static void add_place(struct table *table, const struct axis *axis, size_t place)
-{
-    if (axis->first + axis->size > 10 && place % 5 != 0)
-        table_text(table, "");
-    else
-        table_number(table, place % 100);
-}
-
-static void add_header(struct table *table, const struct text_layout *layout,
-                       const struct sheet *sheet)
+static void add_header(struct matrices *matrices, const struct sheet *sheet)
 {
     char corner[TEXT_CORNER_BYTES];
+    struct table *table = &matrices->table;
+    const struct axis *columns = &sheet->columns;
     table_text(table, text_corner(corner, sheet));
-    for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
-        size_t column = text_cut_place(&layout->columns, slot);
-        if (text_cut_between(&layout->columns, slot)) {
+    for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
+        size_t column = text_cut_place(&matrices->columns, slot);
+        size_t number = columns->first + column;
+        if (text_cut_between(&matrices->columns, slot)) {
             table_text(table, ellipsis);
-        } else if (layout->index_width) {
-            add_place(table, &sheet->columns, sheet->columns.first + column);
-        } else {
-            text_label(&table->cell, &sheet->columns, column, layout->cell_width);
+        } else if (!matrices->index_width) {
+            text_label(&table->cell, columns, column, matrices->cell_width);
             table_put(table);
+        } else if (columns->first + columns->size > 10 && number % 5 != 0) {
+            table_text(table, ""); /* two-digit numbers would touch: every fifth has one */
+        } else {
+            table_number(table, number % 100);
         }
     }
 }
 
-static void add_number(struct table *table, const struct text_layout *layout,
-                       const struct tone *tone, float value, const char *text)
+static void add_number(struct matrices *matrices, const struct tone *tone, float value,
+                       const char *text)
 {
     char number[NUMERAL_BYTES];
-    const struct text_heat *heat = table->heat;
-    if (!text && isnan(value)) { /* there is nothing, as of the last token's next one */
-        table_text(table, "");
+    const struct text_heat *heat = &matrices->heat;
+    if (!text && isnan(value)) { /* missing, as of the last token's next one */
+        table_text(&matrices->table, "");
         return;
     }
-    numeral_write(number, layout->numeral, value);
-    table_heated(table, text ? text : number,
+    numeral_write(number, matrices->numeral, value);
+    table_heated(&matrices->table, text ? text : number,
                  heat->colours || heat->shades ? tone_level(tone, value) : 0);
 }
 
-/* An ellipsis stands for numbers that could be seen: where all of these lie in the future, there is
- * none. The sheet is that of the tensor's head `index`. */
-static void add_row(struct table *table, const struct text_layout *layout,
-                    const struct sheet *sheet, size_t index, size_t row_slot)
+/* An ellipsis stands for visible numbers: if all of them are masked, there is none. */
+static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
 {
-    bool between = text_cut_between(&layout->rows, row_slot);
-    size_t row = text_cut_place(&layout->rows, row_slot);
-    size_t last_row = between ? text_cut_place(&layout->rows, row_slot + 1) - 1 : row;
-    struct tone tone = text_heat_tone(table->heat, index, sheet, row);
-    if (!between && layout->index_width)
-        buf_format(&table->cell, "%*zu ", (int)layout->index_width - 1, sheet->rows.first + row);
+    const struct sheet *sheet = &matrices->sheets[index];
+    struct table *table = &matrices->table;
+    bool between = text_cut_between(&matrices->rows, row_slot);
+    size_t row = text_cut_place(&matrices->rows, row_slot);
+    size_t last_row = between ? text_cut_place(&matrices->rows, row_slot + 1) - 1 : row;
+    struct tone tone =
+        matrices->tones ? matrices->tones[index] : tone_of_row(&matrices->heat.tones, sheet, row);
+    if (!between && matrices->index_width)
+        buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1, sheet->rows.first + row);
     buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
     table_put(table);
-    for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
-        size_t column = text_cut_place(&layout->columns, slot);
-        bool cut = between || text_cut_between(&layout->columns, slot);
+    for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
+        size_t column = text_cut_place(&matrices->columns, slot);
+        bool cut = between || text_cut_between(&matrices->columns, slot);
         bool hidden = cut ? sheet->causal && column > last_row : sheet_hides(sheet, row, column);
         if (hidden || cut)
             table_text(table, hidden ? "" : ellipsis);
         else
-            add_number(table, layout, &tone, sheet_cell(sheet, row, column),
+            add_number(matrices, &tone, sheet_cell(sheet, row, column),
                        sheet_text(sheet, row, column));
     }
 }
 
-/* The tensor on its page, sheet after sheet. */
-struct blocks {
-    const struct report *report;
-    const struct kept *kept;
-    struct table table;
-    struct text_layout layout;
+/* The label, and the columns on both sides of the ellipsis, if there is one. */
+static void write_tables(struct matrices *matrices)
+{
+    enum { HEADER = -1 }; /* the line above the rows */
+    const struct text_cut *cut = &matrices->columns;
+    const struct table_column columns[] = {
+        {.width = matrices->label_width, .left = true, .shortens = true},
+        {NULL, matrices->gap, matrices->cell_width, cut->front, .shortens = true},
+        {.gap = matrices->gap, .width = 1},
+        {NULL, matrices->gap, matrices->cell_width, cut->back, .shortens = true},
+    };
+    int slots = (int)text_cut_slots(&matrices->rows);
+    for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
+        size_t end = num_min(first + matrices->side_by_side, matrices->count);
+        table_begin(&matrices->table, columns, sizeof columns / sizeof *columns);
+        for (int slot = HEADER; slot < slots; slot++) {
+            for (size_t i = first; i < end; i++) {
+                if (i > first)
+                    table_beside(&matrices->table, TEXT_BLOCK_GAP);
+                if (slot == HEADER)
+                    add_header(matrices, &matrices->sheets[i]);
+                else
+                    add_row(matrices, i, (size_t)slot);
+            }
+            table_end(&matrices->table);
+        }
+    }
+}
+
+/* Collect the sheets of a tensor and choose their colours. */
+static int open_matrices(struct matrices *matrices, const struct report *report,
+                         const struct kept *kept, const struct place *place, struct arena *arena,
+                         struct err *err)
+{
+    size_t count = kept_sheet_count(kept);
+    struct extent extent = {FLT_MAX, -FLT_MAX};
+    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    for (size_t i = 0; sheets && i < count; i++) {
+        sheets[i] = kept_sheet(report, kept, i);
+        extent = extent_join(extent, extent_of_sheet(&sheets[i]));
+    }
+    if (!sheets)
+        return -1;
+    struct text_heat *heat = &matrices->heat;
+    matrices->sheets = sheets;
+    matrices->count = count;
+    matrices->table.heat = heat;
+    text_heat_begin(heat, matrices->table.out, extent, sheets->fraction, place);
+    if ((!heat->colours && !heat->shades) || heat->tones.range != RANGE_HEAD)
+        return 0;
+    matrices->tones = arena_alloc(arena, count, sizeof *matrices->tones, err);
+    for (size_t i = 0; i < count && matrices->tones; i++)
+        matrices->tones[i] = tone_of_sheet(&heat->tones, &sheets[i]);
+    return matrices->tones ? 0 : -1;
+}
+
+/* Write a heading, and the heads as tables, side by side if they fit. */
+static int write_tensor(struct stream *out, const struct report *report, const struct kept *kept,
+                        const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct matrices matrices = {.table = {.out = out}};
+    int failed = open_matrices(&matrices, report, kept, place, &arena, err) ||
+                 write_heading(out, matrices.sheets, place->columns, err);
+    if (!failed) {
+        fit_matrices(&matrices, place);
+        failed = write_note(out, &matrices.rows, &matrices.columns, place->columns, err);
+    }
+    if (!failed) {
+        write_tables(&matrices);
+        if (!matrices.heat.numbers) {
+            stream_char(out, '\n');
+            text_heat_legend(&matrices.table.line, &matrices.heat);
+            table_end(&matrices.table);
+        }
+        failed = table_close(&matrices.table, err);
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- a table ----------------------------------------------------------------------------------
+ *
+ *     token  text   logprob  surprisal
+ *         0  Life
+ *         1  is     -1.2346     1.2346
+ *
+ * Columns are as wide as their cells. If a line is too long for the page, headers become brief, and
+ * the columns that may shrink do; then columns move to another table below, which repeats the keys.
+ * Rows in the middle of a long table are left out.
+ */
+
+enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
+
+static const double SMALL = 0.5; /* of the last decimal: smaller numbers are written as 1.2e-05 */
+
+struct columns {
+    const struct frame *frame;
+    const struct place *place;
+    struct text_cut cut; /* of the rows */
+    struct table_column *layout;
+    struct text_heat *heats; /* [count] */
+    size_t *shown;           /* [count] indices into the frame's columns */
+    size_t count;
+    bool is_brief;
+    bool titled; /* some column has a title */
 };
 
-enum { HEADER = -1 }; /* the line above the rows */
-
-/* The sheets from `first` up to `end`, side by side. */
-static void write_blocks(struct blocks *blocks, size_t first, size_t end)
+static const struct column *column_at(const struct columns *columns, size_t index)
 {
-    struct table *table = &blocks->table;
-    int slots = (int)text_cut_slots(&blocks->layout.rows);
-    for (int slot = HEADER; slot < slots; slot++) {
-        for (size_t i = first; i < end; i++) {
-            struct sheet sheet = kept_sheet(blocks->report, blocks->kept, i);
-            if (i > first)
-                table_beside(table, TEXT_BLOCK_GAP);
-            if (slot == HEADER)
-                add_header(table, &blocks->layout, &sheet);
-            else
-                add_row(table, &blocks->layout, &sheet, i, (size_t)slot);
+    return &columns->frame->columns[columns->shown[index]];
+}
+
+static bool is_text(const struct column *column)
+{
+    return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
+}
+
+static bool is_brief(const struct columns *columns, const struct column *column)
+{
+    return columns->is_brief && column->brief;
+}
+
+static const char *cell_text(char text[CELL_BYTES], const struct columns *columns,
+                             const struct column *column, size_t row)
+{
+    int digits = column->digits - is_brief(columns, column);
+    double number = column_number(column, row);
+    if (is_text(column)) {
+        const char *found = column_text(column, row, true);
+        return found ? found : "";
+    }
+    if (isnan(number))
+        return "";
+    if (column->kind == COLUMN_INTEGER)
+        snprintf(text, CELL_BYTES, "%lld", column_integer(column, row));
+    else if (number != 0 && fabs(number) < SMALL * pow(10, -digits) &&
+             !(column->flags & COLUMN_PLAIN))
+        snprintf(text, CELL_BYTES, "%.1e", number);
+    else
+        snprintf(text, CELL_BYTES, "%.*f", digits, num_shown(number, digits));
+    return text;
+}
+
+static void widen(struct table_column *column, const char *text)
+{
+    column->width = num_max(column->width, utf8_width(text, strlen(text)));
+}
+
+static void fit(struct columns *columns)
+{
+    char text[CELL_BYTES];
+    for (size_t i = 0; i < columns->count; i++) {
+        const struct column *column = column_at(columns, i);
+        struct table_column *layout = &columns->layout[i];
+        *layout = (struct table_column){.title = is_brief(columns, column) ? column->brief
+                                                 : column->title           ? column->title
+                                                                           : column->name,
+                                        .gap = i || columns->frame->heading ? GAP : 0,
+                                        .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
+                                        .shortens = column->flags & COLUMN_SHRINKS,
+                                        .tight = true};
+        columns->titled |= *layout->title;
+        widen(layout, layout->title);
+        for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++)
+            widen(layout, cell_text(text, columns, column, text_cut_place(&columns->cut, slot)));
+    }
+}
+
+static int heat_columns(struct columns *columns, struct stream *out, struct arena *arena,
+                        struct err *err)
+{
+    columns->heats = arena_alloc(arena, columns->count, sizeof *columns->heats, err);
+    for (size_t i = 0; columns->heats && i < columns->count; i++) {
+        const struct column *column = column_at(columns, i);
+        struct extent extent = {0, 0};
+        for (size_t row = 0; row < columns->frame->rows.size; row++) {
+            float value = (float)column_number(column, row);
+            if (isfinite(value))
+                extent = extent_join(extent, (struct extent){value, value});
         }
+        text_heat_begin(&columns->heats[i], out, extent, column->fraction, columns->place);
+    }
+    return columns->heats ? 0 : -1;
+}
+
+/* The rows' labels as a text to read, each on the colour of its number; nothing without colours. */
+static int write_running(struct stream *out, struct columns *columns, struct err *err)
+{
+    const struct axis *rows = &columns->frame->rows;
+    size_t index = 0;
+    size_t used = 0;
+    struct buf line = {0};
+    int failed = 0;
+    while (index < columns->count && !(column_at(columns, index)->flags & COLUMN_COLOURED))
+        index++;
+    if (index == columns->count || !columns->heats[index].colours)
+        return 0;
+    struct text_heat *heat = &columns->heats[index];
+    for (size_t row = 0; row < rows->size && !failed; row++) {
+        const char *text = rows->labels[row].text;
+        float value = (float)column_number(column_at(columns, index), row);
+        size_t width = utf8_width(text, strlen(text)) + 1;
+        if (columns->place->columns && used && used + width > columns->place->columns) {
+            failed = text_end(out, &line, err);
+            used = 0;
+        }
+        if (!isnan(value))
+            text_heat_set(&line, heat, tone_level(&heat->tones.whole, value));
+        buf_text(&line, text);
+        text_heat_reset(&line, heat);
+        buf_char(&line, ' ');
+        used += width;
+    }
+    failed = failed || text_end(out, &line, err);
+    stream_char(out, '\n');
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
+static void write_cell(struct table *table, struct columns *columns, size_t index, size_t row)
+{
+    char text[CELL_BYTES];
+    const struct column *column = column_at(columns, index);
+    const char *cell = cell_text(text, columns, column, row);
+    struct text_heat *heat = &columns->heats[index];
+    bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
+    table->heat = heat;
+    if (heated && *cell)
+        table_heated(table, cell,
+                     tone_level(&heat->tones.whole, (float)column_number(column, row)));
+    else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
+        const struct axis axis = {column->name, columns->frame->rows.size, column->values, 0};
+        text_label(&table->cell, &axis, row, columns->layout[index].width);
+        table_put(table);
+    } else
+        table_text(table, cell);
+}
+
+/* A table of the keys and the columns from `first` up to `end`. */
+static void write_block(struct table *table, struct columns *columns, struct table_column *block,
+                        size_t keys, size_t first, size_t end)
+{
+    size_t count = keys + end - first;
+    for (size_t i = 0; i < count; i++)
+        block[i] = columns->layout[i < keys ? i : first + i - keys];
+    table->columns = block;
+    table->count = count;
+    if (columns->titled)
+        table_titles(table);
+    for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++) {
+        size_t row = text_cut_place(&columns->cut, slot);
+        if (text_cut_between(&columns->cut, slot)) {
+            table_text(table, "…");
+            table_end(table);
+            continue;
+        }
+        for (size_t i = 0; i < count; i++)
+            write_cell(table, columns, i < keys ? i : first + i - keys, row);
         table_end(table);
     }
 }
 
-/* The label, and the columns on both sides of the ellipsis, if there is one. */
-static void write_tables(struct blocks *blocks)
+/* The columns that come first and are keys: every block repeats them. */
+static size_t count_keys(const struct columns *columns)
 {
-    const struct text_layout *layout = &blocks->layout;
-    const struct text_cut *cut = &layout->columns;
-    size_t count = kept_sheet_count(blocks->kept);
-    const struct table_column columns[] = {
-        {.width = layout->label_width, .left = true, .shortens = true},
-        {NULL, layout->gap, layout->cell_width, cut->front, .shortens = true},
-        {.gap = layout->gap, .width = 1},
-        {NULL, layout->gap, layout->cell_width, cut->back, .shortens = true},
-    };
-    for (size_t first = 0; first < count; first += layout->side_by_side) {
-        size_t end = first + layout->side_by_side;
-        table_begin(&blocks->table, columns, sizeof columns / sizeof *columns);
-        write_blocks(blocks, first, end < count ? end : count);
+    size_t keys = 0;
+    while (keys < columns->count && column_at(columns, keys)->flags & COLUMN_KEY)
+        keys++;
+    return keys < columns->count ? keys : 0;
+}
+
+static size_t width_of(const struct columns *columns, size_t count)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < count; i++)
+        width += columns->layout[i].gap + columns->layout[i].width;
+    return width;
+}
+
+static void write_blocks(struct table *table, struct columns *columns, struct table_column *block)
+{
+    size_t keys = count_keys(columns);
+    size_t page = columns->place->columns;
+    size_t before = width_of(columns, keys);
+    for (size_t first = keys, end; first < columns->count; first = end) {
+        size_t width = before;
+        for (end = first; end < columns->count; end++) {
+            width += columns->layout[end].gap + columns->layout[end].width;
+            if (page && width > page && end > first)
+                break;
+        }
+        if (first > keys)
+            stream_char(table->out, '\n');
+        write_block(table, columns, block, keys, first, end);
     }
 }
 
-/* One tensor: a heading, and its heads as tables, side by side where they fit. */
-static int write_matrix(struct stream *out, const struct report *report, const struct kept *kept,
-                        const struct place *place, struct err *err)
+/* Narrow the columns that may shrink to the page. Other texts are at most as wide as the page has
+ * room next to the keys. */
+static void shrink(struct columns *columns)
 {
-    struct sheet first = kept_sheet(report, kept, 0);
-    struct place page = *place;
-    struct text_heat heat;
-    struct blocks blocks = {report, kept, .table = {.out = out, .heat = &heat}};
-    if (write_heading(out, &first, place->columns, err) ||
-        text_heat_open(&heat, out, report, kept, place, err))
-        return -1;
-    page.columns -= heat.colours && page.columns ? 1 : 0; /* the last cell's second blank */
-    blocks.layout = text_layout(report, kept, &page, heat.numbers);
-    int failed = write_note(out, &blocks.layout, place->columns, err);
-    if (!failed) {
-        write_tables(&blocks);
-        if (!heat.numbers) { /* which colours stand for which */
-            stream_char(out, '\n');
-            text_heat_legend(&blocks.table.line, &heat);
-            table_end(&blocks.table);
-        }
-        failed = table_close(&blocks.table, err);
+    size_t keys = count_keys(columns);
+    size_t page = columns->place->columns;
+    size_t taken = width_of(columns, keys) + GAP + SHRINK_LEAST;
+    for (size_t i = columns->count; i-- > 0;) {
+        struct table_column *layout = &columns->layout[i];
+        size_t others = width_of(columns, columns->count) - layout->width;
+        if (page && column_at(columns, i)->flags & COLUMN_SHRINKS)
+            layout->width =
+                num_min(layout->width, num_max(page > others ? page - others : 0, SHRINK_LEAST));
+        if (i < keys || !is_text(column_at(columns, i)) || page < taken)
+            continue;
+        size_t room = page - taken + SHRINK_LEAST;
+        layout->shortens |= layout->width > room;
+        layout->width = num_min(layout->width, room);
     }
-    text_heat_release(&heat);
+}
+
+static int choose_columns(struct columns *columns, struct arena *arena, struct err *err)
+{
+    const struct frame *frame = columns->frame;
+    columns->shown = arena_alloc(arena, frame->count, sizeof *columns->shown, err);
+    columns->layout = arena_alloc(arena, frame->count, sizeof *columns->layout, err);
+    for (size_t i = 0; columns->shown && i < frame->count; i++)
+        if (!(frame->columns[i].flags & COLUMN_DATA_ONLY))
+            columns->shown[columns->count++] = i;
+    return columns->shown && columns->layout ? 0 : -1;
+}
+
+int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
+                     struct err *err)
+{
+    struct arena arena = {0};
+    struct table table = {.out = out, .page = place->columns};
+    struct columns columns = {.frame = frame, .place = place};
+    columns.cut = text_cut_lines(frame->rows.size, place->lines);
+    struct table_column *block = arena_alloc(&arena, frame->count, sizeof *block, err);
+    int failed =
+        !block || choose_columns(&columns, &arena, err) || heat_columns(&columns, out, &arena, err);
+    if (!failed && frame->running)
+        failed = write_running(out, &columns, err);
+    if (!failed) {
+        if (frame->heading)
+            stream_format(out, "%s\n", frame->heading);
+        fit(&columns);
+        columns.is_brief = place->columns && width_of(&columns, columns.count) > place->columns;
+        if (columns.is_brief)
+            fit(&columns);
+        shrink(&columns);
+        if (text_is_cut(&columns.cut))
+            stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n",
+                          columns.cut.front + columns.cut.back, columns.cut.size, frame->rows.name);
+        write_blocks(&table, &columns, block);
+    }
+    failed |= table_close(&table, failed ? NULL : err);
+    if (frame->note && !failed) {
+        stream_char(out, '\n');
+        text_wrap(out, frame->note, 0, 0, place->columns);
+    }
+    arena_release(&arena);
     return failed ? -1 : 0;
 }
 
@@ -433,7 +695,7 @@ static int write_tokens(struct stream *out, const struct tokenized *tokenized, c
     return failed ? -1 : 0;
 }
 
-/* The rows of facts, above the tables of a report without a title. */
+/* Write the rows of facts above the tables of a report without a title. */
 static bool write_rows(struct stream *out, const struct frame *facts)
 {
     bool any = false;
@@ -447,7 +709,7 @@ static bool write_rows(struct stream *out, const struct frame *facts)
     return any;
 }
 
-enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
+enum { RULE_WIDTH = 80 }; /* of a page without a width */
 
 int text_page_write(struct stream *out, const struct report *report, const struct place *place,
                     struct err *err)
@@ -470,7 +732,7 @@ int text_page_write(struct stream *out, const struct report *report, const struc
     bool first = report->untitled && !write_rows(out, report->facts); /* nothing is above it */
     for (size_t i = 0; i < report->tensor_count && shows_tensors; i++) {
         stream_char(out, '\n');
-        if (write_matrix(out, report, &report->tensors[i], place, err))
+        if (write_tensor(out, report, &report->tensors[i], place, err))
             return -1;
     }
     for (size_t i = 0; i < report->frame_count; i++) {
