@@ -24,9 +24,8 @@
 #include "base/utf8.h"
 #include "write/text_line.h"
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* Of what labels show as \xNN, white space stays as it is: the text of a token is data here. */
+/* Append a text with \xNN for invisible characters. White space stays as it is: the text of a token
+ * is data here. */
 static void append_safe(struct buf *out, const char *text, size_t size)
 {
     char sign[TERMINAL_SIGN_BYTES];
@@ -34,7 +33,7 @@ static void append_safe(struct buf *out, const char *text, size_t size)
     for (size_t at = 0, length; at < size; at += length) {
         length = utf8_decode(&c, text + at, size - at);
         if (!length) {
-            buf_text(out, replacement);
+            buf_text(out, "\xef\xbf\xbd"); /* U+FFFD */
             length = 1;
         } else if (utf8_is_visible(c) || utf8_class(c) == UTF8_SPACE) {
             buf_bytes(out, text + at, length);
@@ -45,17 +44,12 @@ static void append_safe(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* Would a spreadsheet take it for a formula? */
-static bool is_formula(const char *text)
+void csv_field(struct buf *out, const char *text)
 {
     char *end;
     strtod(text, &end);
-    return *end && strchr("=+-@\t", *text);
-}
-
-void csv_field(struct buf *out, const char *text)
-{
-    bool quoted = text[strcspn(text, ",\"\r\n")] || is_formula(text);
+    bool formula = *end && strchr("=+-@\t", *text); /* to a spreadsheet */
+    bool quoted = formula || text[strcspn(text, ",\"\r\n")];
     if (quoted)
         buf_char(out, '"');
     for (;;) {
@@ -70,7 +64,7 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-/* Append the cells that tell a report from the others of its place: settings and columns of the
+/* Append the cells that tell a report from the others of its stream: settings and columns of the
  * input, the model, the sentence, each with its comma; or the names of these columns. */
 static void add_place(struct buf *line, const struct place *place, bool names)
 {
@@ -89,7 +83,7 @@ static void add_place(struct buf *line, const struct place *place, bool names)
         buf_format(line, "%zu,", place_sentence(place));
 }
 
-/* A number of a matrix: nothing where it is missing. */
+/* A number of a matrix; nothing if it is missing. */
 static void put_float(struct stream *out, float value)
 {
     if (!isnan(value))
@@ -105,77 +99,54 @@ static int send(struct writer *writer, struct err *err)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static bool is_data(const struct frame *frame)
-{
-    return !(frame->flags & COLUMN_TEXT_ONLY);
-}
-
-/* Append a number, or nothing where it is missing. */
-static void add_number(struct buf *line, const struct column *column, size_t row)
-{
-    char text[NUM_FLOAT_BYTES];
-    double number = column_number(column, row);
-    if (isnan(number))
-        return;
-    if (column->kind == COLUMN_INTEGER)
-        buf_format(line, "%lld", column_integer(column, row));
-    else
-        buf_bytes(line, text, num_float(text, (float)number));
-}
-
+/* Append a cell; nothing if it is missing. */
 static void add_cell(struct buf *line, const struct column *column, size_t row)
 {
+    char digits[NUM_FLOAT_BYTES];
     if (column->kind == COLUMN_FLOAT || column->kind == COLUMN_INTEGER) {
-        add_number(line, column, row);
+        double number = column_number(column, row);
+        if (!isnan(number) && column->kind == COLUMN_INTEGER)
+            buf_format(line, "%lld", column_integer(column, row));
+        else if (!isnan(number))
+            buf_bytes(line, digits, num_float(digits, (float)number));
         return;
     }
     const char *text = column_text(column, row, false);
     csv_field(line, text ? text : "");
 }
 
-static int write_line(struct writer *writer, const struct frame *frame, bool names, size_t row,
-                      struct err *err)
-{
-    const char *comma = "";
-    struct buf *line = &writer->line;
-    add_place(line, writer->place, names);
-    for (size_t i = 0; i < frame->count; i++) {
-        if (frame->columns[i].flags & COLUMN_TEXT_ONLY)
-            continue;
-        buf_text(line, comma);
-        comma = ",";
-        if (names)
-            csv_field(line, frame->columns[i].name);
-        else
-            add_cell(line, &frame->columns[i], row);
-    }
-    buf_char(line, '\n');
-    return send(writer, err);
-}
-
-/* One stream holds one table: the first. Its header is that of the first report of the stream. */
+/* A stream holds one table, the first of each report, with one header. */
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
-    if (writer->place->index == 0 && write_line(writer, frame, true, 0, err))
-        return -1;
-    for (size_t row = 0; row < frame->rows.size; row++)
-        if (write_line(writer, frame, false, row, err))
+    struct buf *line = &writer->line;
+    for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
+        bool header = i == 0;
+        const char *comma = "";
+        add_place(line, writer->place, header);
+        for (size_t c = 0; c < frame->count; c++) {
+            if (frame->columns[c].flags & COLUMN_TEXT_ONLY)
+                continue;
+            buf_text(line, comma);
+            comma = ",";
+            if (header)
+                csv_field(line, frame->columns[c].name);
+            else
+                add_cell(line, &frame->columns[c], i - 1);
+        }
+        buf_char(line, '\n');
+        if (send(writer, err))
             return -1;
+    }
     return 0;
 }
 
-/* The row's number: its position, of a table that lists the tokens once for each layer. */
-static size_t row_number(const struct frame *frame, size_t row)
+/* Append a number and a comma; no number below 0, or "mean". */
+static void add_index(struct buf *line, int number, bool mean)
 {
-    int position = frame_key(frame, "position", row);
-    return position >= 0 ? (size_t)position : frame->rows.first + row;
-}
-
-static void add_key(struct buf *line, const struct frame *frame, const char *name, size_t row)
-{
-    int key = frame_key(frame, name, row);
-    if (key >= 0)
-        buf_format(line, "%d", key);
+    if (mean)
+        buf_text(line, "mean");
+    else if (number >= 0)
+        buf_format(line, "%d", number);
     buf_char(line, ',');
 }
 
@@ -193,12 +164,13 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
                 buf_char(line, ',');
             }
             buf_format(line, "%s,", frame->name);
-            add_key(line, frame, "layer", row);
-            add_key(line, frame, "head", row);
-            buf_format(line, "%zu,", row_number(frame, row));
+            add_index(line, frame_key(frame, "layer", row), false);
+            add_index(line, frame_key(frame, "head", row), false);
+            int position = frame_key(frame, "position", row); /* if tokens are listed per layer */
+            buf_format(line, "%zu,", position >= 0 ? (size_t)position : frame->rows.first + row);
             csv_field(line, frame->rows.labels[row].plain);
             buf_format(line, ",%zu,%s,", at++, frame->columns[i].name);
-            add_number(line, &frame->columns[i], row);
+            add_cell(line, &frame->columns[i], row);
             buf_char(line, '\n');
             if (send(writer, err))
                 return -1;
@@ -207,25 +179,6 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
 }
 
 /* --- csv: a matrix alone, or one table of several --------------------------------------------- */
-
-static void add_columns(struct buf *line, const struct axis *columns)
-{
-    for (size_t c = 0; c < columns->size; c++) {
-        buf_char(line, ',');
-        csv_field(line, columns->labels[c].exact);
-    }
-    buf_char(line, '\n');
-}
-
-/* A number, nothing where there is none, or that it is the mean over all. */
-static void add_index(struct buf *line, int number, bool mean)
-{
-    if (mean)
-        buf_text(line, "mean");
-    else if (number >= 0)
-        buf_format(line, "%d", number);
-    buf_char(line, ',');
-}
 
 /* Append the tensor, layer and head of a cell, or of a row: "weights,0,1,"; "mean" for a mean. */
 static void add_sheet(struct buf *line, const struct sheet *sheet, size_t row, size_t column)
@@ -275,7 +228,7 @@ static int check_columns(const struct report *report, const struct place *place,
     return 0;
 }
 
-/* Do several matrices share the stream? */
+/* Whether several matrices share the stream. */
 static bool is_table(const struct writer *writer)
 {
     return report_sheet_count(writer->report) > 1 || writer->place->count > 1;
@@ -284,8 +237,9 @@ static bool is_table(const struct writer *writer)
 int csv_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
+    struct buf *line = &writer->line;
     for (size_t i = 0; i < report->frame_count; i++)
-        if (is_data(&report->frames[i]))
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
             return write_table(writer, &report->frames[i], err);
     if (!report->tensor_count)
         return 0;
@@ -295,12 +249,16 @@ int csv_begin(struct writer *writer, struct err *err)
         return 0;
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
     if (is_table(writer)) {
-        add_place(&writer->line, writer->place, true);
-        buf_text(&writer->line, "tensor,layer,head,row");
+        add_place(line, writer->place, true);
+        buf_text(line, "tensor,layer,head,row");
     } else {
-        buf_format(&writer->line, "%s\\%s", first.rows.name, first.columns.name);
+        buf_format(line, "%s\\%s", first.rows.name, first.columns.name);
     }
-    add_columns(&writer->line, &first.columns);
+    for (size_t c = 0; c < first.columns.size; c++) {
+        buf_char(line, ',');
+        csv_field(line, first.columns.labels[c].exact);
+    }
+    buf_char(line, '\n');
     return send(writer, err);
 }
 
@@ -328,7 +286,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 /* --- tidy: a line for each cell ----------------------------------------------------------------
  *
  * A line is put together from parts that are made once: of the row, weights,0,1,3,the, and of each
- * column 0,Life, one after the other in `columns`, each of which ends where `column_ends` says.
+ * column 0,Life, one after the other in `columns`, each with a 0 behind it.
  */
 
 int tidy_begin(struct writer *writer, struct err *err)
@@ -343,7 +301,8 @@ int tidy_begin(struct writer *writer, struct err *err)
             return -1;
     }
     for (size_t i = 0; i < report->frame_count; i++)
-        if (is_data(&report->frames[i]) && write_results(writer, &report->frames[i], err))
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
+            write_results(writer, &report->frames[i], err))
             return -1;
     return 0;
 }
@@ -355,42 +314,26 @@ static void add_position(struct buf *part, size_t index, const struct axis *axis
     buf_char(part, ',');
 }
 
-static int make_columns(struct writer *writer, const struct axis *columns, struct err *err)
-{
-    buf_clear(&writer->columns);
-    buf_clear(&writer->column_ends);
-    for (size_t c = 0; c < columns->size; c++) {
-        add_position(&writer->columns, c, columns);
-        buf_bytes(&writer->column_ends, &writer->columns.size, sizeof writer->columns.size);
-    }
-    return buf_check(&writer->columns, err) || buf_check(&writer->column_ends, err) ? -1 : 0;
-}
-
-static int make_row(struct writer *writer, const struct sheet *sheet, size_t row, size_t column,
-                    struct err *err)
-{
-    struct buf *part = &writer->line;
-    buf_clear(part);
-    add_place(part, writer->place, false);
-    add_sheet(part, sheet, row, column);
-    add_position(part, row, &sheet->rows);
-    return buf_check(part, err);
-}
-
 static int write_cells(struct writer *writer, const struct sheet *sheet, size_t row,
                        struct err *err)
 {
-    const size_t *ends = (const size_t *)(const void *)writer->column_ends.bytes;
+    struct buf *line = &writer->line;
+    const char *column = writer->columns.bytes;
     bool made = false;
-    for (size_t c = 0; c < sheet->columns.size; c++) {
-        size_t start = c ? ends[c - 1] : 0;
+    for (size_t c = 0; c < sheet->columns.size; c++, column += strlen(column) + 1) {
         if (sheet_hides(sheet, row, c))
             continue;
-        if ((!made || axis_has_heads(&sheet->columns)) && make_row(writer, sheet, row, c, err))
-            return -1;
-        made = true;
-        stream_bytes(writer->out, writer->line.bytes, writer->line.size);
-        stream_bytes(writer->out, writer->columns.bytes + start, ends[c] - start);
+        if (!made || axis_has_heads(&sheet->columns)) {
+            buf_clear(line);
+            add_place(line, writer->place, false);
+            add_sheet(line, sheet, row, c);
+            add_position(line, row, &sheet->rows);
+            if (buf_check(line, err))
+                return -1;
+            made = true;
+        }
+        stream_bytes(writer->out, line->bytes, line->size);
+        stream_text(writer->out, column);
         put_float(writer->out, sheet_cell(sheet, row, c));
         stream_char(writer->out, '\n');
     }
@@ -399,7 +342,13 @@ static int write_cells(struct writer *writer, const struct sheet *sheet, size_t 
 
 int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
-    int failed = make_columns(writer, &sheet->columns, err);
+    struct buf *columns = &writer->columns;
+    buf_clear(columns);
+    for (size_t c = 0; c < sheet->columns.size; c++) {
+        add_position(columns, c, &sheet->columns);
+        buf_char(columns, '\0');
+    }
+    int failed = buf_check(columns, err);
     for (size_t row = 0; row < sheet->rows.size && !failed; row++)
         failed = write_cells(writer, sheet, row, err);
     return failed;

@@ -110,7 +110,6 @@ void writer_release(struct writer *writer)
         folder_release(writer->folder);
     buf_release(&writer->line);
     buf_release(&writer->columns);
-    buf_release(&writer->column_ends);
     arena_release(&writer->arena);
 }
 

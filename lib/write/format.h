@@ -154,7 +154,7 @@ struct writer {
     const struct place *place;
     size_t tensor, sheet; /* of the sheet that comes next: its tensor, and which of that */
     struct json_writer json;
-    struct buf line, columns, column_ends; /* the format's own: empty at first, released for it */
+    struct buf line, columns; /* the format's own: empty at first, released for it */
     struct folder_files *folder;           /* NULL: a stream; it holds all of what follows */
     struct arena arena;
 };

@@ -5,13 +5,13 @@
  *      "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0, "end": 4}, …],
  *      "tensors": {"h.0.weights": [[[1, 0], [0.5, 0.5]]]}}
  *
- * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
- * "layers"]` and the `layers` of means, `words` where axes count those, `first_shown` where the
- * first token is on no axis, "precision": "bf16" and "mechanism": "attention window:4" where they
- * are not the model's own. Where ids were given the text is null, and tokens have no offsets.
+ * Optional members: `source` (cross-attention), `heads` (if some were selected), `mean` (["heads",
+ * "layers"]) and the `layers` of means, `words` (if axes count those), `first_shown` (if the first
+ * token is on no axis), "precision": "bf16" and "mechanism": "attention window:4" (if they are not
+ * the model's own). If ids were given the text is null, and tokens have no offsets.
  *
- * `json` breaks lines between members and between the rows of a matrix, so that it can be read and
- * compared; several reports make an array. `jsonl` has a line for each report.
+ * `json` breaks lines between members and between the rows of a matrix; several reports make an
+ * array. `jsonl` has a line for each report.
  */
 #include "write/format.h"
 
@@ -19,22 +19,7 @@
 
 #include "base/utf8.h"
 
-/* One token, without offsets where ids were given in place of a text. Bytes that are no UTF-8, a
- * part of a character, are U+FFFD in "text" and come again in "bytes". */
-static void put_token(struct json_writer *json, const struct token *token, struct token_bytes own,
-                      bool has_offsets)
-{
-    json_put_open(json, NULL, '{');
-    json_put_integer(json, "id", token->id);
-    json_put_bytes(json, "text", own.bytes, own.size);
-    if (has_offsets) {
-        json_put_integer(json, "start", token->start);
-        json_put_integer(json, "end", token->end);
-    }
-    if (utf8_invalid_at(own.bytes, own.size) < own.size)
-        json_put_hex(json, "bytes", own.bytes, own.size);
-    json_put_close(json, '}');
-}
+/* --- origin ----------------------------------------------------------------------------------- */
 
 void json_report_place(struct json_writer *json, const struct kept *kept)
 {
@@ -48,8 +33,28 @@ void json_report_place(struct json_writer *json, const struct kept *kept)
         json_put_text(json, "heads", NULL);
 }
 
-/* A text with its tokens; the words that axes count in place of them: which tokens each is made of.
- */
+/* Bytes of a token that are no UTF-8, a part of a character, are U+FFFD in "text" and come again in
+ * "bytes". */
+static void put_token(struct json_writer *json, const struct tokenized *tokenized, size_t index)
+{
+    const struct token *token = &tokenized->tokens[index];
+    const char *plain = tokenized->labels[index].plain;
+    struct token_bytes own = {plain, strlen(plain)};
+    if (tokenized->bytes && tokenized->bytes[index].bytes)
+        own = tokenized->bytes[index];
+    json_put_open(json, NULL, '{');
+    json_put_integer(json, "id", token->id);
+    json_put_bytes(json, "text", own.bytes, own.size);
+    if (tokenized->text) {
+        json_put_integer(json, "start", token->start);
+        json_put_integer(json, "end", token->end);
+    }
+    if (utf8_invalid_at(own.bytes, own.size) < own.size)
+        json_put_hex(json, "bytes", own.bytes, own.size);
+    json_put_close(json, '}');
+}
+
+/* A text with its tokens; the words that axes count in place of them, and the tokens of each. */
 static void put_reading(struct json_writer *json, const struct tokenized *tokenized,
                         const char *const names[3])
 {
@@ -60,13 +65,8 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
     if (tokenized->text && !tokenized->count) /* a table has the tokens */
         return;
     json_put_open(json, names[1], '[');
-    for (size_t i = 0; i < tokenized->count; i++) {
-        const char *plain = tokenized->labels[i].plain;
-        struct token_bytes token = {plain, strlen(plain)};
-        if (tokenized->bytes && tokenized->bytes[i].bytes)
-            token = tokenized->bytes[i];
-        put_token(json, &tokenized->tokens[i], token, tokenized->text != NULL);
-    }
+    for (size_t i = 0; i < tokenized->count; i++)
+        put_token(json, tokenized, i);
     json_put_close(json, ']');
     if (!tokenized->words)
         return;
@@ -81,7 +81,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
     json_put_close(json, ']');
 }
 
-/* What the tensors are the mean of: "layers" says of which, as "heads" does. */
+/* The axes that tensors are means over, and the layers of these. */
 static void put_means(struct json_writer *json, const struct report *report)
 {
     const struct layers *layers = &report->layers;
@@ -106,19 +106,17 @@ static void put_means(struct json_writer *json, const struct report *report)
         json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
 }
 
-static void put_ids(struct json_writer *json, const char *name, const struct tokenized *tokenized)
+/* The ids, and the positions of those that the tokenizer added at the start and at the end. */
+static void put_ids(struct json_writer *json, const char *const names[2],
+                    const struct tokenized *tokenized)
 {
-    json_put_open(json, name, '[');
+    if (!tokenized->count)
+        return;
+    json_put_open(json, names[0], '[');
     for (size_t i = 0; i < tokenized->count; i++)
         json_put_integer(json, NULL, tokenized->tokens[i].id);
     json_put_close(json, ']');
-}
-
-/* The positions of tokens that the tokenizer added at the start and at the end. */
-static void put_special(struct json_writer *json, const char *name,
-                        const struct tokenized *tokenized)
-{
-    json_put_open(json, name, '[');
+    json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
         if (i < tokenized->added_before || i + tokenized->added_after >= tokenized->count)
             json_put_integer(json, NULL, (long long)i);
@@ -128,6 +126,8 @@ static void put_special(struct json_writer *json, const char *name,
 static void put_provenance(struct json_writer *json, const struct report *report,
                            const struct provenance *provenance)
 {
+    static const char *const names[] = {"ids", "special_tokens"};
+    static const char *const source_names[] = {"source_ids", "source_special_tokens"};
     json_put_open(json, "\n provenance", '{');
     json_put_text(json, "version", provenance->version);
     json_put_text(json, "command_line", provenance->command_line);
@@ -136,14 +136,8 @@ static void put_provenance(struct json_writer *json, const struct report *report
         model = model->next;
     if (model)
         json_put_text(json, "model_hash", model->digits);
-    if (report->sentence.count) {
-        put_ids(json, "ids", &report->sentence);
-        put_special(json, "special_tokens", &report->sentence);
-    }
-    if (report->source.count) {
-        put_ids(json, "source_ids", &report->source);
-        put_special(json, "source_special_tokens", &report->source);
-    }
+    put_ids(json, names, &report->sentence);
+    put_ids(json, source_names, &report->source);
     json_put_close(json, '}');
 }
 
@@ -191,14 +185,6 @@ static void put_cell(struct json_writer *json, const struct column *column, size
         json_put_integer(json, NULL, column_integer(column, row));
 }
 
-static bool has_data(const struct frame *frame)
-{
-    for (size_t i = 0; i < frame->count; i++)
-        if (!(frame->columns[i].flags & COLUMN_TEXT_ONLY))
-            return true;
-    return false;
-}
-
 static void put_row(struct json_writer *json, const char *name, const struct frame *frame,
                     size_t row)
 {
@@ -226,7 +212,7 @@ static void put_units(struct json_writer *json, const struct report *report)
         json_put_close(json, '}');
 }
 
-/* Their end is json_end's. */
+/* Put the units and tables; json_end closes the last brace. */
 static void put_tables(struct json_writer *json, const struct report *report)
 {
     put_units(json, report);
@@ -255,7 +241,7 @@ static void put_axis(struct json_writer *json, const struct axis *axis)
     json_put_close(json, '}');
 }
 
-/* The axes of the tensors that are no site's. */
+/* The axes of tensors that are no site's. */
 static void put_axes(struct json_writer *json, const struct report *report)
 {
     char name[SITE_NAME_BYTES];
@@ -280,13 +266,17 @@ static void put_axes(struct json_writer *json, const struct report *report)
 static void put_head(struct json_writer *json, const struct report *report,
                      const struct place *place)
 {
+    const struct frame *facts = report->facts;
+    bool has_facts = false;
+    for (size_t i = 0; facts && i < facts->count; i++)
+        has_facts |= !(facts->columns[i].flags & COLUMN_TEXT_ONLY);
     json_put_open(json, NULL, '{');
     if (place->item)
         json_put_raw(json, NULL, place->item);
     json_put_text(json, "format", RESULT_FORMAT);
     json_report_origin(json, report, place->provenance);
-    if (report->facts && has_data(report->facts))
-        put_row(json, "\n facts", report->facts, 0);
+    if (has_facts)
+        put_row(json, "\n facts", facts, 0);
     if (!report_has_tables(report))
         put_axes(json, report);
 }
