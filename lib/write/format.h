@@ -1,8 +1,8 @@
 /* format.h: the output formats, one row and one file each, and how a report is written in one.
  *
  * A writer gets a report without values first: names, axes, tables and texts. Then it gets one
- * sheet after another, in the order of the report's tensors, and at last it is told that there are
- * no more. It keeps no sheet, so that a pass can hand over each matrix as soon as it is computed:
+ * sheet after another, in the order of the report's tensors, and keeps none, so that a pass can
+ * hand over each matrix as soon as it is computed:
  *
  *     struct writer writer;
  *     const struct target target = {.stream = &out};
@@ -12,11 +12,11 @@
  *     if (writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (text, pictures, pages) have one function in place of the
- * three: `write`. report_write does either, for a report in memory.
+ * Formats that need all values at once (text, pictures, pages) have `write` in place of the three.
+ * report_write does either, for a report in memory.
  *
- * Where several texts share a stream each is written in turn; `place` says which one this is.
- * Failures to write stick to the stream; a writer returns -1 only for errors that it finds itself.
+ * Several texts that share a stream are written in turn; `place` is this one's. Write failures
+ * stick to the stream; a writer returns -1 only for errors that it finds itself.
  */
 #ifndef ATTN_WRITE_FORMAT_H
 #define ATTN_WRITE_FORMAT_H
@@ -30,46 +30,45 @@
 struct page_facts; /* of draw/page_facts.h */
 struct target_folder;
 
-/* Where results come from, beside the report: written into json, jsonl, safetensors, svg and the
- * manifest of a folder. */
+/* The origin of results: written into json, jsonl, safetensors, svg and the manifest of a folder. */
 struct provenance {
     const char *version;             /* of the program */
     const char *command;             /* "run" */
     const char *command_line;        /* without options that do not change the result */
-    const struct model_hash *models; /* those that were opened, the last one first */
+    const struct model_hash *models; /* opened, the last one first */
 };
 
 struct model_hash {
-    const char *model; /* the report's model is one of them, or it has no hash */
+    const char *model; /* as in the report */
     char digits[WEIGHTS_SAMPLE_DIGITS + 1];
     const struct model_hash *next;
 };
 
-/* A setting, or a column that is copied from the input: what tells results apart. */
+/* A setting, or a column copied from the input. */
 struct place_column {
     const char *name;
     const char *value; /* NULL: the item has none */
-    bool literal;      /* a number, true or false of JSON, which JSON repeats as such */
+    bool literal;      /* a number, true or false of JSON, written as it is */
 };
 
 struct place {
-    size_t index;      /* which report of this stream … */
-    size_t count;      /* … of how many */
-    const char *model; /* csv, tidy: of several models a column says which; NULL: it is one … */
-    size_t sentences;  /* … else so many sentences of each; 0: each report is a sentence */
-    size_t blank;      /* lines before the sentence, which its number counts, too */
+    size_t index;      /* of this report in its stream */
+    size_t count;      /* reports of the stream */
+    const char *model; /* csv, tidy: a column of several models; NULL: there is one */
+    size_t sentences;  /* texts of each model; 0: each report is a text */
+    size_t blank;      /* lines before the text, which its number counts, too */
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
-    const struct place_column *extras;   /* csv, tidy: columns before all others … */
-    size_t extra_count;                  /* … so many */
+    const struct place_column *extras; /* csv, tidy: columns before all others */
+    size_t extra_count;
     const char *item;                    /* json: members of an item of a batch, which come first */
-    const struct style *style;           /* pictures: how they look; NULL: as usual */
-    const struct page_facts *page;       /* html: what is told besides the tensors; NULL: nothing */
+    const struct style *style;           /* NULL: the default */
+    const struct page_facts *page;       /* html: further facts; NULL: none */
     const struct provenance *provenance; /* NULL: not written */
 };
 
-/* How many sentences there are, and which of them this one is. */
+/* The number of texts, and of this one among them. */
 static inline size_t place_sentences(const struct place *place)
 {
     return place->sentences ? place->sentences : place->count;
@@ -80,10 +79,10 @@ static inline size_t place_sentence(const struct place *place)
     return (place->sentences ? place->index % place->sentences : place->index) + place->blank;
 }
 
-/* What one file holds when a folder is asked for. */
+/* Contents of one file of a folder. */
 enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
 
-/* The options of looks that a format has an effect for. */
+/* Options of looks that have an effect on a format. */
 enum format_looks {
     LOOKS_VIEW = 1,      /* --view */
     LOOKS_CELLS = 2,     /* --cells */
@@ -111,36 +110,34 @@ struct format {
     enum format_unit unit;
     unsigned looks; /* LOOKS_… */
     bool is_picture;
-    bool for_files;    /* bytes, or half a megabyte: nothing for a terminal */
-    bool one_sentence; /* one stream can hold only one sentence */
-    bool has_tables;   /* it holds tables as they are; else their numbers come as sheets */
+    bool for_files;    /* binary, or half a megabyte: nothing for a terminal */
+    bool one_sentence; /* a stream can hold only one text */
+    bool has_tables;   /* it has tables; else their numbers are written as sheets */
     bool has_tokens;   /* without any tensor there are still the tokens to write */
-    bool can_show_all; /* whoever reads it can show and hide the first token himself */
+    bool can_show_all; /* its reader can show and hide the first token */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
     writer_step *begin;
     writer_sheet_step *sheet;
     writer_step *end;              /* NULL: nothing is left to do */
     report_writer *write;          /* of all values at once, in place of the three */
-    int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
+    int (*check)(struct err *err); /* refuses if the machine cannot write it; NULL: it can */
 };
 
 extern const struct format format_rows[];
 extern const size_t format_count;
 
-/* By name; NULL when there is none. */
-const struct format *format_find(const char *name);
+const struct format *format_find(const char *name); /* NULL: there is none */
 
-/* What is shown where --show and --layer name nothing, written as they are: the format's own
- * choice, else that of most formats (NULL: that one). A model with an encoder has more to show. */
+/* The defaults of --show and --layer: the format's own, else those of most formats (NULL). A model
+ * with an encoder has more to show. */
 const char *format_show(const struct format *format, bool has_encoder);
 const char *format_layer(const struct format *format);
 
 /* --- writing a report ------------------------------------------------------------------------- */
 
-/* A stream; or a folder that is open to be written, which gets a file for every matrix, tensor,
- * table or sentence, DIR/weights.l00.h00.csv, each complete or not there; of several sentences each
- * in a folder of its own, DIR/0000/. Beside them stands manifest.json, written last: what JSON says
- * of the origin, and which file holds which heads of which tensor. */
+/* A stream; or an open folder, which gets a file for each matrix, tensor, table or text,
+ * DIR/weights.l00.h00.csv, each complete or absent; of several texts each in a folder of its own,
+ * DIR/0000/. The last file is manifest.json: the origin, and the heads and tensors of each file. */
 struct target {
     struct stream *stream;
     const struct target_folder *folder; /* NULL: the stream */
@@ -152,10 +149,10 @@ struct writer {
     struct stream *out;
     const struct report *report;
     const struct place *place;
-    size_t tensor, sheet; /* of the sheet that comes next: its tensor, and which of that */
+    size_t tensor, sheet; /* of the next sheet: its tensor, and its index there */
     struct json_writer json;
-    struct buf line, columns; /* the format's own: empty at first, released for it */
-    struct folder_files *folder;           /* NULL: a stream; it holds all of what follows */
+    struct buf line, columns;    /* the format's own: empty at first, released for it */
+    struct folder_files *folder; /* of a folder; NULL: a stream */
     struct arena arena;
 };
 
@@ -166,14 +163,14 @@ int writer_begin(struct writer *writer, const struct format *format, const struc
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
 int writer_end(struct writer *writer, struct err *err);
 
-/* Whether this sheet is the first, or the last, of its tensor. */
+/* After the end or a failure. Incomplete files of a folder are removed. */
+void writer_release(struct writer *writer);
+
+/* True for the first, and for the last sheet of a tensor. */
 bool writer_at_first(const struct writer *writer);
 bool writer_at_last(const struct writer *writer);
 
-/* After the end, or in place of it after a failure. */
-void writer_release(struct writer *writer);
-
-/* Write a report that is in memory, its tables as sheets where the format has none; the same for a
+/* Write a report that is in memory, its tables as sheets if the format has none; the same for a
  * stream. */
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct place *place, struct err *err);
@@ -183,33 +180,27 @@ int format_write(const struct format *format, struct stream *out, const struct r
 /* --- the rows' functions ---------------------------------------------------------------------- */
 
 extern writer_step csv_begin, tidy_begin, json_begin, json_end, jsonl_begin, array_begin,
-    tensors_begin, folder_end;
-extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet, folder_sheet;
+    tensors_begin;
+extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet;
 extern report_writer text_page_write, figure_write_svg, figure_write_tex, html_report_write,
     figure_write_png, figure_write_pdf;
-/* Pictures of reports on a page for browsers: of what html's page knows nothing of. */
-extern report_writer figure_write_page;
+extern report_writer figure_write_page; /* figures on a page for browsers */
 int drawing_check(struct err *err);
 
-/* Parts of JSON that other documents have, too: the command and its provenance (NULL: neither), the
- * model, the text and its tokens, and what was selected, each but the first on a line of its own;
- * "layer": 3, "heads": [0, 2], null where a tensor has none. */
+/* Parts of JSON for other documents: the command and its provenance (NULL: neither), the model, the
+ * text and its tokens, and the selection, each but the first on a line of its own; "layer": 3,
+ * "heads": [0, 2], null if a tensor has none. */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_place(struct json_writer *json, const struct kept *kept);
 
-/* Append the result as JSON, without its tables or tensors, on one line: metadata of other formats.
+/* Append the result as JSON on one line, without its tables or tensors: metadata of other formats.
  */
 void json_report_metadata(struct buf *out, const struct report *report, const struct place *place);
 
-/* Append a field of CSV as in RFC 4180: in quotes, its own quotes doubled, if it holds a comma, a
- * quote or the end of a line, or begins as a spreadsheet's formula does. Controls and invisible
- * characters become \xNN, as in labels, and bytes that are not UTF-8 (a token may be a part of a
- * character) U+FFFD, because readers of data files refuse the whole file for them. */
+/* Append a field of CSV as in RFC 4180: quoted if it holds a comma, a quote or the end of a line,
+ * or begins like a spreadsheet's formula. Controls and invisible characters become \xNN, as in
+ * labels, and bytes that are not UTF-8 U+FFFD, for which readers would refuse the whole file. */
 void csv_field(struct buf *out, const char *text);
-
-/* A folder in place of a stream; without a file that is not complete. */
-int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err);
-void folder_release(struct folder_files *folder);
 
 #endif
