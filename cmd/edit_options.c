@@ -50,6 +50,8 @@ static int read_text(struct text_pair *pair, struct input input, const struct op
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
     if (!viewer->tokenizer && input.text)
         input = (struct input){.ids = arena_text(arena, input.text, input.size, err)};
+    if (input_wrap(&input, viewer->chat, arena, err))
+        return -1;
     return input.text || input.ids
                ? viewer_read(viewer, pair, &input, text ? &source : NULL, arena, err)
                : -1;

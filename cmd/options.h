@@ -44,7 +44,7 @@ struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source, *special;
-    bool literal_special, any_length, document;
+    bool literal_special, any_length, document, chat;
 };
 
 struct model_options {

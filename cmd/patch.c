@@ -150,12 +150,13 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
 {
     const struct options *options = inquiry->options;
     const char *text = options->patch.corrupt;
-    const struct input input = {
+    struct input input = {
         .text = options->input.ids ? NULL : text, .size = text ? strlen(text) : 0, .ids = text};
     struct text_pair corrupt;
     if (!text)
         return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
-    if (viewer_read(inquiry->viewer, &corrupt, &input, NULL, arena, err))
+    if (input_wrap(&input, inquiry->viewer->chat, arena, err) ||
+        viewer_read(inquiry->viewer, &corrupt, &input, NULL, arena, err))
         return err_prefix(err, "--corrupt");
     inquiry->pair->source = corrupt.sentence;
     return patching_check_texts(&inquiry->pair->sentence, &inquiry->pair->source, err);

@@ -73,7 +73,8 @@ static int session_open(struct session *session, struct err *err)
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);
-    if (tokenizer_options_set(viewer->tokenizer, &viewer->model.folder, &options->input, err))
+    if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
+                             &session->arena, err))
         return -1;
     viewer_set_precision(viewer, session->precision);
     print_note_of_tokenizer(viewer->tokenizer);
@@ -101,12 +102,14 @@ int session_read_item(struct session *session, const struct item *item, struct t
     struct viewer *viewer = &session->viewer;
     const char *text = item->options.input.source;
     const struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    const struct input *input = item->input.text || item->input.ids ? &item->input : NULL;
+    struct input input = item->input;
     bool edits_by_texts = item->options.edit.from || item->options.edit.reference;
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    return viewer_read(viewer, pair, input, text ? &source : NULL, arena, err) ||
+    return input_wrap(&input, viewer->chat, arena, err) ||
+                   viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
+                               text ? &source : NULL, arena, err) ||
                    edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
                                     pair->source.count, err)
                ? -1
@@ -199,22 +202,54 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
     dropped->count += tokenized->dropped_count;
 }
 
-int tokenizer_options_set(struct tokenizer *tokenizer, const struct folder *folder,
-                          const struct input_options *options, struct err *err)
+static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
+                    const struct folder *folder, const struct options *options, struct arena *arena,
+                    struct err *err)
+{
+    bool begins = !options->input.special || strcmp(options->input.special, "auto") == 0;
+    const char *other = options->input.ids               ? "ids"
+                        : options->input.literal_special ? "literal-special"
+                                                         : NULL;
+    struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
+    if (other)
+        return err_usage(err, "--chat and --%s cannot be combined", other);
+    if (!tokenizer)
+        return err_usage(err, "--chat: expected a model with a tokenizer, found none");
+    if (!found || chat_open(found, folder, tokenizer, begins, arena, err))
+        return -1;
+    if (options->verbose)
+        print_note("--chat: %s: %sTEXT%s", found->name, found->before, found->after);
+    *chat = found;
+    return 0;
+}
+
+int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
+                         const struct folder *folder, const struct options *options,
+                         struct arena *arena, struct err *err)
 {
     enum { AUTO, NONE, BOS };
     static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};
+    const struct input_options *input = &options->input;
     size_t when = AUTO;
-    if (options->special &&
-        names_choose(&when, NAMES_LIST(words), "--special", options->special, err))
+    *chat = NULL;
+    if (input->special && names_choose(&when, NAMES_LIST(words), "--special", input->special, err))
         return -1;
-    if (!tokenizer || options->ids)
+    if (input->chat && set_chat(chat, tokenizer, folder, options, arena, err))
+        return -1;
+    if (!tokenizer || input->ids)
         return 0; /* texts are refused for that; ids are taken as they are */
-    if (options->literal_special)
+    if (input->literal_special)
         tokenizer_spell_special(tokenizer);
     if (when == BOS)
         return tokenizer_begin_texts(tokenizer, folder, err);
-    return when == AUTO ? tokenizer_add_special(tokenizer, err) : 0;
+    if (*chat || when == NONE) /* the template has its own */
+        return 0;
+    return tokenizer_add_special(tokenizer, err);
+}
+
+int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)
+{
+    return chat && input->text ? chat_wrap(chat, &input->text, &input->size, arena, err) : 0;
 }
 
 /* --- a token that an option names ------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "lens/viewer.h"
 #include "options.h"
 #include "progress.h"
+#include "text/chat.h"
 #include "text/label.h"
 #include "write/format.h"
 
@@ -46,9 +47,14 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
                         const struct items *items);
 
-/* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. */
-int tokenizer_options_set(struct tokenizer *tokenizer, const struct folder *folder,
-                          const struct input_options *options, struct err *err);
+/* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. With
+ * --chat read the model's chat template, and note it with -v; else `*chat` is NULL. */
+int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
+                         const struct folder *folder, const struct options *options,
+                         struct arena *arena, struct err *err);
+
+/* Wrap an input that is a text, unless `chat` is NULL. */
+int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err);
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 

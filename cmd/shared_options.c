@@ -22,6 +22,8 @@ const struct option_row text_options[] = {
            "special tokens to add: auto (default: those the model's tokenizer adds, as in Hugging "
            "Face), none, or bos (the beginning token, even if the tokenizer adds none)",
            .values = &values_specials),
+    FLAG("chat", 0, IN(input.chat),
+         "wrap each text in the model's chat template, if it has a known form"),
     FLAG("literal-special", 0, IN(input.literal_special),
          "treat <|endoftext|> and the like as plain text"),
     FLAG("words", 0, IN(select.words),

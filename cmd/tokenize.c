@@ -38,7 +38,7 @@ const struct command command_tokenize = {
     .shared = {{text_options, "document ids source words long"},
                {model_options, "precision"},
                {table_options, NULL},
-               {running_options, "threads verbose"}},
+               {running_options, "threads"}},
     .reads_texts = true,
 };
 
@@ -47,6 +47,7 @@ struct job {
     struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
+    const struct chat *chat;
     struct items items;
     struct buf ids; /* uint32_t, NO_ID after each text; without --only-ids those of one text */
     struct arena arena;
@@ -76,8 +77,8 @@ static int read_ids(struct job *job, size_t index, struct dropped *dropped, stru
     int failed = items_read(&job->items, &item, index, &arena, err);
     if (!failed && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
-    failed =
-        failed || tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err);
+    failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
+             tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err);
     if (!failed) {
         const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
@@ -140,6 +141,7 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
     struct report report = {
         .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
     if (items_read(&job->items, &item, place->index, arena, err) ||
+        input_wrap(&item.input, job->chat, arena, err) ||
         tokenizer_encode(job->tokenizer, &tokens, item.input.text, item.input.size, arena, err) ||
         tokenized_label(&text, &tokens, job->tokenizer, arena, err))
         return items_blame(&job->items, place->index, err);
@@ -254,6 +256,7 @@ static int check_options(struct job *job, struct err *err)
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
                         : options->input.special         ? "--special"
+                        : options->input.chat            ? "--chat"
                         : options->input.literal_special ? "--literal-special"
                                                          : NULL;
     if (options->tokens.decode && other)
@@ -276,7 +279,8 @@ static int open_tokenizer(struct job *job, struct err *err)
                        job->folder.path);
     if (!job->options->tokens.decode) /* there is no text */
         print_note_of_tokenizer(job->tokenizer);
-    return tokenizer_options_set(job->tokenizer, &job->folder, &job->options->input, err);
+    return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options, &job->arena,
+                                err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)

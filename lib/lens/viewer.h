@@ -24,6 +24,7 @@ struct viewer {
     char why[TOKENIZER_WHY_BYTES]; /* … because its tokenizer is not supported; "": it has none */
     bool reads_any_length;         /* texts longer than the context are run by parts */
     struct machine machine;
+    const struct chat *chat;   /* what texts were wrapped in (text/chat.h); NULL: nothing */
     const struct edits *edits; /* of every pass from now on, borrowed; NULL: none */
     struct arena scratch;      /* a pass's; its memory serves for the next */
 };

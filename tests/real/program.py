@@ -17,10 +17,11 @@ def attn(*arguments, check=True, **more):
     return found.stdout.decode()
 
 
-def ids_of(texts, model):
+def ids_of(texts, model, *options):
     """A line of ids for every text."""
     given = [part for text in texts for part in ("-s", text)]
-    printed = attn("tokenize", "-m", model, "--only-ids", "--special", "none", *given)
+    printed = attn("tokenize", "-m", model, "--only-ids", *(options or ("--special", "none")),
+                   *given)
     return [list(map(int, line.split())) for line in printed.split("\n")[:len(texts)]]
 
 

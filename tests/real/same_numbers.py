@@ -31,6 +31,19 @@ def compare_ids(tally, models, tokenizer):
         tally.check(not wrong, f"{kind}: ids of {len(texts)} sentences, {len(wrong)} differ")
 
 
+def compare_chat(tally, models, tokenizer):
+    """--chat, of models that have a template: here SmolLM2."""
+    texts = sentences()
+    if not tokenizer.chat_template:
+        return
+    expected = [tokenizer.apply_chat_template([{"role": "user", "content": text}],
+                                              add_generation_prompt=True, return_dict=False)
+                for text in texts]
+    for kind, model in models.items():
+        found = ids_of(texts, model, "--chat")
+        tally.check(found == expected, f"{kind}: ids of {len(texts)} messages by --chat")
+
+
 def off_by(found, expected):
     """In parts of the largest element; what cannot be seen is at -inf in both."""
     visible = expected.isfinite()
@@ -83,6 +96,7 @@ def main():
     tokenizer = AutoTokenizer.from_pretrained(models["safetensors"])
     print(f"{name}: attn-cli beside transformers in float64", flush=True)
     compare_ids(tally, models, tokenizer)
+    compare_chat(tally, models, tokenizer)
     oracle = Oracle(models["safetensors"])
     single = Oracle(models["safetensors"], torch.float32)
     texts = [tokenizer(text)["input_ids"] for text in TEXTS]

@@ -318,7 +318,9 @@ static int write_roles(struct buf *out, const struct vocabulary *vocabulary, boo
     if (read_pre(&row, &name, gguf, err))
         return -1;
     bool begins = sentencepiece || (row && row->begins);
-    if (gguf_bool(gguf, "tokenizer.ggml.add_bos_token", &begins, err) ||
+    struct gguf_text template = {0};
+    if (gguf_text(gguf, "tokenizer.chat_template", &template, err) ||
+        gguf_bool(gguf, "tokenizer.ggml.add_bos_token", &begins, err) ||
         gguf_bool(gguf, "tokenizer.ggml.add_eos_token", &ends, err))
         return -1;
     json_put_open(&json, NULL, '{');
@@ -327,6 +329,8 @@ static int write_roles(struct buf *out, const struct vocabulary *vocabulary, boo
         return -1;
     json_put_bool(&json, "add_bos_token", begins);
     json_put_bool(&json, "add_eos_token", ends);
+    if (template.size)
+        json_put_bytes(&json, "chat_template", template.bytes, template.size);
     json_put_close(&json, '}');
     return buf_check(out, err);
 }

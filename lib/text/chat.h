@@ -1,0 +1,37 @@
+/* chat.h: chat templates of known forms: the text around one message of a user, up to where the
+ * answer of the model begins.
+ *
+ * Templates are programs in Jinja. None is run: a template is recognised by the markers in it, and
+ * any other is refused. The result has the ids of apply_chat_template in transformers, for a list
+ * of one message of the user and with add_generation_prompt.
+ *
+ *     struct chat chat;
+ *     if (chat_open(&chat, folder, tokenizer, &arena, err) ||
+ *         chat_wrap(&chat, &text, &size, &arena, err)) ...
+ */
+#ifndef ATTN_TEXT_CHAT_H
+#define ATTN_TEXT_CHAT_H
+
+#include "base/arena.h"
+
+struct folder;
+struct tokenizer;
+
+struct chat {
+    const char *name;           /* of the form: "ChatML" */
+    const char *before, *after; /* the text of the message */
+    bool trims;                 /* blanks around the message are removed */
+};
+
+/* Read the template of a model's folder: chat_template.jinja, else the member chat_template of
+ * tokenizer_config.json (which holds that of a GGUF file, too). The arena owns the texts. A folder
+ * without a template and an unknown form are refused as unsupported. The beginning token of the
+ * template is part of the text, if `begins`. */
+int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
+              bool begins, struct arena *arena, struct err *err);
+
+/* Replace a text by the wrapped text, which is the arena's. */
+int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct arena *arena,
+              struct err *err);
+
+#endif
