@@ -63,6 +63,7 @@ static const struct removed {
     {"init", "file", "use --vocab-from FILE"},
     {"heads", "null", "use --baseline"},
     {"heads", "gold", "'python3 data/guides/relations.py FILE.conllu MODEL' computes the same"},
+    {"lesson", "format", "-o lesson.html writes a page; 'attn-cli lesson all' prints all steps"},
     {"help", "format", "'attn-cli help COMMAND' lists all options as text"},
     {"batch", "reduce", "use heads -f FILE for means over texts"},
     {"batch", "per-item", "use heads for what each head does in a text"},

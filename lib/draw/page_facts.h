@@ -45,7 +45,7 @@ struct page_scores {
     size_t count;
 };
 
-/* A step of the tour (cmd/lesson_table.c), of which the page's text is the example. */
+/* A step of the tour (cmd/lesson.c), of which the page's text is the example. */
 struct page_lesson {
     const char *title;
     const char *before; /* what the step does */
