@@ -1,11 +1,20 @@
 #include "command.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/names.h"
+#include "base/num.h"
+#include "model/model.h"
 #include "output.h"
 #include "progress.h"
+#include "text/label.h"
 
 const struct command *const commands[] = {
     &command_run,     &command_heads,    &command_explain, &command_page,      &command_tokenize,
@@ -106,4 +115,84 @@ int only_model(const char **name, const struct options *options, struct err *err
         return 0;
     return err_usage(err, "expected one model, found '%s' as well",
                      options->model.name ? options->model.name : operands->items[1]);
+}
+
+/* --- standard error --------------------------------------------------------------------------- */
+
+enum { KIND_BYTES = 32 }; /* the longest "attn-cli: error: " */
+
+static void write_line(const char *bytes, size_t size)
+{
+    progress_wipe();
+    while (write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
+        continue; /* any other reason: no one is left to tell */
+    errno = 0;
+}
+
+/* Without memory of its own: what is printed may be that there is none. */
+static void print_line(const char *kind, const char *text)
+{
+    enum { VISIBLE_BYTES = 4 };                                    /* \xNN for each byte */
+    static char line[KIND_BYTES + VISIBLE_BYTES * ERR_TEXT_BYTES]; /* the stack may be small */
+    size_t size = (size_t)snprintf(line, sizeof line, "attn-cli: %s", kind);
+    size += label_fill(line + size, sizeof line - size - 1, text);
+    line[size++] = '\n';
+    write_line(line, size);
+}
+
+void print_note(const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES];
+    va_list args;
+    if (progress_is_quiet())
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_line("note: ", text);
+}
+
+void print_note_of_tokenizer(const struct tokenizer *tokenizer)
+{
+    long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
+    if (most > 0)
+        print_note("tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
+                   "of its tokens",
+                   most);
+    if (tokenizer && tokenizer_pads(tokenizer))
+        print_note("tokenizer.json: 'padding' is not applied: a text has no tokens but its own");
+}
+
+void print_note_of_model(const struct model *model)
+{
+    if (model->config.lacks_head)
+        print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding "
+                   "makes the logits",
+                   model->folder.path, model_head(model).name);
+    if (model->context)
+        print_note("'%s' is made for texts of at most %zu tokens: what it makes of longer ones may "
+                   "be worth little",
+                   model->folder.path, model->context);
+}
+
+void print_failure(const char *text)
+{
+    print_line("error: ", text);
+}
+
+void print_written(const char *path)
+{
+    char size[NUM_SIZE_BYTES];
+    struct buf line = {0};
+    struct stat status;
+    if (progress_is_quiet() || output_is_standard(path) || !isatty(STDERR_FILENO))
+        return;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        label_line(&line, path, strlen(path));
+        buf_format(&line, ": %s\n", num_size(size, (uint64_t)status.st_size));
+        if (!line.out_of_memory)
+            write_line(line.bytes, line.size);
+        buf_release(&line);
+    }
+    errno = 0;
 }

@@ -75,8 +75,7 @@ int only_model(const char **name, const struct options *options, struct err *err
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
-/* On a terminal, without --quiet: "weights.csv: 12.3 KiB", "out/: 7 files, 1.5 MiB". Nothing for
- * standard output and devices. */
+/* On a terminal, without --quiet, and for a file: "weights.csv: 12.3 KiB". */
 void print_written(const char *path);
 
 /* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
@@ -84,9 +83,6 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
 /* Of what a model's files lack, and what is taken instead. */
 void print_note_of_model(const struct model *model);
-
-/* What stands there where nothing was asked for: a few lines to begin with. */
-void print_usage(void);
 
 /* --- signals: no half-written file stays, and what a signal tells becomes a message ----------- */
 

@@ -1,5 +1,5 @@
-/* lesson.c: `attn-cli lesson`: a course in steps. A step runs a command line, says where to look, and
- * names the next step. The page of all steps ends with the way of a text through a model.
+/* lesson.c: `attn-cli lesson`: a course in steps. A step runs a command line, says where to look,
+ * and names the next one. The page of all steps ends with the way of a text through a model.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -139,12 +139,14 @@ static void note_idle(const struct looks_options *options, const struct format *
                       unsigned looks)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};
-    const struct options none = {0};
+    static const char none[sizeof(long long)] = {0}; /* of fields that have no preset */
     const struct options given = {.looks = *options};
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct option_row *row = tables[i]; row->name; row++)
-            if (row->looks && !(row->looks & looks) && !settings_same(row, &given, &none) &&
+            if (row->looks && !(row->looks & looks) &&
+                memcmp((const char *)&given + row->offset, none,
+                       row->kind == OPTION_FLAG ? sizeof(bool) : sizeof none) != 0 &&
                 !(row->offset == IN(looks.color) && strcmp(options->color, "always") != 0))
                 add_idle(&idle, row);
     if (idle.size && !idle.out_of_memory)

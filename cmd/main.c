@@ -1,6 +1,7 @@
 /* main.c: from argv to a command, from its error to a line and an exit status. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -73,7 +74,10 @@ int main(int argc, char **argv)
     hold_standard_streams();
     signals_set();
     if (!argv[1]) {
-        print_usage();
+        fputs("Usage: attn-cli COMMAND [options]\n"
+              "Try:   attn-cli run \"Life is short, eat dessert first\"\n"
+              "More:  attn-cli help, attn-cli help COMMAND\n",
+              stderr);
         return ERR_USAGE;
     }
     int failed = check_stack(&err) || dispatch(argv, &arena, &err);

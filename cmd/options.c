@@ -165,18 +165,6 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
     return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
-/* A letter that means something in a command; the first that has it says what. */
-static int refuse_letter_of_others(char letter, struct err *err)
-{
-    for (size_t i = 0; i < command_count; i++) {
-        const struct option_row *row = option_find_letter(command_set(commands[i]), letter);
-        if (row)
-            return err_usage(err, "unknown option '-%c': it is '--%s' of %s", letter, row->name,
-                             commands[i]->name);
-    }
-    return 0;
-}
-
 static int unknown_letter(struct option_set set, const char *letter, struct err *err)
 {
     size_t size = utf8_grapheme(letter, strlen(letter));
@@ -184,8 +172,6 @@ static int unknown_letter(struct option_set set, const char *letter, struct err 
     char other = (char)(is_letter ? *letter ^ ('a' ^ 'A') : '\0');
     if (option_find_letter(set, other))
         return err_usage(err, "unknown option '-%c': did you mean '-%c'?", *letter, other);
-    if (refuse_letter_of_others(*letter, err))
-        return -1;
     return err_usage(err, "unknown option '-%.*s': --help lists them", size ? (int)size : 1,
                      letter);
 }
@@ -246,14 +232,6 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
     return 0;
 }
 
-bool texts_have(const struct texts *texts, const char *text)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        if (strcmp(texts->items[i], text) == 0)
-            return true;
-    return false;
-}
-
 /* Put an option's value, NULL for a flag, into its field. The last of several values holds, as in a
  * line that is called up again and gone on with; but a file that was named and not read would be
  * missed. */
@@ -294,9 +272,9 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
-    struct texts *given = &reader->options->given;
     reader->changes_nothing &= (row->flags & OPTION_PROCESS) != 0;
-    return texts_add(given, row->name, reader->arena, reader->err) || set_option(reader, row, value)
+    return texts_add(&reader->options->given, row->name, reader->arena, reader->err) ||
+                   set_option(reader, row, value)
                ? -1
                : 0;
 }
@@ -304,16 +282,6 @@ static int give_option(struct reader *reader, const struct option_row *row, cons
 static bool takes_any_text(const struct option_row *row)
 {
     return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
-}
-
-/* `--layer = 0`, `--layer= 0`: what stands around the sign is lost, or taken for a text. */
-static int check_sign(const struct reader *reader, const struct option_row *row, bool joined,
-                      const char *value)
-{
-    if (takes_any_text(row) || strcmp(value, joined ? "" : "=") != 0)
-        return 0;
-    return err_usage(reader->err, "--%s: expected a value (%s) right after the '=', found a blank",
-                     row->name, row->argument);
 }
 
 /* The next argument: an option would be lost as a value, and its own taken for a text. */
@@ -336,15 +304,18 @@ static int read_long(struct reader *reader, char *argument)
     const struct option_row *row = option_find(reader->options->set, name, size);
     if (!row)
         return unknown_name(reader->options->set, name, size, reader->err);
-    if (row->kind == OPTION_FLAG && value)
-        return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
     if (row->kind == OPTION_FLAG)
-        return give_option(reader, row, "");
-    if (!value)
-        value = take_next(reader, row);
-    if (!value)
+        return value
+                   ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
+                   : give_option(reader, row, "");
+    const char *blank = value ? "" : "="; /* of `--layer= 0` and `--layer = 0` */
+    if (!value && !(value = take_next(reader, row)))
         return -1;
-    return check_sign(reader, row, name[size] == '=', value) ? -1 : give_option(reader, row, value);
+    if (strcmp(value, blank) == 0 && !takes_any_text(row))
+        return err_usage(reader->err,
+                         "--%s: expected a value (%s) right after the '=', found a blank",
+                         row->name, row->argument);
+    return give_option(reader, row, value);
 }
 
 /* `-q`, `-qv`, `-m life`, `-mlife`. */
@@ -473,7 +444,10 @@ int options_parse(struct options *options, const struct command *command, char *
 
 bool options_are_given(const struct options *options, const char *name)
 {
-    return texts_have(&options->given, name);
+    for (size_t i = 0; i < options->given.count; i++)
+        if (strcmp(options->given.items[i], name) == 0)
+            return true;
+    return false;
 }
 
 int options_precision(enum precision *precision, const struct model_options *options,
@@ -510,66 +484,21 @@ bool settings_may_vary(const struct option_row *row)
     return !(row->flags & (OPTION_FIXED | OPTION_PROCESS));
 }
 
-static const void *field_of(const struct option_row *row, const struct options *options)
-{
-    return (const char *)options + row->offset;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_texts(const struct texts *a, const struct texts *b)
-{
-    bool same = a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++)
-        same = same_text(a->items[i], b->items[i]);
-    return same;
-}
-
-bool settings_same(const struct option_row *row, const struct options *a, const struct options *b)
-{
-    const void *x = field_of(row, a);
-    const void *y = field_of(row, b);
-    switch (row->kind) {
-    case OPTION_FLAG:
-        return *(const bool *)x == *(const bool *)y;
-    case OPTION_TEXT:
-        return same_text(*(const char *const *)x, *(const char *const *)y);
-    case OPTION_TEXTS:
-        return same_texts(x, y);
-    case OPTION_NUMBER:
-        return *(const long long *)x == *(const long long *)y;
-    case OPTION_REAL:
-        break;
-    }
-    return *(const double *)x == *(const double *)y;
-}
-
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options)
 {
-    const void *field = field_of(row, options);
-    const char *text = "";
+    const void *field = (const char *)options + row->offset;
+    const struct texts *texts = field;
     char digits[NUM_DOUBLE_BYTES];
-    switch (row->kind) {
-    case OPTION_FLAG:
-        text = *(const bool *)field ? "true" : "false";
-        break;
-    case OPTION_TEXT:
-        text = *(const char *const *)field;
-        break;
-    case OPTION_NUMBER:
+    buf_text(out, "");
+    if (row->kind == OPTION_FLAG)
+        buf_text(out, *(const bool *)field ? "true" : "false");
+    else if (row->kind == OPTION_TEXT)
+        buf_text(out, *(const char *const *)field ? *(const char *const *)field : "");
+    else if (row->kind == OPTION_NUMBER)
         buf_format(out, "%lld", *(const long long *)field);
-        break;
-    case OPTION_REAL:
-        num_double(digits, *(const double *)field);
-        text = digits;
-        break;
-    case OPTION_TEXTS:
-        for (size_t i = 0; i < ((const struct texts *)field)->count; i++)
-            buf_format(out, "%s%s", i ? ";" : "", ((const struct texts *)field)->items[i]);
-        break;
-    }
-    buf_text(out, text ? text : "");
+    else if (row->kind == OPTION_REAL)
+        num_double(digits, *(const double *)field), buf_text(out, digits);
+    else
+        for (size_t i = 0; i < texts->count; i++)
+            buf_format(out, "%s%s", i ? ";" : "", texts->items[i]);
 }

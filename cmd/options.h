@@ -35,9 +35,8 @@ struct texts {
     size_t count;
 };
 
-/* Add one that is borrowed; their list is the arena's. And whether one of them reads so. */
+/* Add one that is borrowed; their list is the arena's. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
-bool texts_have(const struct texts *texts, const char *text);
 
 /* What the command line says, by what reads it. A number that is not given is its row's preset. */
 struct input_options {
@@ -347,8 +346,6 @@ int removed_explain_format(const struct output_options *output, struct err *err)
 
 /* True for an option that --sweep may vary: one that results depend on. */
 bool settings_may_vary(const struct option_row *row);
-
-bool settings_same(const struct option_row *row, const struct options *a, const struct options *b);
 
 /* Append the option's value as a command line has it: nothing where it was not given. */
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options);

@@ -1,6 +1,4 @@
 /* value_lists.c: values of options that several commands have, for help and completions. */
-#include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,19 +11,6 @@
 #include "model/site.h"
 #include "write/format.h"
 #include "write/style.h"
-
-/* Format `about`, in the memory of the value. */
-__attribute__((format(printf, 2, 3))) static void value_tell(struct value *value,
-                                                             const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int size = vsnprintf(value->text, sizeof value->text, format, args);
-    va_end(args);
-    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
-    (void)size;
-    value->about = value->text;
-}
 
 /* --- tables of the library -------------------------------------------------------------------- */
 
@@ -96,8 +81,9 @@ static bool shapes_at(struct value *value, size_t index)
         return false;
     const struct shape_row *row = &shape_rows[index];
     value->name = row->name;
-    value_tell(value, "%zu layers, %zu heads, %zu channels, %zu positions", row->n_layer,
-               row->n_head, row->n_embd, row->n_positions);
+    value->about = value->text;
+    snprintf(value->text, sizeof value->text, "%zu layers, %zu heads, %zu channels, %zu positions",
+             row->n_layer, row->n_head, row->n_embd, row->n_positions);
     return true;
 }
 const struct value_list values_shapes = {"shapes", "Shapes", shapes_at, NULL};
@@ -139,6 +125,15 @@ SHARED_WORDS(edits, "Edits", {"SITE = 0", "set a tensor of run --show to 0; h.2.
              {"SITE = resample:SEED", "the value in a random text of --reference"},
              {"SITE = from", "the value in the text of --from"},
              {"SITE + FILE.npy", "add an array saved by numpy; = FILE.npy replaces the tensor"})
+
+/* A test compares them with what is shown. */
+SHARED_WORDS(defaults, "Default tensors and layers",
+             {"text", "layer -1: tokens, weights, context; with an encoder: tokens, enc.weights, "
+                      "weights, cross_weights"},
+             {"html", "layer all: embedding, weights; with an encoder: embedding, "
+                      "source_embedding, enc.weights, weights, cross_weights"},
+             {"all others", "layer all: weights; with an encoder: enc.weights, weights, "
+                            "cross_weights"})
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
@@ -182,57 +177,5 @@ static bool tensors_at(struct value *value, size_t index)
     return false;
 }
 
-/* --- defaults of --show and --layer ----------------------------------------------------------- */
-
-static bool is_usual(const struct format *format)
-{
-    return strcmp(format_show(format, false), format_show(NULL, false)) == 0 &&
-           strcmp(format_show(format, true), format_show(NULL, true)) == 0 &&
-           strcmp(format_layer(format), format_layer(NULL)) == 0;
-}
-
-/* Formats with a choice of their own, then all others in one; NULL: there are no more. */
-static const struct format *default_format(struct value *value, size_t index)
-{
-    static const struct format others = {.name = "all others"};
-    for (size_t i = 0; i < format_count; i++) {
-        if (is_usual(&format_rows[i]) || index--)
-            continue;
-        value->name = format_rows[i].name;
-        return &format_rows[i];
-    }
-    value->name = others.name;
-    return index ? NULL : &others;
-}
-
-/* "q,k" as a text that can be broken into lines: "q, k". */
-static const char *spaced(char text[VALUE_TEXT_BYTES], const char *list)
-{
-    size_t used = 0;
-    for (; *list; list++) {
-        assert(used + 3 < VALUE_TEXT_BYTES); /* the tables are ours */
-        text[used++] = *list;
-        if (*list == ',')
-            text[used++] = ' ';
-    }
-    text[used] = '\0';
-    return text;
-}
-
-static bool defaults_at(struct value *value, size_t index)
-{
-    char plain[VALUE_TEXT_BYTES];
-    char encoder[VALUE_TEXT_BYTES];
-    const struct format *format = default_format(value, index);
-    if (format)
-        value_tell(value, "layer %s: %s; with an encoder: %s", format_layer(format),
-                   spaced(plain, format_show(format, false)),
-                   spaced(encoder, format_show(format, true)));
-    return format;
-}
-
 const struct value_list values_tensors = {"tensors", "Tensors, in the order of the forward pass",
                                           tensors_at, NULL};
-
-const struct value_list values_defaults = {"defaults", "Default tensors and layers", defaults_at,
-                                           NULL};
