@@ -419,7 +419,7 @@ static int join_logs(const struct options *options, struct err *err)
         return err_usage(err, "--join: expected the logs of all shards, as out.jsonl.*.part");
     int failed = log_join(&joined, logs->items, logs->count, err) ||
                  check_joined(&is_array, &joined, options, err) ||
-                 (joined.plan.is_folder && log_clear_folder(path, err)) ||
+                 (joined.plan.is_folder && output_clear_folder(path, err)) ||
                  log_write_results(&joined, path, is_array, err);
     if (!failed && joined.failed)
         failed = fail(joined.failed, joined.done, joined.failure.bytes, err);

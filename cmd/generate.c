@@ -73,7 +73,7 @@ const struct command command_generate = {
 
 /* Of the setting that is open. */
 struct state {
-    struct selection selection;
+    struct request request;              /* of --show */
     struct generation_config generation; /* its seed is that of item 0 */
     size_t beams;                        /* of a search; 0: none */
 };
@@ -138,34 +138,24 @@ static int check_options(const struct options *options, struct err *err)
     return 0;
 }
 
-/* As run chooses: a page shows the last layer unless told otherwise. */
-static int choose_selection(struct selection *selection, struct driver *driver, struct err *err)
+/* As run chooses: text shows the last layer unless told otherwise. */
+static int choose_selection(struct request *request, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
-    const struct select_options *select = &session->options->select;
-    const struct config *config = &session->viewer.model.config;
-    const struct format *format = driver->output.format;
-    struct derivation *how = &driver->derivation;
-    if (read_derivation(how, select, format->can_show_all, err))
-        return -1;
-    if (how->mean_of_texts)
-        return err_usage(err, "--mean texts: a generated text is not averaged with others: write "
-                              "them to a file, which 'attn-cli run -f FILE --mean texts' averages");
-    if (!select->show)
+    if (!session->options->select.show)
         return 0;
-    const char *layer = request_layer(format, select, how);
-    if (selection_sites(selection, select->show, config, err) ||
-        selection_layers(selection, layer, config, &session->arena, err) ||
-        selection_heads(selection, select->head, config, &session->arena, err))
+    if (request_make(request, session->options, driver->output.format, &session->viewer,
+                     &session->arena, err))
         return -1;
-    if (selection->sites >> SITE_SCORES & 1)
+    if (request->selection.sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: those of keys to come are not known while a text "
                               "grows: 'attn-cli run' shows them");
-    driver->place.show_tokens = selection->tokens;
-    return output_check_selection(&driver->output, selection, err) ||
-                   derive_check(how, selection, session->viewer.tokenizer, err)
-               ? -1
-               : 0;
+    if (request->derivation.mean_of_texts)
+        return err_usage(err, "--mean texts: a generated text is not averaged with others: write "
+                              "them to a file, which 'attn-cli run -f FILE --mean texts' averages");
+    driver->derivation = request->derivation;
+    driver->place.show_tokens = request->selection.tokens;
+    return output_check_selection(&driver->output, &request->selection, err);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -182,10 +172,10 @@ static int open(void *state, struct driver *driver, struct err *err)
             .logits = options->generate.logprobs,
         }};
     if (options->select.show)
-        own->generation.selection = &own->selection;
+        own->generation.selection = &own->request.selection;
     own->beams = options->generate.beams > 1 ? (size_t)options->generate.beams : 0;
     return check_output(driver, options, err) || check_options(options, err) ||
-                   choose_selection(&own->selection, driver, err) ||
+                   choose_selection(&own->request, driver, err) ||
                    continuation_prepare(&session->viewer, &own->generation, driver->items.count,
                                         err)
                ? -1

@@ -19,6 +19,7 @@
 #include "command.h"
 #include "format/json.h"
 #include "format/json_writer.h"
+#include "output.h"
 
 enum { NUMBER_BYTES = 24 };
 
@@ -85,7 +86,8 @@ static bool skip(struct span *span, const char *text)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Write a line of NAME.batch: the header if `is_head`, else the line of the end. */
+/* Write a line of NAME.batch: the header if `is_head`, else the line of the end, once all others are
+ * on disk. */
 static int write_line(struct log *log, bool is_head, struct err *err)
 {
     struct buf line = {0};
@@ -104,7 +106,8 @@ static int write_line(struct log *log, bool is_head, struct err *err)
     buf_char(&line, '\n');
     int failed = buf_check(&line, err);
     if (!failed &&
-        ((is_head && (ftruncate(log->lock, 0) || lseek(log->lock, 0, SEEK_SET))) ||
+        ((is_head ? ftruncate(log->lock, 0) || lseek(log->lock, 0, SEEK_SET)
+                  : fsync(log->descriptor)) ||
          transfer_write(log->lock, line.bytes, line.size) || (!is_head && fsync(log->lock))))
         failed = refuse_write(log->header, errno, err);
     buf_release(&line);
@@ -236,9 +239,7 @@ static int read_log(struct log *log, struct err *err)
 static int open_part(struct log *log, int flags, struct err *err)
 {
     return open_file(&log->descriptor, log->part, O_WRONLY | O_APPEND | O_CREAT | flags, err) ||
-                   stream_to(&log->out, log->descriptor, err)
-               ? -1
-               : 0;
+           stream_to(&log->out, log->descriptor, err);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -406,20 +407,6 @@ void log_close(struct log *log)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-int log_clear_folder(const char *path, struct err *err)
-{
-    struct arena arena = {0};
-    struct listing found;
-    int failed = listing_read(&found, path, &arena, err);
-    for (size_t i = 0; !failed && i < found.count; i++)
-        if (stream_is_temporary(found.names[i])) {
-            const char *rest = arena_format(&arena, err, "%s/%s", path, found.names[i]);
-            failed = !rest || file_remove(rest, err);
-        }
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
 /* A result that is put together from lines. */
 struct assembly {
     struct stream out;
@@ -428,14 +415,10 @@ struct assembly {
     size_t job;              /* of the next line */
 };
 
-static int value_of_digit(char digit)
-{
-    return digit <= '9' ? digit - '0' : digit - 'a' + 10;
-}
-
 /* The bytes of a result, where a line has some: "output", or "next" if others precede it. */
 static void add_bytes(struct assembly *result, struct span line)
 {
+    static const char digits[] = "0123456789abcdef";
     struct span rest = line;
     if (!skip(&rest, "\"output\": \""))
         return;
@@ -444,9 +427,12 @@ static void add_bytes(struct assembly *result, struct span line)
     if (result->begun && skip(&next, "\", \"next\": \""))
         rest.at = next.at;
     result->begun = true;
-    for (; rest.end - rest.at >= 2 && *rest.at != '"'; rest.at += 2)
+    for (; rest.end - rest.at >= 2 && *rest.at != '"'; rest.at += 2) {
+        const char *high = strchr(digits, rest.at[0]);
+        const char *low = strchr(digits, rest.at[1]);
         stream_char(&result->out,
-                    (char)(value_of_digit(rest.at[0]) * 16 + value_of_digit(rest.at[1])));
+                    high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
+    }
 }
 
 static int add_log(struct assembly *result, const char *part, struct err *err)
@@ -504,14 +490,8 @@ int log_write_results(struct log *log, const char *path, bool is_array, struct e
 int log_finish(struct log *log, struct err *err)
 {
     const struct log_plan *plan = &log->plan;
-    if (!log->finished) {
-        if (log_flush(log, err))
-            return -1;
-        if (fsync(log->descriptor))
-            return refuse_write(log->part, errno, err);
-        if (write_line(log, false, err))
-            return -1;
-    }
+    if (!log->finished && (log_flush(log, err) || write_line(log, false, err)))
+        return -1;
     if (plan->shard.count || !file_exists(log->part))
         return 0;
     if (strcmp(plan->facts[LOG_RESULTS], "jsonl") == 0)
@@ -519,7 +499,7 @@ int log_finish(struct log *log, struct err *err)
     log->facts[LOG_RESULTS] = plan->facts[LOG_RESULTS];
     log->parts = &log->part;
     log->part_count = 1;
-    return (plan->is_folder && log_clear_folder(log->name, err)) ||
+    return (plan->is_folder && output_clear_folder(log->name, err)) ||
                    log_write_results(log, log->name, strcmp(plan->facts[LOG_RESULTS], "json") == 0,
                                      err) ||
                    file_remove(log->part, err)

@@ -88,9 +88,6 @@ int log_flush(struct log *log, struct err *err);
 int log_finish(struct log *log, struct err *err);
 void log_close(struct log *log);
 
-/* Remove the temporary files that a killed process left in a folder of results. */
-int log_clear_folder(const char *path, struct err *err);
-
 /* Open the logs of all shards, each of `paths` a NAME.part: `joined` gets their facts, the sum of
  * their jobs and failures, and their order. Refused: shards that do not belong together, that are
  * missing, unfinished or there twice. */

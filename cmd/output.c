@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/listing.h"
 #include "command.h"
-#include "format/json_writer.h"
 
 bool output_is_standard(const char *path)
 {
@@ -62,12 +62,6 @@ static int unknown_ending(const struct format_table *table, const char *path, st
     return -1;
 }
 
-int format_choose_name(size_t *index, const struct format_table *table, const char *name,
-                       struct err *err)
-{
-    return names_choose(index, table->names, "--format", name, err);
-}
-
 const void *format_choose(const struct format_table *table, const struct output_options *options,
                           struct err *err)
 {
@@ -78,7 +72,7 @@ const void *format_choose(const struct format_table *table, const struct output_
         err_usage(err, "--output: expected a path, found ''");
         return NULL;
     }
-    if (name && format_choose_name(&index, table, name, err))
+    if (name && names_choose(&index, table->names, "--format", name, err))
         return NULL;
     if (!name && !output_is_standard(path) && !format_find_ending(&index, table, path)) {
         unknown_ending(table, path, err);
@@ -145,12 +139,6 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
                      output->format->name, texts);
 }
 
-bool format_is_of_numbers(const struct format *format)
-{
-    bool own = format->has_tokens || format_is(format, "html");
-    return !own || format_is(format, "safetensors");
-}
-
 int output_open(struct output *output, struct err *err)
 {
     if (output->stream.buffer || output->folder.path)
@@ -183,6 +171,20 @@ void output_discard(struct output *output)
 {
     stream_discard(&output->stream);
     target_folder_close(&output->folder);
+}
+
+int output_clear_folder(const char *path, struct err *err)
+{
+    struct arena arena = {0};
+    struct listing found;
+    int failed = listing_read(&found, path, &arena, err);
+    for (size_t i = 0; !failed && i < found.count; i++)
+        if (stream_is_temporary(found.names[i])) {
+            const char *rest = arena_format(&arena, err, "%s/%s", path, found.names[i]);
+            failed = !rest || file_remove(rest, err);
+        }
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }
 
 /* --- where results come from ------------------------------------------------------------------ */
@@ -236,24 +238,4 @@ int output_write_table(struct output *output, const struct report *report,
                    output_commit(output, err)
                ? -1
                : 0;
-}
-
-void output_put_extras(struct json_writer *json, const char *name,
-                       const struct place_column *extras, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!extras[i].value)
-            continue;
-        if (!any)
-            json_put_open(json, name, '{');
-        any = true;
-        json_put_name(json, extras[i].name, strlen(extras[i].name));
-        if (extras[i].literal)
-            json_put_raw(json, NULL, extras[i].value);
-        else
-            json_put_text(json, NULL, extras[i].value);
-    }
-    if (any)
-        json_put_close(json, '}');
 }

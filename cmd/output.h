@@ -42,9 +42,7 @@ struct format_table {
 const void *format_choose(const struct format_table *table, const struct output_options *options,
                           struct err *err);
 
-/* The place of a row by its name alone; by the ending of a path: false where it has none. */
-int format_choose_name(size_t *index, const struct format_table *table, const char *name,
-                       struct err *err);
+/* The index of a row by the ending of a path; false: it has none of them. */
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
 
 /* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
@@ -77,9 +75,6 @@ int output_check_selection(const struct output *output, const struct selection *
 /* Refuse several texts in a format that holds one, unless each has a file in a folder. */
 int output_check_count(const struct output *output, size_t texts, struct err *err);
 
-/* Whether files of a batch that does an instrument have it. */
-bool format_is_of_numbers(const struct format *format);
-
 /* For commands that write one table: any format but html; and that report, as a whole. */
 int output_choose_table(struct output *output, const struct output_options *options,
                         struct err *err);
@@ -97,10 +92,8 @@ int output_write(struct output *output, const struct report *report, const struc
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
 
-/* Settings or columns as a member of JSON, "columns": {"region": "NP"}, unless none has a value. */
-struct json_writer;
-void output_put_extras(struct json_writer *json, const char *name,
-                       const struct place_column *extras, size_t count);
+/* Remove the temporary files that a killed process left in a folder of results. */
+int output_clear_folder(const char *path, struct err *err);
 
 /* --- where results come from ------------------------------------------------------------------ */
 

@@ -52,6 +52,27 @@ static int find_columns(struct driver *driver, const struct work *work, struct p
     return columns ? 0 : -1;
 }
 
+/* A member of JSON, "columns": {"region": "NP"}, unless no column has a value. */
+static void put_columns(struct json_writer *json, const char *name,
+                        const struct place_column *extras, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!extras[i].value)
+            continue;
+        if (!any)
+            json_put_open(json, name, '{');
+        any = true;
+        json_put_name(json, extras[i].name, strlen(extras[i].name));
+        if (extras[i].literal)
+            json_put_raw(json, NULL, extras[i].value);
+        else
+            json_put_text(json, NULL, extras[i].value);
+    }
+    if (any)
+        json_put_close(json, '}');
+}
+
 /* As members of JSON: "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
 static void put_identity(struct json_writer *json, const struct driver *driver,
                          const struct work *work, const struct place *place)
@@ -59,8 +80,8 @@ static void put_identity(struct json_writer *json, const struct driver *driver,
     size_t settings = sweep_columns(&driver->sweep);
     if (driver->is_batch)
         json_put_integer(json, "item", (long long)work->item.number);
-    output_put_extras(json, "settings", place->extras, settings);
-    output_put_extras(json, "columns", place->extras + settings, place->extra_count - settings);
+    put_columns(json, "settings", place->extras, settings);
+    put_columns(json, "columns", place->extras + settings, place->extra_count - settings);
 }
 
 /* `index` results precede it; with `blank` added, the number of a text is that of its item. */
@@ -114,7 +135,7 @@ static int write_folder(struct driver *driver, const struct work *work, const st
     alone.count = 1;
     alone.item = NULL;
     int failed = !path || target_folder_open_inside(&folder, path, &outer, err) ||
-                 log_clear_folder(path, err) ||
+                 output_clear_folder(path, err) ||
                  report_write(driver->output.format, &(struct target){.folder = &folder},
                               &work->report, &alone, err);
     arena_release(&arena);

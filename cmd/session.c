@@ -278,24 +278,6 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
 
 /* --- what is looked at ------------------------------------------------------------------------ */
 
-int read_derivation(struct derivation *how, const struct select_options *options, bool keeps_first,
-                    struct err *err)
-{
-    *how = (struct derivation){
-        .words = options->words,
-        .hide_first = options->hide_first && !keeps_first,
-    };
-    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
-}
-
-const char *request_layer(const struct format *format, const struct select_options *options,
-                          const struct derivation *how)
-{
-    if (options->layer)
-        return options->layer;
-    return format_layer(how->mean_of_layers ? NULL : format);
-}
-
 int request_make(struct request *request, const struct options *options,
                  const struct format *format, const struct viewer *viewer, struct arena *arena,
                  struct err *err)
@@ -311,10 +293,15 @@ int request_make(struct request *request, const struct options *options,
         mechanism_check(&config.mechanism, &config, err))
         return -1;
     request->mechanism = config.mechanism;
-    if (read_derivation(&request->derivation, &options->select, format && format->can_show_all,
-                        err))
+    struct derivation *how = &request->derivation;
+    *how = (struct derivation){
+        .words = options->select.words,
+        .hide_first = options->select.hide_first && !(format && format->can_show_all),
+    };
+    if (options->select.mean && derive_read_mean(how, options->select.mean, err))
         return -1;
-    const char *layer = request_layer(format, &options->select, &request->derivation);
+    const char *layer = options->select.layer; /* a mean over layers is one over all */
+    layer = layer ? layer : format_layer(how->mean_of_layers ? NULL : format);
     if (selection_sites(selection, options->select.show ? options->select.show : usual, &config,
                         err) ||
         selection_layers(selection, layer, &config, arena, err) ||

@@ -127,8 +127,8 @@ struct request {
     bool chosen; /* layers or tensors were named */
 };
 
-/* Where no tensors or layers are named they are those the format is for; NULL: weights of every
- * layer. What the model does not have, with that mechanism, is refused. */
+/* Read --show, --layer, --head, --mean, --words and --hide-first. Where no tensors or layers are
+ * named they are those the format is for; NULL: weights of every layer. What the model does not have, with that mechanism, is refused. */
 int request_make(struct request *request, const struct options *options,
                  const struct format *format, const struct viewer *viewer, struct arena *arena,
                  struct err *err);
@@ -153,13 +153,5 @@ int edit_options_fill(struct edit_list *list, const struct options *options, str
 bool edit_options_are_given(const struct edit_options *options);
 const char *edit_options_of_weights(const struct edit_list *list);
 void edit_options_note(const char *words);
-
-/* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
-int read_derivation(struct derivation *how, const struct select_options *options, bool keeps_first,
-                    struct err *err);
-
-/* --layer, else those that the format is for; a mean over layers is one over all. */
-const char *request_layer(const struct format *format, const struct select_options *options,
-                          const struct derivation *how);
 
 #endif

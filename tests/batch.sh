@@ -100,8 +100,8 @@ done
 # Every command that a batch does: killed at each of a dozen writes and resumed, it gives the same
 # bytes; another option, input or model is refused, by its name.
 sed 's/$/ ./; 3q' texts >three.txt
-printf 'clean,corrupt\nThe windows are lost .,The doors are lost .\nThe king is lost .,The door is lost .\n' \
-    >pairs.csv
+printf '%s\n' clean,corrupt 'The windows are lost .,The doors are lost .' \
+    'The king is lost .,The door is lost .' >pairs.csv
 cp -r model other
 "$attn" init --shape tiny --set n_embd=32 --vocab words/vocab.json --seed 1 -o other --force
 can_trace=$(strace -o trace true 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ] && echo yes)
@@ -133,7 +133,8 @@ killed() { # COMMAND OUTPUT: at each write of a dozen
             do_batch "$1" "part$2"
         ) 2>/dev/null
         status=$?
-        [ $status = 137 ] || { echo "write $n: expected to be killed, found status $status"; return 1; }
+        [ $status = 137 ] || echo "write $n: expected to be killed, found status $status"
+        [ $status = 137 ] || return 1
         do_batch "$1" "part$2" --resume || return 1
         diff -r "whole$2" "part$2" || return 1
     done
@@ -181,7 +182,7 @@ two_writers() {
     "$attn" batch all.txt --repeat 100 -q -o two.jsonl &
     first=$!
     while [ ! -s two.jsonl.batch ]; do sleep 0.01; done
-    refused 'another process is writing there' "$attn" batch all.txt --repeat 100 -o two.jsonl --resume
+    refused 'another process is writing' "$attn" batch all.txt --repeat 100 -o two.jsonl --resume
     status=$?
     kill $first
     wait $first

@@ -140,12 +140,12 @@ void json_put_bytes(struct json_writer *json, const char *name, const char *byte
 
 void json_put_hex(struct json_writer *json, const char *name, const char *bytes, size_t size)
 {
-    char digits[3];
+    static const char digits[] = "0123456789abcdef";
     begin_value(json, name);
     put(json, "\"", 1);
     for (size_t i = 0; i < size; i++) {
-        snprintf(digits, sizeof digits, "%02x", (unsigned char)bytes[i]);
-        put(json, digits, 2);
+        unsigned char byte = (unsigned char)bytes[i];
+        put(json, (const char[]){digits[byte >> 4], digits[byte & 15]}, 2);
     }
     put(json, "\"", 1);
 }

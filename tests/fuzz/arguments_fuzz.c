@@ -49,7 +49,7 @@ static void check_values(const struct options *options)
     enum precision precision;
     struct mechanism mechanism;
     struct edit_list edits;
-    struct derivation how;
+    struct derivation how = {0};
     struct style style;
     struct job_shard shard;
     struct tokens tokens;
@@ -57,7 +57,8 @@ static void check_values(const struct options *options)
     expect(options_precision(&precision, &options->model, &fuzz_err));
     expect(edit_options_read(&edits, &options->edit, &config, &arena, &fuzz_err));
     expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
-    expect(read_derivation(&how, &options->select, false, &fuzz_err));
+    if (options->select.mean)
+        expect(derive_read_mean(&how, options->select.mean, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));
     expect(shard_read(&shard, options->batch.shard, &fuzz_err));
     if (options->input.ids)
