@@ -1,8 +1,7 @@
 /* text_mean.h: means of the tensors of several texts, position by position: --mean texts.
  *
- * A cell is averaged over the texts that are long enough to have it, and has a count of its own: all
- * texts have position 0, few have the last. Sums run in double precision in the order in
- * which reports are added.
+ * A cell is averaged over the texts that are long enough to have it, and has a count of its own.
+ * Sums run in double precision in the order in which reports are added.
  *
  *     struct text_mean mean = {0};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
