@@ -8,7 +8,7 @@
  * NAME is the path of -o without a slash at its end; with --shard I/N it is PATH.I-of-N. A line is
  *
  *     {"job": 3, …           JSON and JSONL: the result itself
- *     {"job": 3, "output": … other formats: the bytes of the result in hexadecimal; of the first also
+ *     {"job": 3, "output": … other formats: the result's bytes in hexadecimal; of the first also
  *                            those that it has after others, as "next"
  *     {"job": 3, "folder": … a folder: the name of the result's own folder
  *     {"job": 3, "error": …  any format: the item failed

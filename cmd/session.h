@@ -127,8 +127,9 @@ struct request {
     bool chosen; /* layers or tensors were named */
 };
 
-/* Read --show, --layer, --head, --mean, --words and --hide-first. Where no tensors or layers are
- * named they are those the format is for; NULL: weights of every layer. What the model does not have, with that mechanism, is refused. */
+/* Read --show, --layer, --head, --mean, --words and --hide-first. Without --show and --layer the
+ * format chooses tensors and layers; NULL: weights of every layer. Tensors that the model does not
+ * have, with that mechanism, are refused. */
 int request_make(struct request *request, const struct options *options,
                  const struct format *format, const struct viewer *viewer, struct arena *arena,
                  struct err *err);

@@ -156,7 +156,7 @@ static float *divide(const double *values, const struct mean_sums *sums, size_t 
     return mean;
 }
 
-/* The counts of a tensor's cells; columns that are no tokens, whose counts are the same, are one. */
+/* The counts of a tensor's cells. Columns that are no tokens have the same counts and are one. */
 static int count_sheet(struct sheet *sheet, const struct report *report,
                        const struct mean_sums *sums, struct arena *arena, struct err *err)
 {
