@@ -8,15 +8,16 @@
 #include "base/num.h"
 #include "command.h"
 #include "model/pass.h"
-#include "parallel.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the texts that share a pass */
     GROUP_TEXTS = 256,
-    GROUPS_OF_THREAD = 2, /* that are run or wait to be written */
+    GROUPS_OF_THREAD = 4, /* that are read, run and then written together */
     HELD_BYTES = 1 << 30, /* of results that all threads hold together, at most */
     NOTE_BYTES = 32,
 };
+
+static const double WORTH_THREADS = 1e12; /* multiply-adds, for the pool */
 
 /* --- settings --------------------------------------------------------------------------------- */
 
@@ -326,15 +327,12 @@ static int run_round(struct driver *driver, struct round *round, struct viewer *
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* The groups of a setting that are read, run or wait to be written. */
-struct crew {
+/* Groups that are run at the same time, each by a thread with a viewer of its own. */
+struct wave {
     struct driver *driver;
-    struct progress *progress;
     struct viewer *viewers; /* [threads] */
-    struct round *rounds;   /* one a slot */
-    size_t next, end;       /* jobs from the one that is read next */
-    size_t done;            /* jobs that are written */
-    bool is_first;          /* the first group is run alone, on all threads */
+    struct round *rounds;   /* [most] */
+    size_t most;
 };
 
 static void show_progress(struct driver *driver, struct progress *progress, size_t done)
@@ -346,40 +344,39 @@ static void show_progress(struct driver *driver, struct progress *progress, size
         progress_show(progress, done, jobs, driver->survey.failed ? failed : NULL);
 }
 
-static int read_group(void *context, size_t slot, bool *more, struct err *err)
+static void run_group(void *context, size_t index, size_t thread)
 {
-    struct crew *crew = context;
-    struct round *round = &crew->rounds[slot];
-    *more = crew->next < crew->end && !(crew->is_first && round->count);
-    if (!*more)
-        return 0;
-    if (read_round(crew->driver, round, crew->next, crew->end, err))
-        return -1;
-    crew->next += round->count;
-    return 0;
-}
-
-static void run_group(void *context, size_t slot, size_t thread)
-{
-    struct crew *crew = context;
-    struct round *round = &crew->rounds[slot];
-    struct viewer *viewer = &crew->viewers[thread];
-    int failed = run_round(crew->driver, round, viewer, &round->err);
-    bool is_alone = viewer == &crew->driver->session.viewer;
+    struct wave *wave = context;
+    struct round *round = &wave->rounds[index];
+    struct viewer *viewer = &wave->viewers[thread];
+    bool is_alone = viewer == &wave->driver->session.viewer;
+    int failed = run_round(wave->driver, round, viewer, &round->err);
     for (size_t i = 0; i < round->count && !failed && !is_alone; i++)
-        failed = driver_make_bytes(crew->driver, &round->works[i], &round->arena, &round->err);
+        failed = driver_make_bytes(wave->driver, &round->works[i], &round->arena, &round->err);
 }
 
-static int write_group(void *context, size_t slot, struct err *err)
+/* Read, run and write the next groups of `jobs`, whose first becomes the one after them. */
+static int run_wave(struct wave *wave, struct range *jobs, struct err *err)
 {
-    struct crew *crew = context;
-    struct round *round = &crew->rounds[slot];
-    if (round->err.kind)
-        return err_adopt(err, &round->err);
-    if (driver_write_works(crew->driver, round->works, round->count, &round->arena, err))
-        return -1;
-    crew->done += round->count;
-    show_progress(crew->driver, crew->progress, crew->done);
+    struct driver *driver = wave->driver;
+    size_t count = 0;
+    for (; count < wave->most && jobs->first < jobs->end; count++) {
+        if (read_round(driver, &wave->rounds[count], jobs->first, jobs->end, err))
+            return -1;
+        jobs->first += wave->rounds[count].count;
+    }
+    if (wave->most == 1)
+        run_group(wave, 0, 0);
+    else
+        pool_run(driver->session.viewer.machine.pool,
+                 (struct loop){.rounds = count, .work = WORTH_THREADS, .round = run_group}, wave);
+    for (size_t i = 0; i < count; i++) {
+        struct round *round = &wave->rounds[i];
+        if (round->err.kind)
+            return err_adopt(err, &round->err);
+        if (driver_write_works(driver, round->works, round->count, &round->arena, err))
+            return -1;
+    }
     return 0;
 }
 
@@ -403,28 +400,28 @@ static int run_groups(struct driver *driver, size_t end, size_t *done, struct pr
     struct arena arena = {0};
     struct viewer *viewer = &driver->session.viewer;
     size_t threads = threads_of_groups(driver);
-    size_t slots = threads > 1 ? GROUPS_OF_THREAD * threads : 1;
+    size_t most = threads > 1 ? GROUPS_OF_THREAD * threads : 1;
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
-    struct round *rounds = arena_alloc(&arena, slots, sizeof *rounds, err);
-    struct crew crew = {driver, progress, viewer,     rounds, driver->first + *done,
-                        end,    *done,    threads > 1};
-    struct parallel parallel = {1, 1, &crew, read_group, run_group, write_group};
-    int failed = !viewers || !rounds || parallel_run(&parallel, err);
-    for (size_t i = 0; threads > 1 && i < threads && !failed; i++)
-        failed = viewer_share(&viewers[i], viewer, err);
-    crew.viewers = viewers;
-    crew.is_first = false;
-    parallel.threads = threads;
-    parallel.slots = slots;
-    failed = failed || parallel_run(&parallel, err);
+    struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
+    struct wave wave = {driver, viewer, rounds, 1};
+    struct range jobs = {driver->first + *done, end};
+    int failed = !viewers || !rounds;
+    while (!failed && jobs.first < jobs.end) {
+        failed = run_wave(&wave, &jobs, err);
+        *done = jobs.first - driver->first;
+        show_progress(driver, progress, *done);
+        for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
+            failed = viewer_share(&viewers[i], viewer, err);
+        if (threads > 1)
+            wave = (struct wave){driver, viewers, rounds, most};
+    }
     for (size_t i = 0; viewers && i < threads; i++)
         viewer_release_shared(&viewers[i]);
-    for (size_t i = 0; rounds && i < slots; i++) {
+    for (size_t i = 0; rounds && i < most; i++) {
         round_clear(&rounds[i]);
         arena_release(&rounds[i].arena);
     }
     arena_release(&arena);
-    *done = crew.done;
     return failed ? -1 : 0;
 }
 
