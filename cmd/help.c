@@ -1,4 +1,5 @@
-/* help.c: `attn-cli help`: pages of text and of the manual, from rows of commands and options. */
+/* help.c: `attn-cli help`: pages of text and of the manual, and completions, from rows of commands
+ * and options. */
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -8,7 +9,6 @@
 #include "base/names.h"
 #include "base/utf8.h"
 #include "command.h"
-#include "completion.h"
 #include "math/kernel.h"
 #include "output.h"
 #include "write/text_line.h"
@@ -419,8 +419,6 @@ static void write_manual(struct page *page, const struct command *command)
     stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
-
 enum page_kind { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL, PAGE_TOPIC };
 
 /* Of a command (NULL: of them all), or of a topic. */
@@ -454,17 +452,109 @@ int help_version(struct err *err)
     return write_page(PAGE_VERSION, NULL, NULL, err);
 }
 
+/* --- completions ------------------------------------------------------------------------------ */
+
+/* The paths that an argument may be, as help calls it, besides the values of a list. */
+static const char *path_kind(const char *argument)
+{
+    static const char *const words[][2] = {
+        {"DIR", "directory"}, {"MODEL", "directory"}, {"FILE", "file"}, {"PATH", "file"}};
+    for (size_t i = 0; argument && i < sizeof words / sizeof *words; i++)
+        if (strstr(argument, words[i][0]))
+            return words[i][1];
+    return NULL;
+}
+
+/* Fields with tabs between; "-": there is none. The scripts have the rows in quotes. */
+static void write_row(struct stream *out, const char *const *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *text = fields[i] && *fields[i] ? fields[i] : "-";
+        stream_text(out, i ? "\t" : "");
+        for (; *text; text++)
+            if (*text == '\'')
+                stream_text(out, "’");
+            else
+                stream_char(out, *text);
+    }
+    stream_char(out, '\n');
+}
+
+#define ROW(out, ...)                                    \
+    write_row((out), (const char *const[]){__VA_ARGS__}, \
+              sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *))
+
+/* The rows of a list that was not written yet. */
+static void write_list_rows(struct stream *out, const struct value_list *list,
+                            const struct value_list **written, size_t *count)
+{
+    enum { LISTS_MAX = 64 };
+    struct value value;
+    if (!list || has_list(written, *count, list))
+        return;
+    assert(*count < LISTS_MAX);
+    written[(*count)++] = list;
+    for (size_t i = 0; value_at(&value, list, i); i++) {
+        char name[FORM_BYTES];
+        snprintf(name, sizeof name, "%s%.*s", value.name, value.end != 0, &value.end);
+        ROW(out, "value", list->name, name, value.about);
+    }
+}
+
+/* For each list `value LIST NAME ABOUT`; for each option of a command, and for its operands,
+ * `KIND COMMAND NAME LETTER ARGUMENT PATHS LIST JOINTS ABOUT`. */
+static void write_rows(struct stream *out)
+{
+    static const char *const kinds[] = {[OPTION_FLAG] = "flag",
+                                        [OPTION_TEXTS] = "options",
+                                        [OPTION_TEXT] = "option",
+                                        [OPTION_NUMBER] = "option",
+                                        [OPTION_REAL] = "option"};
+    const struct value_list *written[64];
+    size_t count = 0;
+    for (size_t i = 0; i < command_count; i++) {
+        const struct command *command = commands[i];
+        const struct value_list *values = command->operand_values;
+        const char *paths = path_kind(command->operands);
+        for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
+            const struct option_row *row = walk.row;
+            char name[FORM_BYTES];
+            char letter[] = {'-', row->letter, '\0'};
+            snprintf(name, sizeof name, "--%s", row->name);
+            write_list_rows(out, row->values, written, &count);
+            ROW(out, kinds[row->kind], command->name, name, row->letter ? letter : NULL,
+                row->argument, path_kind(row->argument), row->values ? row->values->name : NULL,
+                row->joints, row->about);
+        }
+        write_list_rows(out, values, written, &count);
+        if (values || paths)
+            ROW(out, "operand", command->name, "operands", NULL, command->operands, paths,
+                values ? values->name : NULL, NULL, NULL);
+    }
+}
+
+extern const unsigned char completion_bash[], completion_zsh[], completion_fish[]; /* embed.sh */
+
+/* The script of a shell, in cmd/completion, with the rows in the place of a mark. */
 static int write_completion(const char *shell, struct err *err)
 {
-    static const char *const shells[] = {"bash", "zsh", "fish"}; /* by enum shell */
+    static const char mark[] = "#@ rows\n";
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    const unsigned char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
     struct stream out;
     size_t index = 0;
     if (names_choose(&index, NAMES_LIST(shells), "--completion", shell, err) ||
         stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    completion_write(&out, (enum shell)index);
+    const char *script = (const char *)scripts[index];
+    const char *rows = strstr(script, mark);
+    stream_bytes(&out, script, (size_t)(rows - script));
+    write_rows(&out);
+    stream_text(&out, rows + sizeof mark - 1);
     return stream_commit(&out, err);
 }
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 int help_command(const struct options *options, struct err *err)
 {

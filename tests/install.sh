@@ -131,8 +131,8 @@ pages_are_ascii() {
 every_command_has_a_page() {
     pages=$prefix/share/man/man1
     sed -n 's/^\.BR attn..cli..\([a-z]*\) .*/\1/p' "$pages/attn-cli.1" | sort >"$prefix/named"
-    "$build/attn-cli" help --completion bash | sed -n "s/^    '') words='\(.*\) --help.*/\1/p" |
-        tr ' ' '\n' | sort | diff "$prefix/named" - || return
+    "$build/attn-cli" help --completion bash | sed -n 's/^value.commands.\([a-z]*\).*/\1/p' |
+        sort | diff "$prefix/named" - || return
     [ -s "$prefix/named" ] || return
     while read -r command; do
         grep -q "^.B attn..cli $command" "$pages/attn-cli-$command.1" || return

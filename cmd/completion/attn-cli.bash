@@ -1,19 +1,34 @@
 # bash completion for attn-cli, by `attn-cli help --completion bash`
 
-_attn_cli_values() # 'COMMAND --option', or 'COMMAND': what stands there
+_attn_cli_rows='
+#@ rows
+'
+
+# COMMAND OPTION: set what its values can be; false where it takes none. OPTION may be "operands".
+_attn_cli_values()
 {
-#@ lists
-    case $1 in
-#@ commands
-    *) return 1 ;;
-    esac
+    local kind command name letter argument path list joint about
+    while IFS=$'\t' read -r kind command name letter argument path list joint about; do
+        [[ $command == "$1" && ( $name == "$2" || $letter == "$2" ) ]] || continue
+        [[ $kind == option* || $kind == operand ]] || continue
+        paths=${path#-} joints=${joint#-}
+        while IFS=$'\t' read -r kind command name about; do
+            [[ $kind == value && $command == "$list" ]] && words+="$name "
+        done <<<"$_attn_cli_rows"
+        return 0
+    done <<<"$_attn_cli_rows"
+    return 1
 }
 
-_attn_cli_words() # COMMAND, or nothing: its options, or the commands
+# COMMAND, or nothing: its options, or the commands.
+_attn_cli_words()
 {
-    case $1 in
-#@ words
-    esac
+    local kind command name rest
+    while IFS=$'\t' read -r kind command name rest; do
+        [[ $kind == value && $command == commands && ! $1 ]] && words+="$name "
+        [[ $kind == @(flag|option|options) && $command == "$1" ]] && words+="$name "
+    done <<<"$_attn_cli_rows"
+    [[ $1 ]] || words+='--help --version'
 }
 
 _attn_cli_offer()
@@ -60,13 +75,13 @@ _attn_cli()
     fi
     if ((${#line[@]} == 1)); then
         _attn_cli_words ''
-    elif _attn_cli_values "$command $before"; then
+    elif _attn_cli_values "$command" "$before"; then
         if [[ $before == --sweep && $typed == *=* ]]; then
-            kept=${typed%%=*}=
-            _attn_cli_values "$command --${typed%%=*}"
+            kept=${typed%%=*}= words=
+            _attn_cli_values "$command" "--${typed%%=*}"
             typed=${typed#*=} joints=,
         fi
-    elif [[ $typed == -* ]] || ! _attn_cli_values "$command"; then
+    elif [[ $typed == -* ]] || ! _attn_cli_values "$command" operands; then
         _attn_cli_words "$command"
     fi
     if [[ $joints ]]; then

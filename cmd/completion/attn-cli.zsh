@@ -1,10 +1,21 @@
 #compdef attn-cli
 # zsh completion for attn-cli, by `attn-cli help --completion zsh`
 
-# LIST [JOINTS]: the array `values`, each a name and what it is.
-_attn_cli_offer() {
-  local list=$1 joints=$2 kept= value
-  local -a ending
+_attn_cli_text='
+#@ rows
+'
+typeset -ga _attn_cli_rows=("${(@f)_attn_cli_text}")
+
+# LIST [JOINTS]: its values, each a name and what it is.
+_attn_cli_list() {
+  local list=$1 joints=$2 kept= value row
+  local -a ending values field
+  for row in ${(M)_attn_cli_rows:#value$'\t'$list$'\t'*}; do
+    field=("${(@ps:\t:)row}")
+    value=${field[3]//:/\\:}
+    [[ $field[4] == - ]] || value+=:$field[4]
+    values+=("$value")
+  done
   if [[ -n $joints ]]; then
     compset -P "*[$joints]" && kept=${IPREFIX//[$joints=]/,}
     ending=(-S '')
@@ -16,26 +27,54 @@ _attn_cli_offer() {
   _describe -V -t $list ${list//_/ } values "${ending[@]}"
 }
 
-#@ lists
 _attn_cli_sweep() {
-  compset -P '*=' || { _attn_cli_settings; return }
-  case $IPREFIX in
-#@ settings
+  compset -P '*=' || { _attn_cli_list settings; return }
+  local name=${${IPREFIX%=}##*=} row
+  local -a field
+  for row in ${(M)_attn_cli_rows:#option*$'\t'batch$'\t'--$name$'\t'*}; do
+    field=("${(@ps:\t:)row}")
+    [[ $field[7] == - ]] || _attn_cli_list $field[7] ,
+  done
+}
+
+# The fields of a row: what may stand there, for _arguments.
+_attn_cli_action() {
+  local files=' ' list=$7 joints=${8#-}
+  [[ $6 == file ]] && files=_files
+  [[ $6 == directory ]] && files='_files -/'
+  case $list in
+  (-) REPLY=$files ;;
+  (settings) REPLY=' _attn_cli_sweep' ;;
+  (*) REPLY=" _attn_cli_list $list \"$joints\""
+    [[ $6 == - ]] ||
+      REPLY=" _alternative \"$list\\:$list\\: _attn_cli_list $list\" \"paths\\:path\\:$files\"" ;;
   esac
 }
 
 _attn-cli() {
-  local curcontext=$curcontext state
-  local -a line
+  local curcontext=$curcontext state row REPLY about name ending
+  local -a line field specs
   _arguments -C \
     '(- *)'{-h,--help}'[the commands]' \
     '(- *)'{-V,--version}'[the version]' \
-    '1:command: _attn_cli_commands' \
+    '1:command: _attn_cli_list commands' \
     '*::argument:->rest' && return 0
   [[ $state == rest ]] || return 1
-  case $line[1] in
-#@ commands
-  esac
+  for row in ${(M)_attn_cli_rows:#(flag|option|options|operand)$'\t'$line[1]$'\t'*}; do
+    field=("${(@ps:\t:)row}")
+    _attn_cli_action "${(@)field}"
+    about=${field[9]//\\/\\\\} about="[${${about//\[/\\[}//\]/\\]}]"
+    ending=:${field[5]//:/\\:}:$REPLY name="($field[4] $field[3])"
+    case $field[1] in
+    (operand) [[ $field[5] == *...* ]] && specs+=("*$ending") || specs+=("1$ending") ;;
+    (flag) specs+=("$name$field[3]$about")
+      [[ $field[4] == - ]] || specs+=("$name$field[4]$about") ;;
+    (*) [[ $field[1] == options ]] && name='*'
+      specs+=("$name$field[3]=$about$ending")
+      [[ $field[4] == - ]] || specs+=("$name$field[4]+$about$ending") ;;
+    esac
+  done
+  _arguments -s -S "${(@)specs}"
 }
 
 if [[ $funcstack[1] == _attn-cli ]]; then
