@@ -164,7 +164,6 @@ static int measure(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct mechanism_options mechanism = options->mechanism;
     struct mechanism *ways = NULL;
-    struct bench_report report;
     struct report result;
     struct bench_plan plan = {
         .folder = &job->folder,
@@ -181,12 +180,9 @@ static int measure(struct job *job, struct err *err)
     int failed = own(options)->growth &&
                  mechanism_options_list(&ways, &plan.way_count, &mechanism, &job->arena, err);
     plan.ways = ways;
-    failed = failed || benchmark(&report, &plan, &job->arena, err);
+    failed = failed || benchmark(&result, &plan, &job->arena, err);
     progress_end(&job->progress);
-    return failed || bench_result(&result, &report, &job->arena, err) ||
-                   output_write_table(&job->output, &result, options, err)
-               ? -1
-               : 0;
+    return failed || output_write_table(&job->output, &result, options, err) ? -1 : 0;
 }
 
 int bench_command(const struct options *options, struct err *err)

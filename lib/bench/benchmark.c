@@ -1,13 +1,196 @@
 #include "bench/benchmark.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/platform.h"
+#include "lens/report.h"
+#include "math/isa.h"
 #include "model/cache.h"
 #include "model/pass.h"
+
+/* --- limits of the machine -------------------------------------------------------------------- */
+
+struct peak {
+    float *data; /* more than the caches hold */
+    size_t size_bytes, cache_bytes;
+    size_t next_byte;     /* where it is read next */
+    struct weight weight; /* of a product as large as those of a pass */
+    struct matrix x, y;
+};
+
+struct limits {
+    double operations; /* a second, of products alone, in the precision of the pass */
+    double bytes;      /* a second, read from memory */
+};
+
+/* A limit is the best of a few short windows: other processes take the processor for some. */
+enum { WINDOWS = 4 };
+
+static const double ALL_THREADS = 1e9; /* multiply-adds: work that is worth every thread */
+
+enum {
+    WINDOW_BYTES = 32 * 1024 * 1024, /* read in some milliseconds */
+    MEMORY_LEAST = WINDOWS * WINDOW_BYTES,
+    MEMORY_MOST = 1024 * 1024 * 1024,
+    CACHE_UNKNOWN = 64 * 1024 * 1024,
+    PIECE_BYTES = 1024 * 1024, /* read by one thread at a time */
+};
+
+static _Atomic float total; /* so that no compiler leaves a loop out */
+
+/* 256 tokens by the widest matrix of GPT-2; as in a pass, its weights exceed two caches. */
+enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
+
+static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
+{
+    size_t count = (size_t)TOKENS * columns;
+    struct matrix made = {arena_alloc(arena, count, sizeof(float), err), TOKENS, columns, columns};
+    for (size_t i = 0; made.data && i < count; i++)
+        made.data[i] = 1;
+    return made;
+}
+
+static int make_product(struct peak *peak, struct machine *machine, enum precision precision,
+                        struct arena *arena, struct err *err)
+{
+    struct weight *weight = &peak->weight;
+    *weight = (struct weight){.in = INPUTS, .out = OUTPUTS, .stride = OUTPUTS};
+    bool bf16 = precision == PRECISION_BF16;
+    size_t count = bf16 ? pairs_size(weight) : panels_size(weight);
+    uint32_t *pairs = arena_alloc(arena, count, sizeof *pairs, err);
+    float *panels = (float *)(void *)pairs;
+    for (size_t i = 0; pairs && i < count; i++)
+        if (bf16)
+            pairs[i] = ONES_BF16;
+        else
+            panels[i] = 1;
+    bool in_pairs = bf16 && kernels_pair_way(machine->kernels) != PAIRS_NONE;
+    weight->rounded = bf16;
+    weight->pairs = in_pairs ? pairs : NULL;
+    weight->halves = bf16 && !in_pairs ? (const char *)pairs : NULL;
+    weight->panels = bf16 ? NULL : panels;
+    peak->x = ones(INPUTS, arena, err);
+    peak->y = ones(OUTPUTS, arena, err);
+    if (!pairs || !peak->x.data || !peak->y.data)
+        return -1;
+    return bf16 ? machine_hold_rounded(machine, TOKENS, INPUTS, err) : 0;
+}
+
+static double measure_operations(struct peak *peak, struct machine *machine)
+{
+    double best = 0;
+    for (int i = 0; i < WINDOWS; i++) {
+        double start = clock_seconds();
+        linear(machine, peak->y, peak->x, &peak->weight, ACTIVATION_NONE);
+        best = fmax(best, 2.0 * TOKENS * INPUTS * OUTPUTS / (clock_seconds() - start));
+    }
+    return best;
+}
+
+static int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
+                     struct arena *arena, struct err *err)
+{
+    size_t cache = platform_cache_bytes();
+    peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
+    size_t size = 2 * peak->cache_bytes;
+    size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
+    peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
+    peak->next_byte = 0;
+    peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
+    if (!peak->data || make_product(peak, machine, precision, arena, err))
+        return -1;
+    memset(peak->data, 1, peak->size_bytes); /* untouched, it would be one page of zeros */
+    return 0;
+}
+
+enum { SUMS = 16 }; /* independent, so that none waits for another */
+
+/* Checks added by a sanitizer would be measured too. */
+FOR_EACH_ISA
+__attribute__((no_sanitize("address", "thread", "undefined"))) static float add_up(
+    const float *data, size_t count)
+{
+    float sums[SUMS][LANES] = {{0}};
+    for (size_t i = 0; i < count; i += SUMS * LANES)
+        for (size_t sum = 0; sum < SUMS; sum++)
+            for (size_t lane = 0; lane < LANES; lane++)
+                sums[sum][lane] += data[i + sum * LANES + lane];
+    for (size_t sum = 1; sum < SUMS; sum++)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[0][lane] += sums[sum][lane];
+    return add_lanes(sums[0]);
+}
+
+static void read_piece(void *context, size_t round, size_t thread)
+{
+    const float *data = context;
+    size_t count = PIECE_BYTES / sizeof *data;
+    (void)thread;
+    total = add_up(data + round * count, count);
+}
+
+/* Each call reads the next windows: what was read before has left the caches by then. */
+static double measure_reads(struct peak *peak, struct pool *pool)
+{
+    double best = 0;
+    for (int i = 0; i < WINDOWS; i++) {
+        double start = clock_seconds();
+        pool_run(pool, (struct loop){WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, read_piece},
+                 peak->data + peak->next_byte / sizeof *peak->data);
+        best = fmax(best, WINDOW_BYTES / (clock_seconds() - start));
+        peak->next_byte = (peak->next_byte + WINDOW_BYTES) % peak->size_bytes;
+    }
+    return best;
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+/* The elements of all weight matrices; decoder layers with an encoder have two attentions. */
+static double count_weights(const struct config *c)
+{
+    double layers = (double)c->n_layer;
+    double encoder = (double)c->n_encoder_layer;
+    double channels = (double)c->n_embd;
+    double matrices = c->kind == MODEL_ATTENTION ? 0 : c->gated ? 3 : 2;
+    double mlp = matrices * channels * (double)c->n_inner;
+    double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
+    double attention = c->projections ? channels * columns : 0;
+    attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;
+    return (c->n_encoder_layer ? 2 * layers + encoder : layers) * attention +
+           (layers + encoder) * mlp;
+}
+
+/* Pairs of a query and a visible key in one text, over all layers. */
+static double count_pairs(const struct config *c, const struct pass_size *size)
+{
+    double layers = (double)c->n_layer;
+    double tokens = (double)size->tokens;
+    double all = tokens * (double)(size->cached + size->tokens);
+    double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
+    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
+    return layers * visible + of_source;
+}
+
+struct work bench_work(const struct config *c, const struct pass_size *size, size_t weight_bytes,
+                       size_t float_bytes)
+{
+    double weights = count_weights(c);
+    double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
+    double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * (double)(c->d_k + c->d_v);
+    return (struct work){
+        .operations = 2 * (double)size->tokens * weights + 2 * unembedding +
+                      2 * (double)c->n_head * count_pairs(c, size) * (double)(c->d_k + c->d_v),
+        .bytes = (weights + unembedding) * (double)weight_bytes + cached * (double)float_bytes,
+    };
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 enum {
     DECODE_STEPS = 8, /* of one measurement */
@@ -22,28 +205,44 @@ static const double SECONDS_LEAST = 0.02; /* of one measurement: shorter passes 
 
 const struct task_row task_rows[TASK_KINDS] = {
     [TASK_PREFILL] = {"prefill", "a text in one pass, without logits"},
-    [TASK_CAPTURE] = {"capture", "prefill that stores the attention of all heads"},
     [TASK_DECODE] = {"decode", "the logits of one more token, 64 in the cache"},
 };
 
+enum value {
+    TOKENS_RUN,
+    TOKENS_CACHED,
+    SECONDS, /* median of the rounds */
+    RATE,    /* tokens a second */
+    OPERATIONS,
+    BYTES,
+    OF_COMPUTE,    /* share of the rate of products alone */
+    OF_MEMORY,     /* share of the bytes that could be read; NAN: weights fit the caches */
+    TIME_EXPONENT, /* of the fitted power of the length; NAN: one length */
+    MEMORY,        /* working memory of attention, in bytes */
+    MEMORY_EXPONENT,
+    VALUES,
+};
+
+/* A row of the result. */
 struct task {
     enum task_kind kind;
+    const char *name;            /* of the task, or of its attention: "window:64" */
     const struct mechanism *way; /* of TASK_ATTENTION */
     struct pass_size size;
     double *seconds; /* [rounds] */
+    double values[VALUES];
 };
 
 struct bench {
     const struct bench_plan *plan;
-    struct bench_report *report;
     struct viewer viewer;
     struct peak peak;
     const size_t *lengths; /* of texts */
     size_t length_count;
-    struct task *tasks;    /* one for each row of the report */
-    struct limits *limits; /* [rounds] */
-    struct arena captured; /* by a pass; the next pass uses the same memory */
-    struct arena arena;    /* until the report is made */
+    struct task *tasks;
+    size_t task_count;
+    struct limits *limits; /* [rounds], and then their medians */
+    struct arena arena;    /* until the result is made */
 };
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -76,40 +275,32 @@ static enum site last_site(const struct config *config)
     return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
 }
 
-static int prefill(struct bench *bench, const struct task *task, double *seconds, struct err *err)
-{
-    struct viewer *viewer = &bench->viewer;
-    const struct config *config = &viewer->model.config;
-    struct capture capture;
-    struct stopwatch stopwatch = {0};
-    struct selection selection = {.sites = site_bit(last_site(config))};
-    struct text_list text = {.count = 1};
-    bool attention_alone = task->kind == TASK_ATTENTION;
-    struct tap tap =
-        attention_alone
-            ? stopwatch_tap(&stopwatch)
-            : (struct tap){.sink = capture_sink, .lend = capture_lend, .context = &capture};
-    text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
-    if (attention_alone) {
-        selection.sites = STOPWATCH_SITES;
-        viewer->model.config.mechanism = *task->way;
-    } else if (task->kind == TASK_CAPTURE) {
-        selection.sites |= site_bit(SITE_WEIGHTS);
-    }
-    arena_clear(&bench->captured);
-    if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err) ||
-        (!attention_alone && capture_init(&capture, &selection, config, 1, &bench->captured, err)))
-        return -1;
-    double start = clock_seconds();
-    int failed = viewer_run(viewer, &selection, &text, tap, err);
-    *seconds = attention_alone ? stopwatch.seconds : clock_seconds() - start;
-    return failed;
-}
-
 static int ignore(void *context, const struct announcement *seen, struct err *err)
 {
     (void)context, (void)seen, (void)err;
     return 0;
+}
+
+static int prefill(struct bench *bench, const struct task *task, double *seconds, struct err *err)
+{
+    struct viewer *viewer = &bench->viewer;
+    struct config *config = &viewer->model.config;
+    struct stopwatch stopwatch = {0};
+    struct tap tap = {.sink = ignore};
+    struct selection selection = {.sites = site_bit(last_site(config))};
+    struct text_list text = {.count = 1};
+    text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
+    if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
+        return -1;
+    if (task->kind == TASK_ATTENTION) {
+        tap = stopwatch_tap(&stopwatch);
+        selection.sites = STOPWATCH_SITES;
+        config->mechanism = *task->way;
+    }
+    double start = clock_seconds();
+    int failed = viewer_run(viewer, &selection, &text, tap, err);
+    *seconds = task->kind == TASK_ATTENTION ? stopwatch.seconds : clock_seconds() - start;
+    return failed;
 }
 
 /* Run a text with a cache up to the logits of its last token. */
@@ -182,37 +373,35 @@ static int choose_lengths(struct bench *bench, struct err *err)
     return 0;
 }
 
-static int add_task(struct bench *bench, struct task task, const char *name, struct err *err)
+static int add_task(struct bench *bench, struct task task, struct err *err)
 {
-    struct bench_row *row = &bench->report->rows[bench->report->row_count];
     task.seconds = arena_alloc(&bench->arena, bench->plan->rounds, sizeof *task.seconds, err);
-    bench->tasks[bench->report->row_count++] = task;
-    row->name = name;
-    for (int i = 0; i < BENCH_VALUES; i++)
-        row->values[i] = NAN;
-    row->values[BENCH_TOKENS] = (double)task.size.tokens;
-    row->values[BENCH_CACHED] = (double)task.size.cached;
+    for (int i = 0; i < VALUES; i++)
+        task.values[i] = NAN;
+    task.values[TOKENS_RUN] = (double)task.size.tokens;
+    task.values[TOKENS_CACHED] = (double)task.size.cached;
+    bench->tasks[bench->task_count++] = task;
     return task.seconds ? 0 : -1;
 }
 
-/* Prefill and capture of each length, then decode where the model has logits. */
+/* Prefill of each length, then decode where the model has logits. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
     unsigned kinds = bench->plan->kinds;
     size_t context = config->n_positions ? config->n_positions : SIZE_MAX;
-    struct task decoding = {.kind = TASK_DECODE,
-                            .size = {1, num_min(DECODE_CACHED, context - 1), .logits = true}};
-    for (size_t i = 0; i < bench->length_count; i++)
-        for (enum task_kind kind = TASK_PREFILL; kind <= TASK_CAPTURE; kind++)
-            if (kinds >> kind & 1 &&
-                add_task(bench, (struct task){.kind = kind, .size.tokens = bench->lengths[i]},
-                         task_rows[kind].name, err))
-                return -1;
-    if (config->causal && !config->cross && config->kind != MODEL_ATTENTION &&
-        kinds >> TASK_DECODE & 1)
-        return add_task(bench, decoding, task_rows[TASK_DECODE].name, err);
-    return 0;
+    struct task task = {TASK_PREFILL, task_rows[TASK_PREFILL].name, .way = NULL};
+    for (size_t i = 0; i < bench->length_count && kinds >> TASK_PREFILL & 1; i++) {
+        task.size.tokens = bench->lengths[i];
+        if (add_task(bench, task, err))
+            return -1;
+    }
+    if (!config->causal || config->cross || config->kind == MODEL_ATTENTION ||
+        !(kinds >> TASK_DECODE & 1))
+        return 0;
+    task = (struct task){TASK_DECODE, task_rows[TASK_DECODE].name,
+                         .size = {1, num_min(DECODE_CACHED, context - 1), .logits = true}};
+    return add_task(bench, task, err);
 }
 
 static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
@@ -220,39 +409,24 @@ static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
     for (size_t way = 0; way < bench->plan->way_count; way++) {
         struct config config = bench->viewer.model.config;
         config.mechanism = bench->plan->ways[way];
-        const char *name = mechanism_attention_name(&config.mechanism, arena, err);
-        if (!name || mechanism_check(&config.mechanism, &config, err))
+        struct task task = {TASK_ATTENTION, mechanism_attention_name(&config.mechanism, arena, err),
+                            .way = &bench->plan->ways[way]};
+        if (!task.name || mechanism_check(&config.mechanism, &config, err))
             return -1;
         for (size_t i = 0; i < bench->length_count; i++) {
-            size_t n = bench->lengths[i];
-            size_t bytes = attention_whole_bytes(&config, n, n, bench->report->threads);
-            struct bench_row *row = &bench->report->rows[bench->report->row_count];
-            if (add_task(bench,
-                         (struct task){.kind = TASK_ATTENTION,
-                                       .way = &bench->plan->ways[way],
-                                       .size.tokens = n},
-                         name, err))
+            size_t n = task.size.tokens = bench->lengths[i];
+            if (add_task(bench, task, err))
                 return -1;
-            row->values[BENCH_MEMORY] = (double)bytes;
+            bench->tasks[bench->task_count - 1].values[MEMORY] = (double)attention_whole_bytes(
+                &config, n, n, pool_threads(bench->viewer.machine.pool));
         }
     }
     return 0;
 }
 
-static size_t count_parameters(const struct weights *weights)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
-        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
-        count += entry ? entry->count : 0;
-    }
-    return count;
-}
-
 static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
-    struct bench_report *report = bench->report;
     struct viewer *viewer = &bench->viewer;
     if (viewer_open_folder(viewer, plan->folder, plan->threads, err))
         return -1;
@@ -261,22 +435,10 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
     viewer->model.weights.packing_words = true;
     if (choose_lengths(bench, err))
         return -1;
-    size_t most = plan->ways ? plan->way_count * bench->length_count : 2 * bench->length_count + 1;
-    struct kernels *kernels = viewer->machine.kernels;
-    bool bf16 = plan->precision == PRECISION_BF16;
-    *report = (struct bench_report){
-        .model = plan->folder->path,
-        .kernels = kernels_target(kernels),
-        .bf16 = bf16 ? pair_way_name(kernels_pair_way(kernels)) : NULL,
-        .parameters = count_parameters(&viewer->model.weights),
-        .threads = pool_threads(viewer->machine.pool),
-        .rounds = plan->rounds,
-        .attention = plan->ways != NULL,
-        .rows = arena_alloc(arena, most, sizeof *report->rows, err),
-    };
+    size_t most = plan->ways ? plan->way_count * bench->length_count : bench->length_count + 1;
     bench->tasks = arena_alloc(&bench->arena, most, sizeof *bench->tasks, err);
     bench->limits = arena_alloc(&bench->arena, plan->rounds, sizeof *bench->limits, err);
-    if (!report->rows || !bench->tasks || !bench->limits)
+    if (!bench->tasks || !bench->limits)
         return -1;
     if (plan->ways)
         return list_ways(bench, arena, err);
@@ -290,10 +452,10 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 static void report_progress(const struct bench *bench, size_t round, size_t index)
 {
-    const struct bench_row *row = &bench->report->rows[index];
-    size_t count = bench->report->row_count;
+    const struct task *task = &bench->tasks[index];
+    size_t count = bench->task_count;
     char note[NOTE_BYTES];
-    snprintf(note, sizeof note, "%s, %.0f tokens", row->name, row->values[BENCH_TOKENS]);
+    snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
     progress_tell_more(bench->plan->progress, round * count + index, bench->plan->rounds * count,
                        note);
 }
@@ -318,10 +480,12 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
 
 static int measure(struct bench *bench, struct err *err)
 {
+    struct machine *machine = &bench->viewer.machine;
     for (size_t round = 0; round < bench->plan->rounds; round++) {
         if (!bench->plan->ways)
-            bench->limits[round] = peak_measure(&bench->peak, &bench->viewer.machine);
-        for (size_t i = 0; i < bench->report->row_count; i++) {
+            bench->limits[round] = (struct limits){measure_operations(&bench->peak, machine),
+                                                   measure_reads(&bench->peak, machine->pool)};
+        for (size_t i = 0; i < bench->task_count; i++) {
             report_progress(bench, round, i);
             if (measure_task(bench, &bench->tasks[i], round, err))
                 return -1;
@@ -330,68 +494,214 @@ static int measure(struct bench *bench, struct err *err)
     return 0;
 }
 
-/* --- the report ------------------------------------------------------------------------------- */
-
-static void compare_with_limits(struct bench *bench, const struct task *task, double *values)
+static void compare_with_limits(struct bench *bench, struct task *task)
 {
     const struct weights *weights = &bench->viewer.model.weights;
-    const struct limits *limits = &bench->report->limits;
-    double seconds = values[BENCH_SECONDS];
+    double *values = task->values;
     bool bf16 = weights->precision == PRECISION_BF16;
     struct work work = bench_work(weights->config, &task->size, weights_number_bytes(weights),
                                   bf16 ? sizeof(uint16_t) : sizeof(float));
-    values[BENCH_RATE] = values[BENCH_TOKENS] / seconds;
-    values[BENCH_OPERATIONS] = work.operations;
-    values[BENCH_BYTES] = work.bytes;
-    values[BENCH_OF_COMPUTE] = work.operations / limits->operations / seconds;
+    values[RATE] = values[TOKENS_RUN] / values[SECONDS];
+    values[OPERATIONS] = work.operations;
+    values[BYTES] = work.bytes;
+    values[OF_COMPUTE] = work.operations / bench->limits->operations / values[SECONDS];
     if (work.bytes > (double)bench->peak.cache_bytes)
-        values[BENCH_OF_MEMORY] = work.bytes / limits->bytes / seconds;
+        values[OF_MEMORY] = work.bytes / bench->limits->bytes / values[SECONDS];
 }
 
 /* The exponent of a way is in each of its rows. */
-static int fit(struct bench *bench, enum bench_value from, enum bench_value to, struct err *err)
+static int fit(struct bench *bench, enum value from, enum value to, struct err *err)
 {
     size_t count = bench->length_count;
     double *y = arena_alloc(&bench->arena, count, sizeof *y, err);
     for (size_t way = 0; y && way < bench->plan->way_count; way++) {
-        struct bench_row *rows = bench->report->rows + way * count;
+        struct task *tasks = bench->tasks + way * count;
         for (size_t i = 0; i < count; i++)
-            y[i] = rows[i].values[from];
+            y[i] = tasks[i].values[from];
         for (size_t i = 0; i < count; i++)
-            rows[i].values[to] = growth_exponent(bench->lengths, y, count);
+            tasks[i].values[to] = growth_exponent(bench->lengths, y, count);
     }
     return y ? 0 : -1;
 }
 
 static int summarise(struct bench *bench, struct err *err)
 {
-    struct bench_report *report = bench->report;
-    const struct limits *first = bench->limits;
-    size_t rounds = report->rounds;
+    struct limits *first = bench->limits;
+    size_t rounds = bench->plan->rounds;
     double *sorted = arena_alloc(&bench->arena, rounds, sizeof *sorted, err);
     if (!sorted)
         return -1;
-    report->limits.operations = median(&first->operations, sizeof *first, rounds, sorted);
-    report->limits.bytes = median(&first->bytes, sizeof *first, rounds, sorted);
-    for (size_t i = 0; i < report->row_count; i++) {
-        double *values = report->rows[i].values;
-        values[BENCH_SECONDS] = median(bench->tasks[i].seconds, sizeof(double), rounds, sorted);
+    *first = (struct limits){median(&first->operations, sizeof *first, rounds, sorted),
+                             median(&first->bytes, sizeof *first, rounds, sorted)};
+    for (size_t i = 0; i < bench->task_count; i++) {
+        struct task *task = &bench->tasks[i];
+        task->values[SECONDS] = median(task->seconds, sizeof(double), rounds, sorted);
         if (!bench->plan->ways)
-            compare_with_limits(bench, &bench->tasks[i], values);
+            compare_with_limits(bench, task);
     }
-    return bench->plan->ways && (fit(bench, BENCH_SECONDS, BENCH_TIME_EXPONENT, err) ||
-                                 fit(bench, BENCH_MEMORY, BENCH_MEMORY_EXPONENT, err))
+    return bench->plan->ways && (fit(bench, SECONDS, TIME_EXPONENT, err) ||
+                                 fit(bench, MEMORY, MEMORY_EXPONENT, err))
                ? -1
                : 0;
 }
 
-int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,
+/* --- the result ------------------------------------------------------------------------------- */
+
+typedef const char *show(char text[AMOUNT_BYTES], double value);
+
+static const char *show_count(char text[AMOUNT_BYTES], double value)
+{
+    snprintf(text, AMOUNT_BYTES, "%.0f", value);
+    return text;
+}
+
+static const char *show_share(char text[AMOUNT_BYTES], double value)
+{
+    snprintf(text, AMOUNT_BYTES, "%.0f %%", 100 * value);
+    return text;
+}
+
+static const char *show_power(char text[AMOUNT_BYTES], double value)
+{
+    snprintf(text, AMOUNT_BYTES, "n^%.2f", value);
+    return text;
+}
+
+static const char *show_bytes(char text[AMOUNT_BYTES], double value)
+{
+    return num_size(text, (uint64_t)value); /* AMOUNT_BYTES are NUM_SIZE_BYTES */
+}
+
+static const struct value_row {
+    const char *name; /* in data */
+    bool of_tasks, of_growth;
+    const char *title; /* in text; NULL: not there */
+    show *show;
+} value_rows[VALUES] = {
+    [TOKENS_RUN] = {"tokens", true, true, "tokens", show_count},
+    [TOKENS_CACHED] = {"cached", true, false, "cached", show_count},
+    [SECONDS] = {"seconds", true, true, "time", amount_seconds},
+    [RATE] = {"tokens_per_second", true, false, "tokens/s", show_count},
+    [OPERATIONS] = {"operations", true, false, NULL, NULL},
+    [BYTES] = {"bytes", true, false, NULL, NULL},
+    [OF_COMPUTE] = {"of_compute", true, false, "of compute", show_share},
+    [OF_MEMORY] = {"of_memory", true, false, "of memory", show_share},
+    [TIME_EXPONENT] = {"time_exponent", false, true, "grows as", show_power},
+    [MEMORY] = {"memory_bytes", false, true, "memory", show_bytes},
+    [MEMORY_EXPONENT] = {"memory_exponent", false, true, "grows as", show_power},
+};
+
+/* Each value is a number in data, and a text with its unit for people. */
+static int add_value(struct frame *frame, struct column *columns, const struct bench *bench,
+                     enum value value, struct arena *arena, struct err *err)
+{
+    const struct value_row *row = &value_rows[value];
+    bool coloured = value == (bench->plan->ways ? SECONDS : OF_COMPUTE);
+    double *numbers = arena_alloc(arena, bench->task_count, sizeof *numbers, err);
+    const char **texts = arena_alloc(arena, bench->task_count, sizeof *texts, err);
+    if (!numbers || !texts)
+        return -1;
+    for (size_t i = 0; i < bench->task_count; i++) {
+        char text[AMOUNT_BYTES];
+        numbers[i] = bench->tasks[i].values[value];
+        if (row->show && !isnan(numbers[i]) &&
+            !(texts[i] = arena_format(arena, err, "%s", row->show(text, numbers[i]))))
+            return -1;
+    }
+    columns[frame->count++] =
+        (struct column){.name = row->name,
+                        .flags = COLUMN_DATA_ONLY | (coloured ? COLUMN_COLOURED : 0),
+                        .fraction = value == OF_COMPUTE,
+                        .values = numbers};
+    if (row->show)
+        columns[frame->count++] = (struct column){.name = row->title,
+                                                  .kind = COLUMN_TEXT,
+                                                  .flags = COLUMN_TEXT_ONLY | COLUMN_RIGHT,
+                                                  .values = texts};
+    return 0;
+}
+
+static int make_frame(struct frame *frame, const struct bench *bench, struct arena *arena,
+                      struct err *err)
+{
+    const char *thing = bench->plan->ways ? "attention" : "task";
+    size_t count = bench->task_count;
+    struct column *columns = arena_alloc(arena, 1 + 2 * VALUES, sizeof *columns, err);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    if (!columns || !labels)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        labels[i] =
+            (struct label){bench->tasks[i].name, bench->tasks[i].name, bench->tasks[i].name};
+    *frame = (struct frame){"bench", {thing, count, labels, 0}, columns, .count = 1};
+    columns[0] =
+        (struct column){.name = thing, .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
+    for (enum value value = 0; value < VALUES; value++)
+        if ((bench->plan->ways ? value_rows[value].of_growth : value_rows[value].of_tasks) &&
+            add_value(frame, columns, bench, value, arena, err))
+            return -1;
+    return 0;
+}
+
+static size_t count_parameters(const struct weights *weights)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+        count += entry ? entry->count : 0;
+    }
+    return count;
+}
+
+/* Facts about the whole run, and two lines for people: "124439808 parameters, f32, avx512 kernels,
+ * 2 threads, medians of 5 rounds" above the table, the limits below it. */
+static int describe(struct report *result, struct frame *frame, const struct bench *bench,
+                    struct arena *arena, struct err *err)
+{
+    struct kernels *kernels = bench->viewer.machine.kernels;
+    bool bf16 = bench->plan->precision == PRECISION_BF16;
+    size_t parameters = count_parameters(&bench->viewer.model.weights);
+    size_t threads = pool_threads(bench->viewer.machine.pool);
+    size_t rounds = bench->plan->rounds;
+    char operations[AMOUNT_BYTES];
+    char bytes[AMOUNT_BYTES];
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return -1;
+    facts_integer(facts, "parameters", (long long)parameters);
+    facts_text(facts, "precision", bf16 ? "bf16" : "f32");
+    facts_text(facts, "kernels", kernels_target(kernels));
+    facts_integer(facts, "threads", (long long)threads);
+    facts_integer(facts, "rounds", (long long)rounds);
+    frame->note = "Attention only.";
+    if (!bench->plan->ways) {
+        facts_float(facts, "limit_operations", bench->limits->operations);
+        facts_float(facts, "limit_bytes", bench->limits->bytes);
+        frame->note =
+            arena_format(arena, err, "Limits of this machine: products %s, memory %s.",
+                         amount_write(operations, bench->limits->operations / 1e9, "GFLOP/s"),
+                         amount_write(bytes, bench->limits->bytes / 1e9, "GB/s"));
+    }
+    result->facts = &facts->frame;
+    result->about = arena_format(
+        arena, err,
+        "%zu parameters, %s%s, %s kernels, %zu thread%s, medians of %zu "
+        "round%s",
+        parameters, bf16 ? "bf16 by " : "f32", bf16 ? pair_way_name(kernels_pair_way(kernels)) : "",
+        kernels_target(kernels), threads, num_plural(threads), rounds, num_plural(rounds));
+    return result->about && frame->note ? 0 : -1;
+}
+
+int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err)
 {
-    struct bench bench = {.plan = plan, .report = report};
-    int failed = prepare(&bench, arena, err) || measure(&bench, err) || summarise(&bench, err);
+    struct bench bench = {.plan = plan};
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    *result = (struct report){.model = plan->folder->path, .frames = frame, .frame_count = 1};
+    int failed = !frame || prepare(&bench, arena, err) || measure(&bench, err) ||
+                 summarise(&bench, err) || make_frame(frame, &bench, arena, err) ||
+                 describe(result, frame, &bench, arena, err);
     viewer_release(&bench.viewer);
-    arena_release(&bench.captured);
     arena_release(&bench.arena);
     return failed ? -1 : 0;
 }

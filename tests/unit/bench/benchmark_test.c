@@ -6,6 +6,7 @@
 #include "../unit.h"
 #include "base/amount.h"
 #include "base/heap.h"
+#include "lens/report.h"
 #include "model/mechanism.h"
 #include "model/new_model.h"
 
@@ -51,45 +52,38 @@ static struct bench_plan plan_of(const size_t *lengths, size_t count)
     };
 }
 
+static double value_at(const struct report *result, const char *name, size_t row)
+{
+    const struct frame *frame = result->frames;
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, name) == 0 &&
+            frame->columns[i].flags & COLUMN_DATA_ONLY)
+            return column_float(&frame->columns[i], row);
+    ck_abort_msg("no column %s", name);
+    return 0;
+}
+
 TEST(every_task_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};
-    static const struct {
-        const char *name;
-        double tokens, cached;
-    } expected[] = {{"prefill", 2, 0},
-                    {"capture", 2, 0},
-                    {"prefill", 9, 0},
-                    {"capture", 9, 0},
-                    {"decode", 1, 63}};
     struct bench_plan plan = plan_of(lengths, COUNT(lengths));
-    struct bench_report report;
+    struct report result;
     struct arena arena = {0};
     struct err err = {0};
     for (enum precision p = PRECISION_FP32; p <= PRECISION_BF16; p++) {
         plan.precision = p;
         announced = 0;
-        ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
-        ck_assert_str_eq(report.model, "tiny");
-        ck_assert_uint_eq(report.parameters, 352896);
-        ck_assert_uint_eq(report.threads, 2);
-        ck_assert_uint_eq(report.row_count, COUNT(expected));
-        ck_assert_uint_eq(announced, 2 * COUNT(expected));
-        ck_assert_double_gt(report.limits.operations, 1e6);
-        ck_assert_double_gt(report.limits.bytes, 1e6);
-        ck_assert_int_eq(report.bf16 != NULL, p == PRECISION_BF16);
-        for (size_t i = 0; i < report.row_count; i++) {
-            const double *values = report.rows[i].values;
-            ck_assert_str_eq(report.rows[i].name, expected[i].name);
-            ck_assert_double_eq(values[BENCH_TOKENS], expected[i].tokens);
-            ck_assert_double_eq(values[BENCH_CACHED], expected[i].cached);
-            ck_assert_double_gt(values[BENCH_SECONDS], 0);
-            ck_assert_double_lt(values[BENCH_SECONDS], 60);
-            ck_assert_double_gt(values[BENCH_OF_COMPUTE], 0);
-            ck_assert(isnan(values[BENCH_OF_MEMORY])); /* tiny fits every cache */
+        ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
+        ck_assert_uint_eq(result.frames->rows.size, 3); /* two of prefill, decode */
+        ck_assert_uint_eq(announced, 2 * 3);
+        ck_assert_double_eq(value_at(&result, "tokens", 1), 9);
+        ck_assert_double_eq(value_at(&result, "cached", 2), 63);
+        ck_assert_double_eq(value_at(&result, "bytes", 0), p == PRECISION_BF16 ? 442368 : 884736);
+        for (size_t i = 0; i < 3; i++) {
+            ck_assert_double_gt(value_at(&result, "seconds", i), 0);
+            ck_assert_double_gt(value_at(&result, "of_compute", i), 0);
+            ck_assert(isnan(value_at(&result, "of_memory", i))); /* tiny fits every cache */
         }
-        ck_assert_double_eq(report.rows[0].values[BENCH_BYTES],
-                            p == PRECISION_BF16 ? 442368 : 884736);
     }
     arena_release(&arena);
 }
@@ -100,30 +94,26 @@ TEST(attention_is_measured_for_every_way_and_length)
     static const char *const names[] = {"dense", "window:8+random:2:5", "linear"};
     struct mechanism ways[COUNT(names)] = {0};
     struct bench_plan plan = plan_of(lengths, COUNT(lengths));
-    struct bench_report report;
+    struct report result;
     struct arena arena = {0};
     struct err err = {0};
     for (size_t i = 0; i < COUNT(ways); i++)
         ck_assert_int_eq(mechanism_set_attention(&ways[i], names[i], NULL), 0);
     plan.ways = ways;
     plan.way_count = COUNT(ways);
-    ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
-    ck_assert_uint_eq(report.row_count, COUNT(ways) * COUNT(lengths));
-    ck_assert_uint_eq(announced, 2 * report.row_count);
-    for (size_t i = 0; i < report.row_count; i++) {
-        const double *values = report.rows[i].values;
-        ck_assert_str_eq(report.rows[i].name, names[i / COUNT(lengths)]);
-        ck_assert_double_eq(values[BENCH_TOKENS], (double)lengths[i % COUNT(lengths)]);
-        ck_assert_double_gt(values[BENCH_SECONDS], 0);
-        ck_assert_double_gt(values[BENCH_MEMORY], 0);
-        ck_assert(isfinite(values[BENCH_TIME_EXPONENT]));
+    ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
+    ck_assert_uint_eq(result.frames->rows.size, 9);
+    for (size_t i = 0; i < 9; i++) {
+        ck_assert_str_eq(result.frames->rows.labels[i].text, names[i / 3]);
+        ck_assert_double_gt(value_at(&result, "memory_bytes", i), 0);
+        ck_assert(isfinite(value_at(&result, "time_exponent", i)));
     }
-    ck_assert_double_eq_tol(report.rows[8].values[BENCH_MEMORY_EXPONENT], 0, 1e-9);
+    ck_assert_double_eq_tol(value_at(&result, "memory_exponent", 8), 0, 1e-9);
     announced = 0;
     plan.lengths = NULL; /* halves of a short context */
-    ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
+    ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < 5; i++)
-        ck_assert_double_eq(report.rows[i].values[BENCH_TOKENS], (double)(4 << i));
+        ck_assert_double_eq(value_at(&result, "tokens", i), (double)(4 << i));
     arena_release(&arena);
 }
 
@@ -151,11 +141,11 @@ TEST(an_allocation_that_fails_is_an_error)
         size_t failures = 0;
         plan.ways = plan.way_count ? &dense : NULL;
         for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {
-            struct bench_report report;
+            struct report result;
             struct arena arena = {0};
             struct err err = {0};
             heap_fail_at(nth, 0);
-            int failed = benchmark(&report, &plan, &arena, &err);
+            int failed = benchmark(&result, &plan, &arena, &err);
             heap_fail_at(0, 0);
             arena_release(&arena);
             if (!failed)
