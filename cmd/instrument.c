@@ -6,6 +6,8 @@
 
 struct state {
     const struct instrument *instrument;
+    bool is_mean;           /* patch --mean texts */
+    struct patch_mean mean; /* of the setting that is open */
 };
 
 bool instrument_is_of_data(const struct format *format)
@@ -97,6 +99,15 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
+    const char *mean = driver->options->select.mean;
+    own->is_mean = mean && own->instrument == &patch_instrument;
+    if (own->is_mean && strcmp(mean, "texts") != 0)
+        return err_usage(err, "--mean: expected texts, found '%s'", mean);
+    if (own->is_mean) { /* one result for each setting */
+        driver->accumulates = true;
+        driver->place.count = driver->jobs / driver->items.count;
+        driver->place.sentences = 1;
+    }
     driver->style.two_sided = own->instrument == &patch_instrument;
     driver->output.draws_pages = true;
     return 0;
@@ -172,6 +183,24 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
+static int add(void *state, struct work *work, struct err *err)
+{
+    struct state *own = state;
+    return own->is_mean ? patch_mean_add(&own->mean, work->own, err) : 0;
+}
+
+static int end(void *state, struct driver *driver, struct err *err)
+{
+    struct state *own = state;
+    struct report report;
+    if (!own->is_mean)
+        return 0;
+    int failed = patch_mean_report(&report, &own->mean, err) || driver_write(driver, &report, err);
+    arena_release(&own->mean.arena);
+    own->mean = (struct patch_mean){.count = 0};
+    return failed;
+}
+
 static void note(void *state, const struct work *work)
 {
     const struct state *own = state;
@@ -192,4 +221,4 @@ const struct task lens_task = {TASK(lens, 1 << ITEM_TARGET), .takes_source = tru
 const struct task attribute_task = {TASK(attribute, OF_ANSWER)};
 
 const struct task patch_task = {TASK(patch, OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
-                                .parts = "patches"};
+                                .parts = "patches", .add = add, .end = end};

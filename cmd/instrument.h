@@ -49,6 +49,26 @@ int inquiry_numbers(struct inquiry *inquiry, struct names names, struct err *err
 const char *inquiry_describe(const struct inquiry *inquiry, const struct instrument *instrument,
                              struct facts *facts, struct arena *arena, struct err *err);
 
+/* --- --mean texts of patch -------------------------------------------------------------------- */
+
+/* Sums over the pairs of a setting, in their order. */
+struct patch_mean {
+    struct report report; /* of the first pair; its tensors are sheets with the labels of all */
+    struct sheet *sheets; /* [report.tensor_count] */
+    double **sums;
+    double clean, corrupt;
+    size_t count;
+    bool noise;
+    struct arena arena;
+};
+
+/* Add the patches of a pair; refused: other axes than those of the first, of texts of other lengths.
+ */
+int patch_mean_add(struct patch_mean *mean, const struct inquiry *inquiry, struct err *err);
+
+/* The report of the means, which lasts until the mean's arena is released. */
+int patch_mean_report(struct report *report, struct patch_mean *mean, struct err *err);
+
 /* Whether a format is for programs, which get every number. */
 bool instrument_is_of_data(const struct format *format);
 

@@ -2,6 +2,7 @@
  * put into another's. */
 #include <string.h>
 
+#include "base/num.h"
 #include "command.h"
 #include "instrument.h"
 
@@ -33,6 +34,8 @@ static const struct option_row own_options[] = {
     STRING("show", 0, "NUMBER", IN(select.show),
            "fraction of the answer restored, or logit (default: fraction; data formats have both)",
            .values = &values_numbers),
+    STRING("mean", 0, "texts", IN(select.mean), "texts: average over the pairs of --file",
+           .flags = OPTION_NOT_BATCH),
     {0},
 };
 
@@ -46,7 +49,7 @@ const struct command command_patch = {
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
-        "attn-cli patch -f data/experiments/pairs.csv --format tidy\n",
+        "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
     .run = patch_command,
     .options = own_options,
     .shared = {{text_options, "sentence document ids source words"},
@@ -219,6 +222,111 @@ const struct instrument patch_instrument = {
     .ask = ask,
     .find = find,
 };
+
+/* --- means over pairs ------------------------------------------------------------------------- */
+
+/* Tokens are other ones in each pair: their positions label them. */
+static int copy_axis(struct axis *axis, struct arena *arena, struct err *err)
+{
+    bool of_tokens = strcmp(axis->name, "token") == 0;
+    const struct label *numbers = labels_of_numbers(axis->first + axis->size, arena, err);
+    struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
+    if (!numbers || !labels)
+        return -1;
+    for (size_t i = 0; i < axis->size; i++) {
+        const struct label *from = of_tokens ? &numbers[axis->first + i] : &axis->labels[i];
+        labels[i].text = arena_text(arena, from->text, strlen(from->text), err);
+        labels[i].exact = arena_text(arena, from->exact, strlen(from->exact), err);
+        labels[i].plain = arena_text(arena, from->plain, strlen(from->plain), err);
+        if (!labels[i].text || !labels[i].exact || !labels[i].plain)
+            return -1;
+    }
+    axis->labels = labels;
+    return 0;
+}
+
+static int begin_mean(struct patch_mean *mean, const struct inquiry *inquiry, struct err *err)
+{
+    const struct report *report = &inquiry->report;
+    const char *mechanism = report->mechanism;
+    struct arena *arena = &mean->arena;
+    mean->noise = inquiry->plan.noise;
+    mean->report = (struct report){.model = inquiry->viewer->model.name,
+                                   .precision = report->precision,
+                                   .tensor_count = report->tensor_count,
+                                   .has_encoder = true};
+    if (mechanism)
+        mean->report.mechanism = arena_text(arena, mechanism, strlen(mechanism), err);
+    mean->sheets = arena_alloc(arena, report->tensor_count, sizeof *mean->sheets, err);
+    mean->sums = arena_alloc(arena, report->tensor_count, sizeof *mean->sums, err);
+    if (!mean->sheets || !mean->sums || (mechanism && !mean->report.mechanism))
+        return -1;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct kept *kept = &report->tensors[i];
+        mean->sheets[i] = *kept->made;
+        mean->sums[i] = arena_alloc(arena, kept_cells(kept), sizeof **mean->sums, err);
+        if (!mean->sums[i] || copy_axis(&mean->sheets[i].rows, arena, err) ||
+            copy_axis(&mean->sheets[i].columns, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+int patch_mean_add(struct patch_mean *mean, const struct inquiry *inquiry, struct err *err)
+{
+    if (!mean->count && begin_mean(mean, inquiry, err))
+        return -1;
+    for (size_t i = 0; i < mean->report.tensor_count; i++) {
+        const struct kept *kept = &inquiry->report.tensors[i];
+        const struct axis *tokens = &mean->sheets[i].columns;
+        if (kept->made->columns.size != tokens->size)
+            return err_usage(err,
+                             "--mean texts: expected pairs of %zu tokens, as the first, found %zu "
+                             "in pair %zu: --over heads takes the mean of pairs of any length",
+                             tokens->size, kept->made->columns.size, inquiry->number);
+        for (size_t k = 0; k < kept_cells(kept); k++)
+            mean->sums[i][k] += (double)kept->data[k];
+    }
+    mean->clean += inquiry->patching.clean;
+    mean->corrupt += inquiry->patching.corrupt;
+    mean->count++;
+    return 0;
+}
+
+int patch_mean_report(struct report *report, struct patch_mean *mean, struct err *err)
+{
+    struct arena *arena = &mean->arena;
+    double count = (double)mean->count;
+    struct facts *facts = facts_new(arena, err);
+    struct kept *kept = arena_alloc(arena, mean->report.tensor_count, sizeof *kept, err);
+    if (!facts || !kept)
+        return -1;
+    for (size_t i = 0; i < mean->report.tensor_count; i++) {
+        struct sheet *sheet = &mean->sheets[i];
+        size_t cells = sheet->rows.size * sheet->columns.size;
+        float *values = arena_alloc(arena, cells, sizeof *values, err);
+        for (size_t k = 0; values && k < cells; k++)
+            values[k] = (float)(mean->sums[i][k] / count);
+        if (!values)
+            return -1;
+        sheet->values = values;
+        kept[i] = kept_made(sheet);
+    }
+    facts_text(facts, "patched", mean->noise ? "clean" : "corrupt");
+    facts_integer(facts, "pairs", (long long)mean->count);
+    facts_float(facts, "clean", mean->clean / count);
+    facts_float(facts, "corrupt", mean->corrupt / count);
+    *report = mean->report;
+    report->tensors = kept;
+    report->facts = &facts->frame;
+    report->about =
+        arena_format(arena, err, "%smean of %zu pair%s: clean %.4f, corrupt %.4f",
+                     mean->noise ? "corrupt into clean · " : "", mean->count,
+                     num_plural(mean->count), mean->clean / count, mean->corrupt / count);
+    return report->about ? 0 : -1;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)
