@@ -62,8 +62,7 @@ struct patch_mean {
     struct arena arena;
 };
 
-/* Add the patches of a pair; refused: other axes than those of the first, of texts of other lengths.
- */
+/* Add the patches of a pair. Refused: axes of other sizes than the first has. */
 int patch_mean_add(struct patch_mean *mean, const struct inquiry *inquiry, struct err *err);
 
 /* The report of the means, which lasts until the mean's arena is released. */
