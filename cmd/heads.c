@@ -492,7 +492,7 @@ static int measure_repeats(struct state *own, struct driver *driver, struct err 
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
-    return head_sums_init(&own->sums, &own->survey, &driver->session.arena, err) ||
+    return head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
                    measure_words(own, driver, OF_PAIRS, err) ||
                    measure_words(own, driver, OF_WORDS, err) || measure_needles(own, driver, err) ||
                    measure_repeats(own, driver, err)

@@ -1,14 +1,221 @@
-/* head_scores.c: scores of heads, measured on texts and on random tokens. */
 #include "measure/head_scores.h"
 
-#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/names.h"
+#include "base/num.h"
+#include "math/portable_math.h"
 #include "math/rng.h"
+#include "text/label.h"
 
 enum {
+    BLOCK = 64, /* terms that are computed side by side before they are added up */
+    OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* tokens that come twice */
+    REPEATS = 16,     /* texts of them */
     NAMED_COUNT = 10, /* fewer pairs or needles of a file name no head */
 };
+
+/* The attention of one query, and what some measures need to know. */
+struct attention_row {
+    const float *weights; /* [keys] on the visible keys */
+    size_t keys;
+    size_t query;        /* its position in the text: 1 or more */
+    const uint32_t *ids; /* [keys] of the text */
+    long long bos;       /* the token that begins texts; -1: none */
+    long long offset;    /* of the key from its query: -1 is the previous token */
+    const bool *marked;  /* [keys] tokens of the needle; NULL: there is none */
+};
+
+/* --- measures --------------------------------------------------------------------------------- */
+
+/* -Σ w · ln w; a weight of 0 adds nothing. */
+static double entropy(const struct attention_row *row)
+{
+    double sum = 0;
+    double terms[BLOCK];
+    for (size_t first = 0; first < row->keys; first += BLOCK) {
+        size_t count = row->keys - first < BLOCK ? row->keys - first : BLOCK;
+        for (size_t i = 0; i < count; i++) {
+            double weight = (double)row->weights[first + i];
+            terms[i] = weight * log_double(weight > 0 ? weight : 1);
+        }
+        for (size_t i = 0; i < count; i++)
+            sum -= terms[i];
+    }
+    return sum;
+}
+
+static double first_token(const struct attention_row *row)
+{
+    return (double)row->weights[0];
+}
+
+static double previous_token(const struct attention_row *row)
+{
+    return (double)row->weights[row->query - 1];
+}
+
+/* Σ w · |query - key| */
+static double distance(const struct attention_row *row)
+{
+    double sum = 0;
+    for (size_t key = 0; key < row->keys; key++) {
+        size_t apart = key < row->query ? row->query - key : key - row->query;
+        sum += (double)row->weights[key] * (double)apart;
+    }
+    return sum;
+}
+
+static double self(const struct attention_row *row)
+{
+    return (double)row->weights[row->query];
+}
+
+/* The weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: none. */
+static double weight_after(const struct attention_row *row, size_t offset)
+{
+    double sum = 0;
+    bool found = false;
+    for (size_t key = offset; key < row->query + offset; key++) {
+        if (row->ids[key - offset] != row->ids[row->query])
+            continue;
+        sum += (double)row->weights[key];
+        found = true;
+    }
+    return found ? sum : (double)NAN;
+}
+
+static double duplicate_token(const struct attention_row *row)
+{
+    return weight_after(row, 0);
+}
+
+static double induction(const struct attention_row *row)
+{
+    return weight_after(row, 1);
+}
+
+static double sink(const struct attention_row *row)
+{
+    double sum = first_token(row);
+    for (size_t key = 1; key < row->keys && row->bos >= 0; key++)
+        if (row->ids[key] == row->bos)
+            sum += (double)row->weights[key];
+    return sum;
+}
+
+static double at_offset(const struct attention_row *row)
+{
+    size_t back = (size_t)-row->offset;
+    return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
+}
+
+static double needle(const struct attention_row *row)
+{
+    double sum = 0;
+    for (size_t key = 0; key < row->keys; key++)
+        sum += row->marked[key] ? (double)row->weights[key] : 0;
+    return sum;
+}
+
+/* 1 if no key outside the needle has as much weight as one inside. */
+static double needle_top(const struct attention_row *row)
+{
+    float inside = -1, outside = -1;
+    for (size_t key = 0; key < row->keys; key++) {
+        float *most = row->marked[key] ? &inside : &outside;
+        *most = row->weights[key] > *most ? row->weights[key] : *most;
+    }
+    return inside > outside;
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+const struct score_row score_rows[] = {
+    {"previous-token", "weight on the previous token", "previous", "prev", "previous token", 0.5,
+     OF_TEXTS, previous_token, .usual = true},
+    {"first-token", "weight on the first token", "first", "first", "first token", 0.6, OF_TEXTS,
+     first_token, .usual = true},
+    {"self", "weight on the token itself", "self", "self", "itself", 0.5, OF_TEXTS, self,
+     .usual = true},
+    {"duplicate-token", "weight on earlier copies of the token", "duplicate", "dup.", "duplicates",
+     0.4, OF_REPEATS, duplicate_token, .usual = true},
+    {"induction", "weight on the token after an earlier copy", "induction", "ind.", "induction",
+     0.4, OF_REPEATS, induction, .usual = true},
+    {"entropy", "entropy of the weights, in nats", "entropy", "entr.", NULL, 0, OF_TEXTS, entropy,
+     "nats", .usual = true},
+    {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, 0,
+     OF_TEXTS, distance, "tokens", .usual = true},
+    {"sink", "weight on the first token and on tokens that begin texts, such as <s>", "sink",
+     "sink", NULL, 0, OF_TEXTS, sink},
+    {"offset", "weight on the token at an offset: offset:-2 is two tokens back", "offset", "off.",
+     NULL, 0, OF_TEXTS, at_offset, .takes_offset = true},
+    {"copying", "share of words whose own logit W_E·W_V·W_O·W_U raises most", "copying", "copy",
+     "copying", 0.5, OF_WORDS},
+    {"successor", "share of --pairs whose second word's logit rises most, of all words in the file",
+     "successor", "succ.", "successor", 0.5, OF_PAIRS},
+    {"needle", "weight of a text's last token on the needle of --needle", "needle", "ndl.",
+     "retrieval", 0.5, OF_NEEDLES, needle},
+    {"needle-top", "how often its top key is in the needle", "top", "top", NULL, 0, OF_NEEDLES,
+     needle_top},
+};
+const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
+
+/* What follows a name: an offset; or, of what attention rows are measured on, texts or repeats. */
+static int read_argument(struct score *score, const char *argument, const char *option,
+                         struct err *err)
+{
+    bool on_rows = score->material == OF_TEXTS || score->material == OF_REPEATS;
+    score->material = strcmp(argument, "texts") == 0 ? OF_TEXTS : OF_REPEATS;
+    if (score->row->takes_offset) {
+        score->material = OF_TEXTS;
+        return num_parse_integer(argument, -OFFSET_MAX, 0, &score->offset)
+                   ? 0
+                   : err_usage(err,
+                               "%s: expected offset:N, where N is 0 or below: offset:-2, found "
+                               "'%s'",
+                               option, score->name);
+    }
+    if (on_rows && (score->material == OF_TEXTS || strcmp(argument, "repeats") == 0))
+        return 0;
+    return on_rows ? err_usage(err, "%s: expected %s, %s:texts or %s:repeats, found '%s'", option,
+                               score->row->name, score->row->name, score->row->name, score->name)
+                   : err_usage(err, "%s: expected %s, found '%s'", option, score->row->name,
+                               score->name);
+}
+
+int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
+                 size_t size, struct arena *arena, struct err *err)
+{
+    struct score score = {.name = arena_text(arena, name, size, err)};
+    const char *colon = memchr(name, ':', size);
+    size_t row = 0;
+    size_t name_size = colon ? (size_t)(colon - name) : size;
+    if (!score.name ||
+        names_choose_item(&row, NAMES(score_rows, score_row_count), option, name, name_size, err))
+        return -1;
+    score.row = &score_rows[row];
+    score.material = score.row->material;
+    if ((colon || score.row->takes_offset) &&
+        read_argument(&score, colon ? score.name + name_size + 1 : "", option, err))
+        return -1;
+    for (*index = 0; *index < list->count; ++*index)
+        if (strcmp(list->items[*index].name, score.name) == 0)
+            return 0;
+    if (list->count == SCORES_MAX)
+        return err_usage(err, "expected at most %d scores, found more", SCORES_MAX);
+    list->items[list->count++] = score;
+    return 0;
+}
+
+static bool has_argument(const struct score *score)
+{
+    return strcmp(score->name, score->row->name) != 0;
+}
+
+/* --- a survey --------------------------------------------------------------------------------- */
 
 static enum score_material material_of(const struct head_survey *survey, const struct score *score)
 {
@@ -168,12 +375,12 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,
                             struct head_sums *sums, struct err *err)
 {
-    uint32_t ids[HEAD_SURVEY_REPEATS][2 * RANDOM_HALF];
-    struct head_text texts[HEAD_SURVEY_REPEATS];
+    uint32_t ids[REPEATS][2 * RANDOM_HALF];
+    struct head_text texts[REPEATS];
     const struct config *config = &survey->viewer->model.config;
     size_t positions = config->n_positions;
     size_t half = positions && positions < 2 * RANDOM_HALF ? positions / 2 : RANDOM_HALF;
-    for (size_t number = 0; number < HEAD_SURVEY_REPEATS; number++) {
+    for (size_t number = 0; number < REPEATS; number++) {
         uint64_t key = rng_fold_in(survey->seed, number);
         for (size_t i = 0; i < half; i++)
             ids[number][i] = ids[number][i + half] =
@@ -182,27 +389,22 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
     }
     return edits_check_text(viewer->edits, config, 2 * half, 0, err)
                ? -1
-               : head_survey_run(survey, viewer, OF_REPEATS, texts, HEAD_SURVEY_REPEATS, err);
+               : head_survey_run(survey, viewer, OF_REPEATS, texts, REPEATS, err);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static const char *material_name(enum score_material material, size_t count)
+/* "16 texts of repeated random tokens (duplicate, induction), 2 texts given (the others)" */
+static const char *describe_origin(const struct head_survey *survey, const struct head_sums *sums,
+                                   struct arena *arena, struct err *err)
 {
     static const char *const names[SCORE_MATERIALS][2] = {
         [OF_REPEATS] = {"text of repeated random tokens", "texts of repeated random tokens"},
         [OF_WORDS] = {"word", "words"},
         [OF_PAIRS] = {"pair of words", "pairs of words"},
         [OF_NEEDLES] = {"text with a needle", "texts with a needle"},
-        [OF_TEXTS] = {"text", "texts"},
+        [OF_TEXTS] = {"text given", "texts given"},
     };
-    return names[material][count != 1];
-}
-
-/* "16 texts of repeated random tokens (duplicate, induction), 2 texts given (the others)" */
-static const char *describe_origin(const struct head_survey *survey, const struct head_sums *sums,
-                                   struct arena *arena, struct err *err)
-{
     struct buf text = {0};
     int last = SCORE_MATERIALS - 1;
     while (last > 0 && !head_survey_needs(survey, (enum score_material)last))
@@ -213,15 +415,14 @@ static const char *describe_origin(const struct head_survey *survey, const struc
         if (!head_survey_needs(survey, (enum score_material)material))
             continue;
         const char *others = material == last && text.size ? " (the others)" : "";
-        buf_format(&text, "%s%zu %s%s%s", text.size ? ", " : "", count,
-                   material_name((enum score_material)material, count),
-                   material == OF_TEXTS ? " given" : "", others);
+        buf_format(&text, "%s%zu %s%s", text.size ? ", " : "", count, names[material][count != 1],
+                   others);
         for (size_t i = 0; i < survey->scores->count && material < last; i++) {
             const struct score *score = &survey->scores->items[i];
             if ((int)material_of(survey, score) != material)
                 continue;
             buf_format(&text, "%s%s", joint,
-                       score_has_argument(score) ? score->name : score->row->heading);
+                       has_argument(score) ? score->name : score->row->heading);
             joint = ", ";
         }
         buf_text(&text, material < last ? ")" : "");
@@ -229,53 +430,383 @@ static const char *describe_origin(const struct head_survey *survey, const struc
     return buf_keep(&text, arena, err);
 }
 
-/* What the head clearly does: "previous token, induction". */
-static const char *describe_head(const struct head_survey *survey, const struct head_sums *sums,
-                                 size_t head, struct arena *arena, struct err *err)
-{
-    const char *verdict = "";
-    for (size_t i = 0; verdict && i < survey->scores->count; i++) {
-        const struct score_row *row = survey->scores->items[i].row;
-        const struct mean *found = &sums->found[i * survey->heads + head];
-        bool of_file = row->material == OF_PAIRS || row->material == OF_NEEDLES;
-        if (row->verdict && mean_value(found) >= row->from &&
-            (!of_file || found->count >= NAMED_COUNT))
-            verdict =
-                arena_format(arena, err, "%s%s%s", verdict, *verdict ? ", " : "", row->verdict);
-    }
-    return verdict;
-}
-
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err)
 {
     const struct model *model = &survey->viewer->model;
-    size_t heads = survey->heads;
-    size_t ways = survey->with_baseline ? 2 : 1;
-    size_t columns = survey->scores->count * ways;
-    double *values = arena_alloc(arena, columns, heads * sizeof *values, err);
-    uint64_t *counts = arena_alloc(arena, survey->scores->count, sizeof *counts, err);
-    const char **verdicts = arena_alloc(arena, heads, sizeof *verdicts, err);
-    *result = (struct head_result){
-        .model = model->name,
-        .origin = describe_origin(survey, sums, arena, err),
-        .texts = sums->counts[OF_TEXTS],
-        .layers = model->config.n_layer,
-        .heads = model->config.n_head,
-        .values = values,
-        .counts = counts,
-        .verdicts = verdicts,
+    *result = (struct head_result){.model = model->name,
+                                   .origin = describe_origin(survey, sums, arena, err),
+                                   .layers = model->config.n_layer,
+                                   .heads = model->config.n_head,
+                                   .sums = *sums};
+    return result->origin ? 0 : -1;
+}
+
+/* --- columns of results ----------------------------------------------------------------------- */
+
+/* Columns are scores; with a baseline each has its own after it. */
+static size_t column_count(const struct head_results *results)
+{
+    return results->scores->count * (results->with_baseline ? 2 : 1);
+}
+
+static const struct score *score_of(const struct head_results *results, size_t column)
+{
+    return &results->scores->items[column / (results->with_baseline ? 2 : 1)];
+}
+
+/* "induction_baseline"; NULL with `err`. */
+static const char *column_name(const struct head_results *results, size_t column,
+                               struct arena *arena, struct err *err)
+{
+    bool is_baseline = results->with_baseline && column % 2;
+    return arena_format(arena, err, "%s%s", score_of(results, column)->name,
+                        is_baseline ? "_baseline" : "");
+}
+
+/* A column of a table without its name and values. */
+static struct column score_column(const struct head_results *results, size_t column)
+{
+    const struct score *score = score_of(results, column);
+    const struct score_row *row = score->row;
+    bool is_baseline = results->with_baseline && column % 2;
+    bool argued = has_argument(score);
+    return (struct column){
+        .title = is_baseline ? "baseline"
+                 : argued    ? score->name
+                             : row->heading,
+        .brief = is_baseline ? "base"
+                 : argued    ? score->name + strlen(row->name)
+                             : row->brief,
+        .unit = row->unit,
+        .flags = COLUMN_COLOURED | COLUMN_PLAIN,
+        .digits = 3,
+        .fraction = !row->unit,
     };
-    if (!values || !counts || !verdicts || !result->origin)
-        return -1;
-    for (size_t i = 0; i < survey->scores->count; i++)
-        counts[i] = sums->found[i * heads].count; /* the same for all heads */
-    for (size_t k = 0; k < columns; k++)
-        for (size_t i = 0; i < heads; i++)
-            values[k * heads + i] =
-                mean_value((k % ways ? sums->random : sums->found) + k / ways * heads + i);
-    for (size_t i = 0; i < heads; i++)
-        if (!(verdicts[i] = describe_head(survey, sums, i, arena, err)))
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+struct row {
+    double key;
+    size_t layer, head;
+};
+
+/* NaN where the model has no such head. */
+static double value_of(const struct head_results *results, const struct head_result *result,
+                       size_t column, const struct row *row)
+{
+    size_t ways = results->with_baseline ? 2 : 1;
+    if (row->layer >= result->layers || row->head >= result->heads)
+        return (double)NAN;
+    return mean_value((column % ways ? result->sums.random : result->sums.found) +
+                      (column / ways * result->layers + row->layer) * result->heads + row->head);
+}
+
+/* What a head clearly does: "previous token, induction". NULL with `err`. */
+static const char *describe_head(const struct head_results *results,
+                                 const struct head_result *result, const struct row *row,
+                                 struct arena *arena, struct err *err)
+{
+    const char *verdict = "";
+    for (size_t i = 0; verdict && i < results->scores->count; i++) {
+        const struct score_row *score = results->scores->items[i].row;
+        const struct mean *found =
+            &result->sums.found[(i * result->layers + row->layer) * result->heads + row->head];
+        bool of_file = score->material == OF_PAIRS || score->material == OF_NEEDLES;
+        if (score->verdict && mean_value(found) >= score->from &&
+            (!of_file || found->count >= NAMED_COUNT))
+            verdict =
+                arena_format(arena, err, "%s%s%s", verdict, *verdict ? ", " : "", score->verdict);
+    }
+    return verdict;
+}
+
+/* The highest first, then by layer and head. */
+static int compare(const void *a, const void *b)
+{
+    const struct row *one = a;
+    const struct row *other = b;
+    if (one->key != other->key)
+        return one->key < other->key ? 1 : -1;
+    if (one->layer != other->layer)
+        return one->layer < other->layer ? -1 : 1;
+    return (one->head > other->head) - (one->head < other->head);
+}
+
+/* How many of a table's heads are shown. */
+static size_t shown(const struct head_results *results, size_t heads)
+{
+    return results->top ? num_min(results->top, heads) : heads;
+}
+
+/* All heads of so many layers in the order of a model's scores, those without a score last; and
+ * labels of the first `count`. NULL with `err`. */
+static const struct row *sort_heads(struct label *labels, size_t count,
+                                    const struct head_results *results,
+                                    const struct head_result *by, size_t layers, size_t heads,
+                                    struct arena *arena, struct err *err)
+{
+    struct row *rows = arena_alloc(arena, layers * heads, sizeof *rows, err);
+    size_t column = 0;
+    while (results->sort && score_of(results, column) != results->sort)
+        column++;
+    for (size_t i = 0; rows && i < layers * heads; i++) {
+        rows[i] = (struct row){0, i / heads, i % heads};
+        double key = results->sort ? value_of(results, by, column, &rows[i]) : 0;
+        rows[i].key = isnan(key) ? (double)-INFINITY : key;
+    }
+    if (rows)
+        qsort(rows, layers * heads, sizeof *rows, compare);
+    for (size_t i = 0; rows && i < count; i++)
+        if (label_of_head(&labels[i], rows[i].layer, rows[i].head, arena, err))
+            return NULL;
+    return rows;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+enum { MODEL, LAYER, HEAD, SCORES }; /* the last column is that of verdicts */
+
+static int fill_model(struct frame *frame, size_t first, const struct head_results *results,
+                      const struct head_result *result, struct label *labels, struct arena *arena,
+                      struct err *err)
+{
+    size_t verdict = SCORES + column_count(results);
+    size_t count = shown(results, result->layers * result->heads);
+    const struct row *rows = sort_heads(labels + first, count, results, result, result->layers,
+                                        result->heads, arena, err);
+    for (size_t i = 0; rows && i < count; i++) {
+        size_t at = first + i;
+        frame_texts(frame, MODEL)[at] = result->model;
+        frame_integers(frame, LAYER)[at] = (long long)rows[i].layer;
+        frame_integers(frame, HEAD)[at] = (long long)rows[i].head;
+        frame_texts(frame, verdict)[at] = describe_head(results, result, &rows[i], arena, err);
+        if (!frame_texts(frame, verdict)[at])
             return -1;
+        for (size_t k = SCORES; k < verdict; k++)
+            frame_floats(frame, k)[at] = value_of(results, result, k - SCORES, &rows[i]);
+    }
+    return rows ? 0 : -1;
+}
+
+/* The columns of models and verdicts are left out where they say nothing. */
+static void drop_columns(struct frame *frame, bool has_models)
+{
+    bool has_verdicts = false;
+    for (size_t i = 0; i < frame->rows.size; i++)
+        has_verdicts |= *column_text(&frame->columns[frame->count - 1], i, true) != '\0';
+    frame->count -= !has_verdicts + !has_models;
+    frame->columns += !has_models;
+    frame->flags = has_models ? COLUMN_DATA_ONLY : 0;
+}
+
+static int add_table(struct frame *frame, const struct head_results *results, struct arena *arena,
+                     struct err *err)
+{
+    size_t count = 0;
+    size_t scores = column_count(results);
+    for (size_t m = 0; m < results->count; m++)
+        count += shown(results, results->items[m].layers * results->items[m].heads);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    struct column *columns = arena_alloc(arena, SCORES + scores + 1, sizeof *columns, err);
+    if (!labels || !columns)
+        return -1;
+    columns[MODEL] = (struct column){"model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY};
+    columns[LAYER] = (struct column){"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
+    columns[HEAD] = (struct column){"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
+    for (size_t k = 0; k < scores; k++) {
+        columns[SCORES + k] = score_column(results, k);
+        if (!(columns[SCORES + k].name = column_name(results, k, arena, err)))
+            return -1;
+    }
+    columns[SCORES + scores] =
+        (struct column){"verdict", .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_TEXT_ONLY};
+    *frame = (struct frame){"heads", {"head", count, labels, 0}};
+    if (frame_columns(frame, columns, SCORES + scores + 1, arena, err))
+        return -1;
+    count = 0;
+    for (size_t m = 0; m < results->count; m++) {
+        const struct head_result *result = &results->items[m];
+        if (fill_model(frame, count, results, result, labels, arena, err))
+            return -1;
+        count += shown(results, result->layers * result->heads);
+    }
+    drop_columns(frame, results->count > 1);
     return 0;
+}
+
+/* --- several models --------------------------------------------------------------------------- */
+
+static const char *visible_name(const char *model, struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    label_line(&text, model, strlen(model));
+    return buf_keep(&text, arena, err);
+}
+
+/* For people: one score, a column for each model, in the order of the last one. */
+static int add_comparison(struct frame *frame, const struct head_results *results, size_t column,
+                          struct arena *arena, struct err *err)
+{
+    const struct head_result *items = results->items;
+    size_t layers = 0;
+    size_t heads = 0;
+    for (size_t m = 0; m < results->count; m++) {
+        layers = num_max(layers, items[m].layers);
+        heads = num_max(heads, items[m].heads);
+    }
+    size_t count = shown(results, layers * heads);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    struct column *columns = arena_alloc(arena, results->count + 1, sizeof *columns, err);
+    const struct row *rows = labels ? sort_heads(labels, count, results, &items[results->count - 1],
+                                                 layers, heads, arena, err)
+                                    : NULL;
+    if (!rows || !columns)
+        return -1;
+    columns[0] = (struct column){"head", column_name(results, column, arena, err),
+                                 .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
+    for (size_t m = 0; m < results->count; m++) {
+        struct column *of_model = &columns[m + 1];
+        *of_model = score_column(results, column);
+        of_model->name = visible_name(items[m].model, arena, err);
+        of_model->title = of_model->brief = NULL;
+        of_model->flags = of_model->fraction ? COLUMN_COLOURED | COLUMN_PLAIN : 0;
+        if (!of_model->name)
+            return -1;
+    }
+    *frame = (struct frame){"comparison", {"head", count, labels, 0}, .flags = COLUMN_TEXT_ONLY};
+    if (!columns[0].title || frame_columns(frame, columns, results->count + 1, arena, err))
+        return -1;
+    for (size_t m = 0; m < results->count; m++)
+        for (size_t i = 0; i < count; i++)
+            frame_floats(frame, m + 1)[i] = value_of(results, &items[m], column, &rows[i]);
+    return 0;
+}
+
+/* Each model, and the material it was measured on. */
+static int add_models(struct frame *frame, const struct head_results *results, struct arena *arena,
+                      struct err *err)
+{
+    enum { NAME, HASH, ORIGIN, COLUMNS };
+    static const struct column columns[COLUMNS] = {
+        [NAME] = {"model", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [HASH] = {"weights_sha256", .kind = COLUMN_TEXT, .flags = COLUMN_DATA_ONLY},
+        [ORIGIN] = {"measured_on", .title = "measured on", .kind = COLUMN_TEXT},
+    };
+    *frame = (struct frame){"models", {"model", results->count, NULL, 0}};
+    if (frame_columns(frame, columns, COLUMNS, arena, err))
+        return -1;
+    struct label *labels = frame_labels(frame, NAME);
+    frame->rows.labels = labels;
+    for (size_t m = 0; m < results->count; m++) {
+        const struct head_result *result = &results->items[m];
+        labels[m] =
+            (struct label){visible_name(result->model, arena, err), result->model, result->model};
+        frame_texts(frame, HASH)[m] = result->hash;
+        frame_texts(frame, ORIGIN)[m] = result->origin;
+        if (!labels[m].text)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+static bool origins_differ(const struct head_results *results)
+{
+    bool differ = false;
+    for (size_t m = 1; m < results->count; m++)
+        differ |= strcmp(results->items[m].origin, results->items->origin) != 0;
+    return differ;
+}
+
+static int begin_report(struct report *report, const struct head_results *results,
+                        struct arena *arena, struct err *err)
+{
+    struct facts *facts = facts_new(arena, err);
+    const struct head_result *first = results->items;
+    size_t heads = first->layers * first->heads; /* all have the same count */
+    struct buf names = {0};
+    for (size_t m = 0; m < results->count; m++)
+        buf_format(&names, "%s%s", m ? ", " : "", results->items[m].model);
+    const char *model = buf_keep(&names, arena, err);
+    if (!facts || !model)
+        return -1;
+    if (!origins_differ(results))
+        facts_text(facts, "measured_on", results->items->origin);
+    if (results->items->sums.counts[OF_TEXTS])
+        facts_integer(facts, "texts", (long long)results->items->sums.counts[OF_TEXTS]);
+    for (size_t i = 0; results->count == 1 && i < results->scores->count; i++) {
+        const char *name = arena_format(arena, err, "%s_count", results->scores->items[i].name);
+        if (!name)
+            return -1;
+        facts_integer(facts, name, (long long)first->sums.found[i * heads].count);
+    }
+    *report = (struct report){.model = model, .facts = &facts->frame, .has_encoder = true};
+    return 0;
+}
+
+int head_table_report(struct report *report, const struct head_results *results,
+                      struct arena *arena, struct err *err)
+{
+    size_t scores = column_count(results);
+    bool differ = origins_differ(results);
+    struct frame *frames = arena_alloc(arena, scores + 2, sizeof *frames, err);
+    if (!frames || begin_report(report, results, arena, err) ||
+        add_table(&frames[0], results, arena, err))
+        return -1;
+    report->frames = frames;
+    report->frame_count = 1;
+    if (results->count > 1) {
+        for (size_t k = 0; k < scores; k++)
+            if (add_comparison(&frames[report->frame_count++], results, k, arena, err))
+                return -1;
+        if (add_models(&frames[report->frame_count], results, arena, err))
+            return -1;
+        frames[report->frame_count++].flags = differ ? 0 : COLUMN_DATA_ONLY;
+    }
+    const char *note = arena_format(arena, err, "measured on %s", results->items->origin);
+    frames[results->count > 1 ? scores : 0].note = differ ? NULL : note;
+    return note ? 0 : -1;
+}
+
+int head_map_report(struct report *report, const struct head_results *results,
+                    const struct score *only, struct arena *arena, struct err *err)
+{
+    const struct head_result *result = results->items;
+    size_t most = column_count(results);
+    size_t count = result->layers * result->heads;
+    struct axis layers, heads;
+    struct sheet *sheets = arena_alloc(arena, most, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, most, sizeof *kept, err);
+    float *values = arena_alloc(arena, most, count * sizeof *values, err);
+    if (!sheets || !kept || !values || begin_report(report, results, arena, err) ||
+        axis_of_numbers(&layers, "layer", result->layers, arena, err) ||
+        axis_of_numbers(&heads, "head", result->heads, arena, err))
+        return -1;
+    for (size_t i = 0; i < most * count; i++) {
+        const struct row row = {0, i % count / result->heads, i % count % result->heads};
+        values[i] = (float)value_of(results, result, i / count, &row);
+    }
+    for (size_t k = 0; k < most; k++) {
+        const struct score *score = score_of(results, k);
+        struct sheet *sheet = &sheets[report->tensor_count];
+        if (only && only != score)
+            continue;
+        *sheet = (struct sheet){.tensor = column_name(results, k, arena, err),
+                                .layer = -1,
+                                .head = -1,
+                                .rows = layers,
+                                .columns = heads,
+                                .values = values + k * count,
+                                .fraction = !score->row->unit};
+        kept[report->tensor_count++] = kept_made(sheet);
+        if (!sheet->tensor)
+            return -1;
+    }
+    report->tensors = kept;
+    report->about = arena_format(arena, err, "%s%smeasured on %s", only ? only->row->about : "",
+                                 only ? " · " : "", result->origin);
+    return report->about ? 0 : -1;
 }

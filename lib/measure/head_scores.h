@@ -18,29 +18,20 @@
  *     if (score_choose(&scores, &index, "--score", "offset:-2", 9, &arena, err) ||
  *         head_survey_open(&survey, &arena, err) || head_sums_init(&sums, &survey, &arena, err) ||
  *         head_survey_run(&survey, &viewer, OF_TEXTS, &text, 1, err)) ...
- *     double score = mean_value(&sums.found[index * survey.heads + layer * heads + head]);
+ *     struct mean *mean = &sums.found[index * survey.heads + layer * heads + head];
  */
 #ifndef ATTN_MEASURE_HEAD_SCORES_H
 #define ATTN_MEASURE_HEAD_SCORES_H
 
+#include <math.h>
+
 #include "lens/report.h"
 #include "lens/viewer.h"
 
-/* --- measures (measure.c) --------------------------------------------------------------------- */
-
-/* The attention of one query, and what some measures need to know. */
-struct attention_row {
-    const float *weights; /* [keys] on the visible keys */
-    size_t keys;
-    size_t query;        /* its position in the text: 1 or more */
-    const uint32_t *ids; /* [keys] of the text */
-    long long bos;       /* the token that begins texts; -1: none */
-    long long offset;    /* of the key from its query: -1 is the previous token */
-    const bool *marked;  /* [keys] tokens of the needle; NULL: there is none */
-};
-
 /* What a score is measured on; OF_TEXTS means repeats if no text is given. */
 enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCORE_MATERIALS };
+
+struct attention_row;
 
 struct score_row {
     const char *name, *about;
@@ -57,15 +48,18 @@ struct score_row {
 extern const struct score_row score_rows[];
 extern const size_t score_row_count;
 
-/* NaN if nothing was counted. */
 struct mean {
     double sum;
     uint64_t count;
 };
 
-double mean_value(const struct mean *mean);
+/* NaN where nothing was counted. */
+static inline double mean_value(const struct mean *mean)
+{
+    return mean->count ? mean->sum / (double)mean->count : (double)NAN;
+}
 
-enum { SCORES_MAX = 24, HEAD_SURVEY_REPEATS = 16 /* texts of random tokens */ };
+enum { SCORES_MAX = 24 };
 
 /* A score that was chosen. */
 struct score {
@@ -85,10 +79,7 @@ struct score_list {
 int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
                  size_t size, struct arena *arena, struct err *err);
 
-/* Whether something follows its name. */
-bool score_has_argument(const struct score *score);
-
-/* --- measuring (head_scores.c) ---------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 struct head_survey {
     const struct viewer *viewer;
@@ -137,18 +128,15 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,
                             struct head_sums *sums, struct err *err);
 
-/* --- results (head_report.c) ------------------------------------------------------------------ */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* What was measured of one model; it outlives the model. */
 struct head_result {
     const char *model;
     const char *hash;   /* of its weights; NULL: there is one model */
     const char *origin; /* what was it measured on: "1 text given" */
-    size_t texts;
     size_t layers, heads;
-    const double *values;   /* [columns, layers * heads] NaN: nothing was counted */
-    const uint64_t *counts; /* [scores] queries, words or pairs, of which a score is the mean */
-    const char *const *verdicts; /* [layers * heads] "previous token, induction"; "": none */
+    struct head_sums sums;
 };
 
 struct head_results {
@@ -160,7 +148,7 @@ struct head_results {
     size_t count; /* models */
 };
 
-/* Keep what a survey has measured, in memory of the arena; model names are borrowed. */
+/* What a survey has measured; sums and model names are borrowed. */
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err);
 
