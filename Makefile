@@ -331,7 +331,7 @@ arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
 WASM_FILES = $(filter-out %/target_folder.c %/host_call.c,$(wildcard $(patsubst %,lib/%/*.c,base \
 	format text text/* math model model/* lens live))) lib/write/json_report.c \
 	$(patsubst %,lib/draw/page_%.c,sentence facts tensor values) \
-	$(patsubst %,lib/measure/%.c,logit_lens next_tokens text_origin token_scores)
+	$(patsubst %,lib/measure/%.c,logit_lens text_origin token_scores)
 
 $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -mexec-model=reactor -Wl,--strip-all \

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
 
 VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,

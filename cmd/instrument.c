@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "driver.h"
 
 struct state {
     const struct instrument *instrument;

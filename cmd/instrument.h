@@ -4,7 +4,7 @@
 #define ATTN_CMD_INSTRUMENT_H
 
 #include "base/names.h"
-#include "driver.h"
+#include "options.h"
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
 #include "measure/patching.h"

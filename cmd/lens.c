@@ -1,5 +1,6 @@
 /* lens.c: `attn-cli lens`: what a model would predict at each of its layers. */
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
 #include "measure/token_scores.h"
 

@@ -2,7 +2,7 @@
  * can tell besides its tensors. */
 #include <string.h>
 
-#include "measure/next_tokens.h"
+#include "measure/logit_lens.h"
 #include "command.h"
 #include "driver.h"
 #include "page_parts.h"

@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "command.h"
+#include "driver.h"
 #include "instrument.h"
 
 VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)

@@ -288,6 +288,21 @@ int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct are
     return axis->labels ? 0 : -1;
 }
 
+int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
+                  struct err *err)
+{
+    struct label *labels = arena_alloc(arena, size, sizeof *labels, err);
+    if (!labels || axis_of_numbers(axis, "head", size, arena, err))
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        if (label_of_head(&labels[i], layer, i, arena, err))
+            return -1;
+        labels[i].text = axis->labels[i].text;
+    }
+    axis->labels = labels;
+    return 0;
+}
+
 int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
                   struct arena *arena, struct err *err)
 {

@@ -136,6 +136,10 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
 int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
                     struct err *err);
 
+/* The heads of a layer: people read their numbers, data files L0H3. */
+int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
+                  struct err *err);
+
 /* --- tokens as running text, and its words (wording.c) ------------------------------------ */
 
 /* Append a token, and a blank before it where people write one: not before a comma, not after a

@@ -5,7 +5,7 @@
 #include "draw/page_facts.h"
 #include "lens/edit_list.h"
 #include "lens/viewer.h"
-#include "measure/next_tokens.h"
+#include "measure/logit_lens.h"
 #include "model/mechanism.h"
 
 enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text: 1.3 MB */

@@ -417,99 +417,72 @@ static int take_room(struct way *way)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* "embed", the layers, "final"; the heads, "mlp", … */
-static const struct label *make_labels(const char *const *names, size_t before, size_t between,
-                                       size_t after, struct arena *arena, struct err *err)
+/* Names before and after numbers: "embed", the layers, "final"; the heads, "mlp", ... */
+static int make_axis(struct axis *axis, const char *name, const char *const *names, size_t before,
+                     size_t numbers, size_t after, struct arena *arena, struct err *err)
 {
-    const struct label *numbers = labels_of_numbers(between, arena, err);
-    struct label *labels = arena_alloc(arena, before + between + after, sizeof *labels, err);
-    if (!numbers || !labels)
-        return NULL;
-    for (size_t i = 0; i < before + between + after; i++) {
-        if (i >= before && i < before + between) {
-            labels[i] = numbers[i - before];
-            continue;
-        }
-        const char *name = names[i < before ? i : i - between];
-        labels[i] = (struct label){name, name, name};
+    size_t count = before + numbers + after;
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    if (!labels || axis_of_numbers(axis, name, numbers, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = i < before ? names[i] : i < before + numbers ? NULL : names[i - numbers];
+        labels[i] = word ? (struct label){word, word, word} : axis->labels[i - before];
     }
-    return labels;
+    *axis = (struct axis){name, count, labels, 0};
+    return 0;
 }
 
-/* The heads of all layers, [L, H]: people read their numbers, data files L0H3. */
-static const struct label *label_heads(const struct config *c, struct arena *arena, struct err *err)
-{
-    const struct label *numbers = labels_of_numbers(c->n_head, arena, err);
-    struct label *labels = arena_alloc(arena, c->n_layer, c->n_head * sizeof *labels, err);
-    for (size_t i = 0; numbers && labels && i < c->n_layer * c->n_head; i++) {
-        if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
-            return NULL;
-        labels[i].text = numbers[i % c->n_head].text;
-    }
-    return numbers ? labels : NULL;
-}
-
-/* The rows and columns of sheets; of no layer. */
+/* A sheet without numbers; by source that of a layer. */
 static int make_frame(struct sheet *frame, const struct viewer *viewer, enum attribution_by by,
-                      const struct tokenized *sentence, struct arena *arena, struct err *err)
+                      size_t layer, const struct tokenized *sentence, struct arena *arena,
+                      struct err *err)
 {
     static const char *const stages[] = {"embed", "final"};
     static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
     const struct config *c = &viewer->model.config;
-    size_t part_columns = part_count(viewer->edits);
     *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
-    switch (by) {
-    case BY_SOURCE:
+    if (by == BY_SOURCE) {
         frame->tensor = "attribution_by_source";
-        frame->rows = (struct axis){"head", c->n_head, label_heads(c, arena, err), 0};
+        frame->layer = (int)layer;
         frame->columns = (struct axis){"key", sentence->count, sentence->labels, 0};
-        break;
-    case BY_NEURON:
-        frame->tensor = "attribution_by_neuron";
-        frame->rows =
-            (struct axis){"layer", c->n_layer, labels_of_numbers(c->n_layer, arena, err), 0};
-        frame->columns =
-            (struct axis){"neuron", c->n_inner, labels_of_numbers(c->n_inner, arena, err), 0};
-        break;
-    case BY_PART:
-    case ATTRIBUTION_WAYS:
-        frame->tensor = "attribution";
-        frame->rows = (struct axis){"layer", c->n_layer + 2,
-                                    make_labels(stages, 1, c->n_layer, 1, arena, err), 0};
-        frame->columns =
-            (struct axis){"part", c->n_head + part_columns,
-                          make_labels(parts, 0, c->n_head, part_columns, arena, err), 0};
-        break;
+        return axis_of_heads(&frame->rows, layer, c->n_head, arena, err);
     }
-    return frame->rows.labels && frame->columns.labels ? 0 : -1;
+    if (by == BY_NEURON) {
+        frame->tensor = "attribution_by_neuron";
+        return axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
+                       axis_of_numbers(&frame->columns, "neuron", c->n_inner, arena, err)
+                   ? -1
+                   : 0;
+    }
+    frame->tensor = "attribution";
+    return make_axis(&frame->rows, "layer", stages, 1, c->n_layer, 1, arena, err) ||
+                   make_axis(&frame->columns, "part", parts, 0, c->n_head,
+                             part_count(viewer->edits), arena, err)
+               ? -1
+               : 0;
 }
 
 static float *make_report(struct report *report, const struct viewer *viewer,
                           const struct text_pair *pair, const struct attribution_question *question,
                           struct arena *arena, struct err *err)
 {
-    const struct config *c = &viewer->model.config;
     struct text_origin origin = {.viewer = viewer};
     struct tokenized begin = pair->sentence; /* the text up to the position */
-    bool by_layer = question->by == BY_SOURCE;
-    size_t count = by_layer ? c->n_layer : 1;
-    struct sheet frame;
+    size_t count = question->by == BY_SOURCE ? viewer->model.config.n_layer : 1;
+    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
     begin.count = question->position + 1;
     if (begin.text)
         begin.size = begin.tokens[question->position].end;
-    if (text_origin_attends(&origin, arena, err) ||
-        make_frame(&frame, viewer, question->by, &begin, arena, err))
+    if (!sheets || !kept || text_origin_attends(&origin, arena, err))
         return NULL;
-    size_t cells = frame.rows.size * frame.columns.size;
-    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
+    for (size_t i = 0; i < count; i++)
+        if (make_frame(&sheets[i], viewer, question->by, i, &begin, arena, err))
+            return NULL;
+    size_t cells = sheets->rows.size * sheets->columns.size;
     float *values = arena_alloc(arena, count * cells, sizeof *values, err);
-    if (!sheets || !kept || !values)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        sheets[i] = frame;
-        sheets[i].layer = by_layer ? (int)i : -1;
-        sheets[i].rows.labels += by_layer ? i * c->n_head : 0;
+    for (size_t i = 0; values && i < count; i++) {
         sheets[i].values = values + i * cells;
         kept[i] = kept_made(&sheets[i]);
     }

@@ -79,4 +79,20 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
                 const struct text_origin *origin, const struct tokenized *sentence,
                 struct arena *arena, struct err *err);
 
+/* --- as facts of a page (draw/page_facts.h) -----------------------------------------------------
+ *
+ * What comes after each token: the most likely tokens by name, and the rank of the one that came;
+ * at the end of the model, and at its layers by the lens.
+ */
+
+struct page_next;
+
+/* A plan for the output of the last layer, or of every one. */
+int next_tokens_plan(struct lens_plan *plan, bool of_all_layers, struct arena *arena,
+                     struct err *err);
+
+/* The facts of a lens, in memory of the arena. */
+int next_tokens_of_lens(const struct page_next **found, const struct logit_lens *lens,
+                        const struct viewer *viewer, struct arena *arena, struct err *err);
+
 #endif

@@ -743,22 +743,6 @@ static const struct label *label_tokens(const struct patching *patching, struct 
     return labels;
 }
 
-/* The heads of a layer: people read their numbers, data files L0H3. */
-static int label_heads(struct sheet *sheet, size_t heads, struct arena *arena, struct err *err)
-{
-    const struct label *numbers = labels_of_numbers(heads, arena, err);
-    struct label *labels = arena_alloc(arena, heads, sizeof *labels, err);
-    if (!numbers || !labels)
-        return -1;
-    for (size_t i = 0; i < heads; i++) {
-        if (label_of_head(&labels[i], (size_t)sheet->layer, i, arena, err))
-            return -1;
-        labels[i].text = numbers[i].text;
-    }
-    sheet->rows = (struct axis){"head", heads, labels, 0};
-    return 0;
-}
-
 /* Of a layer heads by tokens, else layers by heads or tokens; without numbers. */
 static int make_frame(struct sheet *frame, const struct patching *patching, size_t index,
                       struct arena *arena, struct err *err)
@@ -777,7 +761,8 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                                 patching->first_layer};
     frame->columns = (struct axis){of_tokens ? "token" : "head", columns,
                                    labels + patching->first_column, patching->first_column};
-    return by_token ? label_heads(frame, patching->columns / columns, arena, err) : 0;
+    return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
+                    : 0;
 }
 
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
