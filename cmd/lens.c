@@ -54,7 +54,7 @@ static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
     struct lens_plan *plan = &inquiry->lens;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        inquiry_numbers(inquiry, NAMES(lens_numbers, LENS_NUMBERS), err))
+        inquiry_numbers(inquiry, NAMES_LIST(lens_numbers), err))
         return -1;
     inquiry->selection.sites = site_bit(plan->site);
     if (selection_layers(&inquiry->selection, options->select.layer, config, arena, err))

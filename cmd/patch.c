@@ -226,24 +226,14 @@ const struct instrument patch_instrument = {
 
 /* --- means over pairs ------------------------------------------------------------------------- */
 
-/* Tokens are other ones in each pair: their positions label them. */
-static int copy_axis(struct axis *axis, struct arena *arena, struct err *err)
+/* Labels of all pairs: positions in place of tokens. */
+static int label_axis(struct axis *axis, int layer, struct arena *arena, struct err *err)
 {
-    bool of_tokens = strcmp(axis->name, "token") == 0;
     const struct label *numbers = labels_of_numbers(axis->first + axis->size, arena, err);
-    struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
-    if (!numbers || !labels)
-        return -1;
-    for (size_t i = 0; i < axis->size; i++) {
-        const struct label *from = of_tokens ? &numbers[axis->first + i] : &axis->labels[i];
-        labels[i].text = arena_text(arena, from->text, strlen(from->text), err);
-        labels[i].exact = arena_text(arena, from->exact, strlen(from->exact), err);
-        labels[i].plain = arena_text(arena, from->plain, strlen(from->plain), err);
-        if (!labels[i].text || !labels[i].exact || !labels[i].plain)
-            return -1;
-    }
-    axis->labels = labels;
-    return 0;
+    axis->labels = numbers ? numbers + axis->first : NULL;
+    if (numbers && layer >= 0 && strcmp(axis->name, "head") == 0)
+        return axis_of_heads(axis, (size_t)layer, axis->size, arena, err);
+    return numbers ? 0 : -1;
 }
 
 static int begin_mean(struct patch_mean *mean, const struct inquiry *inquiry, struct err *err)
@@ -264,10 +254,11 @@ static int begin_mean(struct patch_mean *mean, const struct inquiry *inquiry, st
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++) {
         const struct kept *kept = &report->tensors[i];
-        mean->sheets[i] = *kept->made;
+        struct sheet *sheet = &mean->sheets[i];
+        *sheet = *kept->made;
         mean->sums[i] = arena_alloc(arena, kept_cells(kept), sizeof **mean->sums, err);
-        if (!mean->sums[i] || copy_axis(&mean->sheets[i].rows, arena, err) ||
-            copy_axis(&mean->sheets[i].columns, arena, err))
+        if (!mean->sums[i] || label_axis(&sheet->rows, sheet->layer, arena, err) ||
+            label_axis(&sheet->columns, sheet->layer, arena, err))
             return -1;
     }
     return 0;

@@ -218,13 +218,9 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
 
 /* --- as a report ------------------------------------------------------------------------------ */
 
-const struct lens_number_row lens_numbers[LENS_NUMBERS] = {
-    [LENS_BEST] = {"best", "the most likely token, and its probability"},
-    [LENS_ID] = {"id", "the id of that token"},
-    [LENS_ENTROPY] = {"entropy", "of all tokens, in nats"},
-    [LENS_KL] = {"kl", "the divergence from what the model says at last, in nats"},
-    [LENS_RANK] = {"rank", "of --target, else of the next token; 1 is the most likely"},
-    [LENS_TARGET] = {"target", "the probability of that token, or the logit difference of two"},
+const char *const lens_numbers[LENS_NUMBERS] = {
+    [LENS_BEST] = "best", [LENS_ID] = "id",     [LENS_ENTROPY] = "entropy",
+    [LENS_KL] = "kl",     [LENS_RANK] = "rank", [LENS_TARGET] = "target",
 };
 
 enum {
@@ -349,7 +345,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
         values[i] = (float)column_number(column, i);
         texts[i] = column_text(best, i, true);
     }
-    sheet->tensor = index == DIFFERENCE ? column->name : lens_numbers[number].name;
+    sheet->tensor = index == DIFFERENCE ? column->name : lens_numbers[number];
     sheet->title = arena_format(arena, err, "logit lens: %s",
                                 number == LENS_BEST ? "most likely token" : sheet->tensor);
     sheet->whole = column->kind == COLUMN_INTEGER;

@@ -56,20 +56,16 @@ int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
 /* --- as a report ------------------------------------------------------------------------------ */
 
 enum lens_number {
-    LENS_BEST,
-    LENS_ID,
-    LENS_ENTROPY,
-    LENS_KL,
-    LENS_RANK,
-    LENS_TARGET,
+    LENS_BEST,    /* the most likely token, and its probability */
+    LENS_ID,      /* of that token */
+    LENS_ENTROPY, /* of all tokens, in nats */
+    LENS_KL,      /* divergence from the last layer, in nats */
+    LENS_RANK,    /* of the target; 1 is the most likely */
+    LENS_TARGET,  /* its probability, or the logit difference of two */
     LENS_NUMBERS
 };
 
-struct lens_number_row {
-    const char *name, *about;
-};
-
-extern const struct lens_number_row lens_numbers[LENS_NUMBERS];
+extern const char *const lens_numbers[LENS_NUMBERS]; /* as in --show */
 
 /* A report with a set of numbers, `1 << LENS_KL | …`, that lives as long as the arena, the lens and
  * the text. For data, a table "lens" with a row for each layer and token, and, of several best

@@ -326,18 +326,6 @@ static size_t change_together(struct copies *copies)
     return first;
 }
 
-static int run_heads(struct sweep *s, struct copies *copies)
-{
-    bool last = copies->layer + 1 == s->config->n_layer;
-    struct sent sent;
-    if (send(s, &sent, copies, last ? s->tokens - 1 : change_together(copies)))
-        return -1;
-    if (last)
-        return read_logits(s, sent.x, false, copies->logits);
-    struct stream_start start = {copies->layer + 1, streams_of(s, sent.x, copies->count)};
-    return run_on(s, copies, &start, (struct edits){0});
-}
-
 /* --- paths ------------------------------------------------------------------------------------ */
 
 /* What the receiver takes of each copy. */
@@ -413,46 +401,49 @@ static int run_received(struct sweep *s, const struct sent *sent, struct copies 
     return run_on(s, copies, &start, edits);
 }
 
-/* From the sender on heads give what they give anyway: no row needs another, and what goes to the
- * logits needs but the last one. */
-static int run_paths(struct sweep *s, struct copies *copies)
+/* Heads: all layers after the patched one run. Paths: after the sender the other heads keep their
+ * values, so that rows are independent; the receiver alone takes what arrives. The way to the logits
+ * needs only the last row. */
+static int run_sent(struct sweep *s, struct copies *copies)
 {
+    size_t layers = s->config->n_layer;
     const struct patch_path *path = &s->plan->path;
-    bool to_logits = path->to == SITE_LOGITS;
-    size_t end = to_logits ? s->config->n_layer : path->to_layer;
+    bool by_paths = s->plan->over == PATCH_PATHS;
+    size_t end = !by_paths ? copies->layer + 1 : path->to == SITE_LOGITS ? layers : path->to_layer;
     struct sent sent;
-    int failed = send(s, &sent, copies, to_logits ? s->tokens - 1 : change_together(copies));
+    int failed = send(s, &sent, copies, end == layers ? s->tokens - 1 : change_together(copies));
     for (size_t layer = copies->layer + 1; layer < end && !failed; layer++) {
         put_contexts(s, &sent, layer);
         failed = attended(s, layer, sent.x, sent.context);
     }
     if (failed)
         return -1;
-    return to_logits ? read_logits(s, sent.x, false, copies->logits)
-                     : run_received(s, &sent, copies);
+    if (end == layers)
+        return read_logits(s, sent.x, false, copies->logits);
+    if (by_paths)
+        return run_received(s, &sent, copies);
+    struct stream_start start = {end, streams_of(s, sent.x, copies->count)};
+    return run_on(s, copies, &start, (struct edits){0});
 }
 
 /* --- the two texts' own runs ------------------------------------------------------------------ */
 
-static int take_room(struct side *side, struct sweep *s)
+static int keep(struct side *side, const struct kept_list *list, struct sweep *s)
 {
-    size_t layers = s->config->n_layer;
-    side->streams = arena_alloc(&s->kept, layers, sizeof *side->streams, s->err);
-    side->values = arena_alloc(&s->kept, layers, sizeof *side->values, s->err);
-    return side->streams && side->values ? 0 : -1;
-}
-
-static void keep(struct side *side, const struct kept_list *list, enum site site)
-{
+    side->streams = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->streams, s->err);
+    side->values = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->values, s->err);
+    if (!side->streams || !side->values)
+        return -1;
     for (size_t i = 0; i < list->count; i++) {
         const struct kept *kept = &list->items[i];
         if (kept->site == SITE_LOGITS)
             side->logits = kept->data;
         if (kept->site == SITE_RESID_PRE)
             side->streams[kept->layer] = kept->data;
-        if (kept->site == site)
+        if (kept->site == s->site)
             side->values[kept->layer] = tensor_dense(kept->data, kept->rank, kept->shape);
     }
+    return 0;
 }
 
 static int run_both(struct sweep *s)
@@ -466,14 +457,11 @@ static int run_both(struct sweep *s)
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     struct text_list both = {texts, 2, 0, NULL};
     texts[0].cache = s->whole ? NULL : &s->cache;
-    if (take_room(&s->base, s) || take_room(&s->other, s) ||
-        selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
+    if (selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
         viewer_run(viewer, &selection, &both, tap, s->err))
         return -1;
-    keep(&s->base, &capture.lists[0], s->site);
-    keep(&s->other, &capture.lists[1], s->site);
-    return 0;
+    return keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s) ? -1 : 0;
 }
 
 /* Caches for copies, as many as share a pass. */
@@ -519,10 +507,8 @@ static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 
 static int run_chunk(struct sweep *s, struct copies *copies)
 {
-    bool of_heads = s->plan->over == PATCH_HEADS && !s->edits;
-    int failed = s->plan->over == PATCH_PATHS ? run_paths(s, copies)
-                 : of_heads                   ? run_heads(s, copies)
-                                              : run_edited(s, copies);
+    bool is_sent = s->plan->over == PATCH_PATHS || (s->plan->over == PATCH_HEADS && !s->edits);
+    int failed = is_sent ? run_sent(s, copies) : run_edited(s, copies);
     arena_clear(&s->chunk);
     return failed;
 }
@@ -573,20 +559,16 @@ static int run_all(struct sweep *s)
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static void write_tokens(struct buf *out, const struct tokenized *text)
-{
-    for (size_t i = 0; i < text->count; i++)
-        buf_format(out, "%s%s", i ? " " : "", text->labels[i].text);
-}
-
 int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
                          struct err *err)
 {
+    const struct tokenized *const texts[] = {clean, corrupt};
     struct buf lists[2] = {{0}, {0}};
     if (clean->count == corrupt->count)
         return 0;
-    write_tokens(&lists[0], clean);
-    write_tokens(&lists[1], corrupt);
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < texts[side]->count; i++)
+            buf_format(&lists[side], "%s%s", i ? " " : "", texts[side]->labels[i].text);
     err_set(err, "expected texts of as many tokens, found %zu (%s) and %zu (%s)", clean->count,
             lists[0].bytes ? lists[0].bytes : "", corrupt->count,
             lists[1].bytes ? lists[1].bytes : "");
