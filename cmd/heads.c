@@ -6,7 +6,6 @@
  * measured once for each model.
  */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -304,13 +303,6 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t one = *(const uint32_t *)a;
-    uint32_t other = *(const uint32_t *)b;
-    return (one > other) - (one < other);
-}
-
 static int read_word(uint32_t *id, const struct viewer *viewer, const char *path,
                      const struct csv_record *record, size_t index, struct arena *arena,
                      struct err *err)
@@ -326,17 +318,6 @@ static int read_word(uint32_t *id, const struct viewer *viewer, const char *path
     return failed;
 }
 
-/* Sort ids, and leave out those that are there already. */
-static size_t make_set(uint32_t *ids, size_t count)
-{
-    size_t kept = 0;
-    qsort(ids, count, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || ids[i] != ids[kept - 1])
-            ids[kept++] = ids[i];
-    return kept;
-}
-
 /* A line holds 3 bytes at least: "a,b". */
 static int read_pairs(struct circuit_words *words, const struct file *file, const char *path,
                       const struct viewer *viewer, struct arena *arena, struct err *err)
@@ -347,8 +328,10 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
     uint32_t *from = arena_alloc(arena, room, sizeof *from, err);
     uint32_t *to = arena_alloc(arena, room, sizeof *to, err);
     uint32_t *among = arena_alloc(arena, 2 * room, sizeof *among, err);
+    size_t vocabulary = viewer->model.config.vocab_size;
+    bool *named = arena_alloc(arena, vocabulary, sizeof *named, err);
     size_t count = 0;
-    if (!from || !to || !among)
+    if (!from || !to || !among || !named)
         return -1;
     for (;; count++) {
         if (csv_read(&reader, &record, arena, err))
@@ -362,12 +345,14 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
         if (read_word(&from[count], viewer, path, &record, 0, arena, err) ||
             read_word(&to[count], viewer, path, &record, 1, arena, err))
             return -1;
-        among[2 * count] = from[count];
-        among[2 * count + 1] = to[count];
+        named[from[count]] = named[to[count]] = true;
     }
     if (!count)
         return err_set(err, "'%s': expected a line at least, found none", path);
-    *words = (struct circuit_words){from, to, count, among, make_set(among, 2 * count)};
+    *words = (struct circuit_words){from, to, count, among, 0};
+    for (size_t id = 0; id < vocabulary; id++)
+        if (named[id])
+            among[words->among_count++] = (uint32_t)id;
     return 0;
 }
 

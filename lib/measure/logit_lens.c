@@ -1,7 +1,6 @@
 #include "measure/logit_lens.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -445,34 +444,27 @@ int next_tokens_plan(struct lens_plan *plan, bool of_all_layers, struct arena *a
     return items ? lens_find_site(&plan->site, NULL, config, err) : -1;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t one = *(const uint32_t *)a;
-    uint32_t other = *(const uint32_t *)b;
-    return (one > other) - (one < other);
-}
-
-/* What the ids are called, each once. */
+/* What the ids are called, each once, in rising order. */
 static int name_ids(struct page_next *next, const struct viewer *viewer, struct arena *arena,
                     struct err *err)
 {
+    bool *listed = arena_alloc(arena, next->vocabulary, sizeof *listed, err);
     size_t count = 0;
-    for (size_t i = 0; i < next->layer_count; i++)
-        count += next->layers[i].best_count * next->token_count;
+    for (size_t i = 0; listed && i < next->layer_count; i++)
+        for (size_t k = 0; k < next->layers[i].best_count * next->token_count; k++) {
+            bool *is_listed = &listed[next->layers[i].best[k].id];
+            count += !*is_listed;
+            *is_listed = true;
+        }
     uint32_t *ids = arena_alloc(arena, count, sizeof *ids, err);
     struct label *names = arena_alloc(arena, count, sizeof *names, err);
-    if (!ids || !names)
+    if (!listed || !ids || !names)
         return -1;
-    count = 0;
-    for (size_t i = 0; i < next->layer_count; i++)
-        for (size_t k = 0; k < next->layers[i].best_count * next->token_count; k++)
-            ids[count++] = next->layers[i].best[k].id;
-    qsort(ids, count, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && ids[i] == ids[next->name_count - 1])
+    for (size_t id = 0; id < next->vocabulary; id++) {
+        if (!listed[id])
             continue;
-        ids[next->name_count] = ids[i];
-        if (label_of_word(&names[next->name_count++], viewer->tokenizer, ids[i], arena, err))
+        ids[next->name_count] = (uint32_t)id;
+        if (label_of_word(&names[next->name_count++], viewer->tokenizer, (uint32_t)id, arena, err))
             return -1;
     }
     next->named = ids;

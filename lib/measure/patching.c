@@ -402,8 +402,8 @@ static int run_received(struct sweep *s, const struct sent *sent, struct copies 
 }
 
 /* Heads: all layers after the patched one run. Paths: after the sender the other heads keep their
- * values, so that rows are independent; the receiver alone takes what arrives. The way to the logits
- * needs only the last row. */
+ * values, so that rows are independent; the receiver alone takes what arrives. The logits need only
+ * the last row. */
 static int run_sent(struct sweep *s, struct copies *copies)
 {
     size_t layers = s->config->n_layer;
