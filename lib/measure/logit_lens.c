@@ -316,92 +316,41 @@ static int make_table(struct frame *frame, const struct logit_lens *lens,
     return 0;
 }
 
-/* The most likely tokens of each cell. */
-static int list_best(struct frame *best, const struct frame *table, const struct logit_lens *lens,
-                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
-{
-    size_t cells = table->rows.size;
-    const struct likely **lists = arena_alloc(arena, cells, sizeof *lists, err);
-    for (size_t i = 0; lists && i < cells; i++)
-        lists[i] = lens->cells[i].best;
-    const struct likely_table likely = {"best", table, TOKEN, lists, lens->best_count, tokenizer};
-    return lists ? likely_frame(best, &likely, arena, err) : -1;
-}
-
-/* A number of the table as a sheet, layers by tokens; with texts in the cells of LENS_BEST. */
+/* A number of the table, layers by tokens; with texts in the cells of LENS_BEST. */
 static int make_sheet(struct sheet *sheet, const struct frame *table, const struct logit_lens *lens,
                       enum lens_number number, struct arena *arena, struct err *err)
 {
-    size_t cells = table->rows.size;
     size_t index = columns_of(lens, number)->sheet;
     const struct column *column = &table->columns[index];
-    const struct column *best = &table->columns[BEST];
-    float *values = arena_alloc(arena, cells, sizeof *values, err);
-    const char **texts = arena_alloc(arena, cells, sizeof *texts, err);
-    if (!values || !texts)
+    float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
+    const char **texts = arena_alloc(arena, table->rows.size, sizeof *texts, err);
+    struct label *layers = arena_alloc(arena, lens->layers.count, sizeof *layers, err);
+    if (!values || !texts || !layers)
         return -1;
-    for (size_t i = 0; i < cells; i++) {
-        values[i] = (float)column_number(column, i);
-        texts[i] = column_text(best, i, true);
-    }
-    sheet->tensor = index == DIFFERENCE ? column->name : lens_numbers[number];
-    sheet->title = arena_format(arena, err, "logit lens: %s",
-                                number == LENS_BEST ? "most likely token" : sheet->tensor);
-    sheet->whole = column->kind == COLUMN_INTEGER;
-    sheet->values = values;
-    sheet->texts = number == LENS_BEST ? texts : NULL;
-    sheet->beside_texts = number == LENS_BEST ? "probability" : NULL;
-    return sheet->title ? 0 : -1;
-}
-
-static int make_sheets(struct report *report, const struct frame *table, unsigned numbers,
-                       const struct logit_lens *lens, struct arena *arena, struct err *err)
-{
-    const struct layers *layers = &lens->layers;
-    struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
-    struct label *labels = arena_alloc(arena, layers->count, sizeof *labels, err);
-    if (!sheets || !kept || !labels)
-        return -1;
-    for (size_t i = 0; i < layers->count; i++) {
-        const char *text = arena_format(arena, err, "%zu", layers->items[i]);
+    for (size_t i = 0; i < lens->layers.count; i++) {
+        const char *text = arena_format(arena, err, "%zu", lens->layers.items[i]);
+        layers[i] = (struct label){text, text, text};
         if (!text)
             return -1;
-        labels[i] = (struct label){text, text, text};
     }
-    for (int number = 0; number < LENS_NUMBERS; number++) {
-        struct sheet *sheet = &sheets[report->tensor_count];
-        if (!(numbers >> number & 1))
-            continue;
-        *sheet = (struct sheet){
-            .layer = -1,
-            .head = -1,
-            .rows = {"layer", layers->count, labels, 0},
-            .columns = {"token", table->rows.size / layers->count, report->sentence.labels, 0},
-        };
-        if (make_sheet(sheet, table, lens, (enum lens_number)number, arena, err))
-            return -1;
-        kept[report->tensor_count++] = kept_made(sheet);
+    for (size_t i = 0; i < table->rows.size; i++) {
+        values[i] = (float)column_number(column, i);
+        texts[i] = column_text(&table->columns[BEST], i, true);
     }
-    report->tensors = kept;
-    return 0;
-}
-
-/* Leave only the columns of some numbers. */
-static int choose_columns(struct frame *table, unsigned numbers, const struct logit_lens *lens,
-                          struct arena *arena, struct err *err)
-{
-    struct column shown[COLUMNS];
-    size_t count = 0;
-    while (count < BEST) {
-        shown[count] = table->columns[count];
-        count++;
-    }
-    for (size_t number = 0; number < LENS_NUMBERS; number++)
-        for (size_t i = columns_of(lens, number)->first; i < columns_of(lens, number)->end; i++)
-            if (numbers >> number & 1)
-                shown[count++] = table->columns[i];
-    return frame_columns(table, shown, count, arena, err);
+    *sheet = (struct sheet){
+        .tensor = index == DIFFERENCE ? column->name : lens_numbers[number],
+        .layer = -1,
+        .head = -1,
+        .rows = {"layer", lens->layers.count, layers, 0},
+        .columns = {"token", lens->tokens, table->rows.labels, 0},
+        .whole = column->kind == COLUMN_INTEGER,
+        .values = values,
+        .texts = number == LENS_BEST ? texts : NULL,
+        .beside_texts = number == LENS_BEST ? "probability" : NULL,
+    };
+    sheet->title = arena_format(arena, err, "logit lens: %s",
+                                number == LENS_BEST ? "most likely token" : sheet->tensor);
+    return sheet->title ? 0 : -1;
 }
 
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
@@ -409,21 +358,43 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
                 struct arena *arena, struct err *err)
 {
     const struct tokenizer *tokenizer = origin->viewer->tokenizer;
-    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
-    struct facts *facts = facts_new(arena, err);
+    size_t cells = lens->layers.count * lens->tokens;
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
+    size_t shown_count = BEST; /* before it are the keys */
+    struct column shown[COLUMNS];
+    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
+    const struct likely **best = arena_alloc(arena, cells, sizeof *best, err);
+    struct facts *facts = facts_new(arena, err);
     *report = text_origin_report(origin, sentence);
-    if (!frames || !facts || make_table(frames, lens, sentence, tokenizer, arena, err) ||
-        (lists && list_best(&frames[1], frames, lens, tokenizer, arena, err)) ||
-        make_sheets(report, frames, numbers, lens, arena, err) ||
-        choose_columns(frames, numbers, lens, arena, err))
+    if (!frames || !sheets || !kept || !best || !facts ||
+        make_table(frames, lens, sentence, tokenizer, arena, err))
         return -1;
+    for (size_t i = 0; i < cells; i++)
+        best[i] = lens->cells[i].best;
+    const struct likely_table likely = {"best", frames, TOKEN, best, lens->best_count, tokenizer};
+    if (lists && likely_frame(&frames[1], &likely, arena, err))
+        return -1;
+    memcpy(shown, frames->columns, BEST * sizeof *shown);
+    for (size_t number = 0; number < LENS_NUMBERS; number++) {
+        const struct number_columns *of_number = columns_of(lens, number);
+        struct sheet *sheet = &sheets[report->tensor_count];
+        if (!(numbers >> number & 1))
+            continue;
+        if (make_sheet(sheet, frames, lens, (enum lens_number)number, arena, err))
+            return -1;
+        kept[report->tensor_count++] = kept_made(sheet);
+        for (size_t i = of_number->first; i < of_number->end; i++)
+            shown[shown_count++] = frames->columns[i];
+    }
+    report->tensors = kept;
     report->frames = frames;
     report->frame_count = lists ? 2 : 1;
     report->shows_tensors = true;
     report->facts = &facts->frame;
     facts_text(facts, "site", site_rows[lens->site].name);
-    return 0;
+    return frame_columns(frames, shown, shown_count, arena, err);
 }
 
 /* --- as a page tells it ----------------------------------------------------------------------- */
