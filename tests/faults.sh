@@ -315,11 +315,13 @@ for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
 done
 try attribute -m "$in/school" -s 'Anna is'
+try attribute -m "$in/school" -s 'Anna is' --edit 'h.0.attn_out * 0.5' --format csv
 try attribute -m "$in/school" -s 'Anna is' --by source --format html -o here
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
 for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done
+try patch -m "$in/school" -f "$in/clean.csv" --mean texts --format json -o here
 try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=heads,v
 try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
     --path :1.0.k
