@@ -1,3 +1,5 @@
+/* explanation.c: the steps of a trace, and of those that edits change the values before and after.
+ */
 #include "explain/explanation.h"
 
 #include <math.h>
@@ -47,7 +49,7 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
     return 0;
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* --- the steps -------------------------------------------------------------------------------- */
 
 /* How weights come about; steps that all have are ALWAYS there. And what else there may be, which
  * has steps of its own. */
@@ -128,7 +130,7 @@ static int ways_of(const struct trace *trace)
     ways |= trace->raw_q.values ? HEADS_NORMED : 0;
     ways |= trace->rotary ? TURNED : 0;
     ways |= c->score_cap > 0 ? CAPPED : 0;
-    ways |= given_slope(trace) > 0 ? MOVED : 0;
+    ways |= trace_slope(trace) > 0 ? MOVED : 0;
     ways |= trace->cools ? COOLED : 0;
     ways |= trace->keys_edited ? KEYS_EDITED : 0;
     ways |= decoder && !c->norm_first ? NORM_LAST : 0;
@@ -140,6 +142,244 @@ static bool is_there(const struct step_row *row, int ways, const struct trace *t
     bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* to the end */
     return row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site));
 }
+
+/* --- edits ------------------------------------------------------------------------------------ */
+
+/* A step whose values edits change is made of a pass without these edits, so that its formula gives
+ * its numbers; a step with the changed values follows. */
+
+enum { SITES_OF_STEP = 3 };
+
+struct step_sites {
+    enum site items[SITES_OF_STEP];
+    size_t count;
+};
+
+/* A pass without the edits of a step's values, shared by all queries. */
+struct edited_pass {
+    const char *step;
+    struct trace trace;
+};
+
+struct edited_passes {
+    struct viewer *viewer;
+    const struct text_pair *pair;
+    const struct explain_request *request;
+    struct edited_pass *items; /* [STEP_ROWS] */
+    size_t count;
+};
+
+static void add_site(struct step_sites *sites, bool is_there, enum site site)
+{
+    if (is_there)
+        sites->items[sites->count++] = site;
+}
+
+static bool is(const char *step, const char *name)
+{
+    return strcmp(step, name) == 0;
+}
+
+/* The tensors that a step computes for the next ones. */
+static struct step_sites sites_of(const struct trace *trace, const char *step)
+{
+    const struct config *c = trace->config;
+    struct step_sites sites = {.count = 0};
+    enum site q = trace->rotary ? SITE_Q_PRE : SITE_Q;
+    enum site k = trace->rotary ? SITE_K_PRE : SITE_K;
+    bool embeds = is(step, "embedding") || (is(step, "input") && !trace->embedding_norm.scale);
+    enum site own;
+    add_site(&sites, embeds && trace->layer == 0, SITE_EMBEDDING);
+    add_site(&sites, embeds, SITE_RESID_PRE);
+    add_site(&sites, is(step, "input") && c->norm_first, SITE_LN_1);
+    add_site(&sites, is(step, trace->raw_q.values ? "query_norm" : "query"), q);
+    add_site(&sites, is(step, "query_turn"), SITE_Q);
+    add_site(&sites, is(step, trace->raw_k.values ? "key_norm" : "keys"), k);
+    add_site(&sites, is(step, "key_turn"), SITE_K);
+    add_site(&sites, is(step, "values"), SITE_V);
+    add_site(&sites, is(step, "output"), SITE_ATTN_OUT);
+    add_site(&sites, is(step, "hidden"), SITE_MLP_GATE);
+    add_site(&sites, is(step, "hidden"), SITE_MLP_UP);
+    bool last_sum = is(step, "resid_post") && c->stream_normed; /* its norm is the stream */
+    if (!is(step, "embedding") && !last_sum && site_find(step, strlen(step), &own))
+        add_site(&sites, true, own);
+    add_site(&sites, is(step, "ln_2") && c->stream_normed, SITE_RESID_POST);
+    return sites;
+}
+
+/* Does an edit change the query's values of a site, or those of any key? */
+static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
+{
+    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    struct edit_block block = {
+        .site = site_of(trace->part, site),
+        .layer = trace->layer,
+        .first_head = of_keys                ? trace->group
+                      : site_has_heads(site) ? trace->head
+                                             : 0,
+        .row_places = of_keys ? trace->keys : report_queries(trace->report, trace->part)->count,
+    };
+    bool found = false;
+    for (size_t row = 0; row < (of_keys ? trace->keys : 1) && !found; row++) {
+        block.first_row = of_keys ? row : trace->query;
+        found = edit_touches(edit, &block);
+    }
+    return found;
+}
+
+/* Append the edits that change a step to a note, or NULL; false: none does. */
+static bool write_changes(struct buf *note, const struct trace *trace,
+                          const struct step_sites *sites)
+{
+    const struct edits *edits = trace->viewer->edits;
+    bool any = false;
+    for (size_t i = 0; edits && i < edits->count; i++) {
+        bool changes = false;
+        for (size_t k = 0; k < sites->count; k++)
+            changes |= touches(&edits->items[i], trace, sites->items[k]);
+        if (changes && note)
+            buf_format(note, "%s%s", any ? ", " : "Changed by ", edits->items[i].words);
+        any |= changes;
+    }
+    return any;
+}
+
+/* The edit in all its layers but one; false: there is no other. */
+static bool leave_layer(struct edit *edit, const struct trace *trace, struct builder *builder)
+{
+    const struct config *c = trace->config;
+    size_t layers = c->n_layer > c->n_encoder_layer ? c->n_layer : c->n_encoder_layer;
+    struct edit_range *ranges = arena_alloc(builder->arena, layers, sizeof *ranges, builder->err);
+    struct edit_places others = {ranges, 0};
+    for (size_t layer = 0; ranges && layer < layers && site_rows[edit->site].in_layer; layer++)
+        if (layer != trace->layer && edits_have(&(struct edits){edit, 1}, edit->site, layer))
+            ranges[others.count++] = (struct edit_range){(ptrdiff_t)layer, (ptrdiff_t)layer};
+    builder->failed |= !ranges;
+    edit->layers = others;
+    return others.count > 0;
+}
+
+static int run_without(struct trace *before, const struct edited_passes *steps,
+                       const struct step_sites *sites, struct builder *builder)
+{
+    struct viewer *viewer = steps->viewer;
+    const struct edits *edits = viewer->edits;
+    struct edit *items = arena_alloc(builder->arena, edits->count, sizeof *items, builder->err);
+    struct edits rest = {.items = items};
+    for (size_t i = 0; items && i < edits->count; i++) {
+        bool is_own = false;
+        for (size_t k = 0; k < sites->count; k++) {
+            enum site site = site_of(builder->trace->part, sites->items[k]);
+            is_own |= edits_have(&(struct edits){&edits->items[i], 1}, site, builder->trace->layer);
+        }
+        items[rest.count] = edits->items[i];
+        rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);
+    }
+    if (!items || builder->failed)
+        return -1;
+    viewer->edits = rest.count ? &rest : NULL;
+    int failed =
+        trace_run(before, viewer, steps->pair, steps->request, builder->arena, builder->err);
+    viewer->edits = edits;
+    return failed;
+}
+
+/* The query's trace in which a step has the values that its formula gives; NULL: no edit changes
+ * them, or the builder failed. */
+static const struct trace *find_before(struct edited_passes *passes, const char *step,
+                                       struct builder *builder)
+{
+    const struct step_sites sites = sites_of(builder->trace, step);
+    struct edited_pass *pass = passes->items;
+    if (!write_changes(NULL, builder->trace, &sites))
+        return NULL;
+    while (pass < passes->items + passes->count && !is(pass->step, step))
+        pass++;
+    if (pass == passes->items + passes->count) {
+        pass->step = step;
+        passes->count++;
+        if (run_without(&pass->trace, passes, &sites, builder)) {
+            builder->failed = true;
+            return NULL;
+        }
+        pass->trace.keys_edited = builder->trace->keys_edited;
+    }
+    trace_set_query(&pass->trace, builder->trace->query);
+    return &pass->trace;
+}
+
+/* Keys or values as they are after the edits; values with their weights. */
+static void show_keys(struct builder *builder, enum site site)
+{
+    const struct trace *trace = builder->trace;
+    if (site == SITE_V) {
+        step_values(builder);
+        builder->step->formula_count = 0;
+        return;
+    }
+    builder_keys(builder);
+    builder_vectors(builder, site == SITE_K ? "k" : "k_pre", NULL,
+                    site == SITE_K ? trace->k : trace->k_pre, trace->config->d_k);
+}
+
+static const float *vector_of(const struct trace *trace, enum site site)
+{
+    return site == SITE_CONTEXT ? trace->context : trace_row(trace, site);
+}
+
+/* Vectors before and after the edits. */
+static void show_vectors(struct builder *builder, const struct trace *before, const char *step,
+                         const struct step_sites *sites)
+{
+    const struct trace *trace = builder->trace;
+    struct named_vector rows[2 * SITES_OF_STEP];
+    size_t count = 0;
+    size_t width = 0;
+    for (size_t i = 0; i < sites->count; i++) {
+        enum site site = sites->items[i];
+        const float *values = vector_of(before, site);
+        bool of_input = is(step, "input") || is(step, "embedding");
+        const char *name = !of_input                            ? site_rows[site].name
+                           : site != SITE_LN_1 && trace->stream ? "h"
+                                                                : "x";
+        if (!values)
+            continue;
+        width = trace_width(trace, site);
+        rows[count++] = (struct named_vector){name, values};
+        name = arena_format(builder->arena, builder->err, "%s, edited", name);
+        builder->failed |= !name;
+        rows[count++] = (struct named_vector){name, vector_of(trace, site)};
+    }
+    if (count && !builder->failed)
+        builder_stack(builder, rows, count, width);
+}
+
+static void show_edited(struct builder *builder, const struct trace *before, const char *step)
+{
+    const struct step_sites sites = sites_of(builder->trace, step);
+    enum site site = sites.items[0];
+    buf_text(&builder->note, builder->note.size ? " " : "");
+    write_changes(&builder->note, builder->trace, &sites);
+    buf_text(&builder->note,
+             site == SITE_LOGITS ? ": 'run --show logits' has what goes on." : ": this goes on.");
+    if (site == SITE_LOGITS)
+        return;
+    if (site_rows[site].axes == AXES_HEAD_QUERY_KEY) {
+        const char *name = site == SITE_SCORES    ? "score"
+                           : site == SITE_SOFTMAX ? "softmax"
+                           : site == SITE_MASKED  ? "masked"
+                                                  : "weight";
+        builder_keys(builder);
+        builder_column(builder, name, NULL, trace_row(before, site));
+        builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
+    } else if (site_rows[site].axes == AXES_GROUP_TOKEN_DIM) {
+        show_keys(builder, site);
+    } else {
+        show_vectors(builder, before, step, &sites);
+    }
+}
+
+/* --- making a step ---------------------------------------------------------------------------- */
 
 static int finish_step(struct builder *builder)
 {
@@ -177,18 +417,17 @@ static int make_edited(struct step *step, const struct step_row *row, const stru
     begin_step(&builder, step, name, "Edit");
     builder.failed |= !name;
     if (!builder.failed)
-        edited_show(&builder, before, row->name);
+        show_edited(&builder, before, row->name);
     return finish_step(&builder);
 }
 
-/* A step whose values were changed is one of a pass without that; the next shows what goes on. */
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
-                    struct edited_steps *edited, struct builder builder)
+                    struct edited_passes *passes, struct builder builder)
 {
     struct step *step = &steps[explanation->step_count++];
     const struct trace *trace = builder.trace;
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
-    const struct trace *before = dropped_later ? NULL : edited_before(edited, row->name, &builder);
+    const struct trace *before = dropped_later ? NULL : find_before(passes, row->name, &builder);
     if (builder.failed)
         return -1;
     builder.trace = before ? before : trace;
@@ -203,10 +442,10 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
 }
 
 static int explain(struct explanation *explanation, const struct trace *trace,
-                   struct edited_steps *edited, struct arena *arena, struct err *err)
+                   struct edited_passes *passes, struct arena *arena, struct err *err)
 {
-    const struct explain_request *request = edited->request;
-    size_t seen = 0; /* the key whose numbers are worked out: the first that is seen */
+    const struct explain_request *request = passes->request;
+    size_t seen = 0; /* the first visible key, whose numbers are worked out */
     while (seen + 1 < trace->keys && trace->masked[seen] == -INFINITY)
         seen++;
     const struct builder builder = {
@@ -234,7 +473,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         return -1;
     for (size_t i = 0; i < STEP_ROWS; i++)
         if (is_there(&step_rows[i], ways, trace) &&
-            add_step(explanation, steps, &step_rows[i], edited, builder))
+            add_step(explanation, steps, &step_rows[i], passes, builder))
             return -1;
     return 0;
 }
@@ -244,14 +483,14 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      struct arena *arena, struct err *err)
 {
     struct trace trace;
-    struct edited_steps edited = {.viewer = viewer, .pair = pair, .request = request};
-    edited.items = arena_alloc(arena, STEP_ROWS, sizeof *edited.items, err);
-    if (!edited.items || trace_run(&trace, viewer, pair, request, arena, err))
+    struct edited_passes passes = {.viewer = viewer, .pair = pair, .request = request};
+    passes.items = arena_alloc(arena, STEP_ROWS, sizeof *passes.items, err);
+    if (!passes.items || trace_run(&trace, viewer, pair, request, arena, err))
         return -1;
-    trace.keys_edited = edited_keys(&trace);
+    trace.keys_edited = write_changes(NULL, &trace, &(struct step_sites){{SITE_K}, 1});
     for (size_t i = 0; i < request->query_count; i++) {
         trace_set_query(&trace, request->query + i);
-        if (explain(&explanations[i], &trace, &edited, arena, err))
+        if (explain(&explanations[i], &trace, &passes, arena, err))
             return -1;
     }
     return 0;

@@ -1,5 +1,6 @@
+/* trace.c: what a pass computed for one head; and the numbers and matrices that steps take as given.
+ */
 #include <assert.h>
-
 #include <string.h>
 
 #include "explain/steps.h"
@@ -8,11 +9,9 @@
 #include "model/attention_strip.h"
 #include "model/parameter_table.h"
 
-static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
-                                  SITE_SCORES,  SITE_SOFTMAX, SITE_MASKED,
-                                  SITE_WEIGHTS, SITE_CONTEXT, SITE_ATTN_OUT};
+/* --- which tensors are kept ------------------------------------------------------------------- */
 
-/* What the model's config says of one of its attentions. */
+/* The model's config as it holds for one of its attentions. */
 static struct config config_of(const struct config *model, enum site_part part)
 {
     struct config own = *model;
@@ -21,11 +20,11 @@ static struct config config_of(const struct config *model, enum site_part part)
     if (part != PART_SENTENCE)
         own.causal = mechanism->renormalise = false; /* there is no future to mask */
     if (part == PART_CROSS && mechanism->kind == ATTENTION_SPARSE)
-        mechanism->kind = ATTENTION_DENSE; /* a pattern is about a text that looks at itself */
+        mechanism->kind = ATTENTION_DENSE; /* patterns are for self-attention */
     return own;
 }
 
-/* The residual stream as it comes to an attention, and what its queries are made of. */
+/* The residual stream in front of an attention, and the input of its queries. */
 static enum site stream_site(enum site_part part)
 {
     return part == PART_CROSS ? SITE_RESID_MID : site_of(part, SITE_RESID_PRE);
@@ -38,8 +37,7 @@ static enum site input_site(const struct config *config, enum site_part part)
     return part == PART_CROSS ? SITE_LN_1 : stream_site(part);
 }
 
-/* What keys and values are made of where they are another text's: its embedding, or what an encoder
- * made of it. */
+/* The input of keys and values of another text: its embedding, or the encoder's output. */
 static enum site source_site(const struct config *config)
 {
     if (config->kind == MODEL_ATTENTION)
@@ -50,19 +48,23 @@ static enum site source_site(const struct config *config)
     return ends_with_norm ? SITE_ENC_LN_2 : SITE_ENC_RESID_POST;
 }
 
-/* A decoder without an encoder, which is followed through its whole layer. */
+/* A decoder without an encoder is explained to the end of its layer. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
 }
 
-/* The layer, and in bare attention the one before it, whose output it takes in; for the source the
+/* The layer; in bare attention also the one before it, whose output is its input; for a source the
  * encoder's last one. */
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct explain_request *request, struct arena *arena, struct err *err)
 {
+    static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
+                                      SITE_SCORES,  SITE_SOFTMAX, SITE_MASKED,
+                                      SITE_WEIGHTS, SITE_CONTEXT, SITE_ATTN_OUT};
     bool in_encoder = request->part == PART_SOURCE;
     bool bare = config->kind == MODEL_ATTENTION;
+    bool last = request->layer + 1 == config->n_layer;
     size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
     assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
     assert(request->head < config->n_head);
@@ -72,15 +74,13 @@ static int select_sites(struct selection *selection, const struct config *config
     numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
     numbers[2] = request->layer;
     numbers[3] = config->n_encoder_layer - 1; /* where there is an encoder */
-    struct layers layers = {numbers + 1, 2};
-    if (request->layer == 0 || !bare)
-        layers = (struct layers){numbers + 2, 1};
+    bool one = request->layer == 0 || !bare;
     *selection = (struct selection){.heads = numbers, .head_count = 1};
-    *(in_encoder ? &selection->encoder_layers : &selection->layers) = layers;
+    *(in_encoder ? &selection->encoder_layers : &selection->layers) =
+        one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         if (site_exists(config, site_of(request->part, sites[i])))
             selection->sites |= site_bit(site_of(request->part, sites[i]));
-    bool last = request->layer + 1 == config->n_layer;
     for (int site = SITE_RESID_PRE; site <= (last ? SITE_LN_F : SITE_RESID_POST); site++)
         if (is_decoder(config) && site_exists(config, (enum site)site))
             selection->sites |= site_bit((enum site)site);
@@ -95,7 +95,9 @@ static int select_sites(struct selection *selection, const struct config *config
     return 0;
 }
 
-/* A tensor of tokens, or of the heads that were kept; NULL: there is none. */
+/* --- what the pass computed ------------------------------------------------------------------- */
+
+/* A tensor of tokens, or of the kept heads; NULL: there is none. */
 static const struct kept *seek(const struct trace *trace, enum site site, size_t layer)
 {
     int number = site_rows[site].in_layer ? (int)layer : -1;
@@ -113,51 +115,23 @@ static const struct kept *find(const struct trace *trace, enum site site, size_t
     return kept;
 }
 
-static size_t width_of(const struct kept *kept)
+size_t trace_width(const struct trace *trace, enum site site)
 {
-    return kept->shape[kept->rank - 1];
+    const struct kept *kept = seek(trace, site_of(trace->part, site), trace->layer);
+    return kept ? kept->shape[kept->rank - 1] : 0;
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
 {
     const struct kept *kept = seek(trace, site_of(trace->part, site), trace->layer);
-    return kept ? kept->data + trace->query * width_of(kept) : NULL;
+    return kept ? kept->data + trace->query * kept->shape[kept->rank - 1] : NULL;
 }
 
-size_t trace_width(const struct trace *trace, enum site site)
+const float *trace_context(const struct trace *trace, size_t head)
 {
-    const struct kept *kept = seek(trace, site_of(trace->part, site), trace->layer);
-    return kept ? width_of(kept) : 0;
-}
-
-/* What queries are made of: a stream, normed by now or here; or in bare attention an embedding, or
- * the output of the layer before. */
-static void find_inputs(struct trace *trace)
-{
-    const struct config *config = trace->config;
-    const struct kept *inputs;
-    if (config->kind != MODEL_ATTENTION)
-        inputs = find(trace, input_site(config, trace->part), trace->layer);
-    else if (trace->layer == 0)
-        inputs = find(trace, SITE_EMBEDDING, 0);
-    else
-        inputs = find(trace, SITE_ATTN_OUT, trace->layer - 1);
-    trace->inputs = trace->sources = inputs->data;
-    trace->input_size = width_of(inputs);
-    if (config->kind != MODEL_ATTENTION && config->norm_first && config->norm_in)
-        trace->streams = find(trace, stream_site(trace->part), trace->layer)->data;
-    if (config->cross)
-        trace->sources = find(trace, source_site(config), config->n_encoder_layer - 1)->data;
-}
-
-static void find_keys(struct trace *trace)
-{
-    const struct kept *k = find(trace, site_of(trace->part, SITE_K), trace->layer);
-    trace->keys = k->shape[1];
-    trace->k = k->data;
-    trace->v = find(trace, site_of(trace->part, SITE_V), trace->layer)->data;
-    if (trace->rotary)
-        trace->k_pre = find(trace, SITE_K_PRE, trace->layer)->data;
+    const struct kept *context = find(trace, site_of(trace->part, SITE_CONTEXT), trace->layer);
+    assert(head < context->shape[0]);
+    return context->data + (head * context->shape[1] + trace->query) * context->shape[2];
 }
 
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
@@ -169,6 +143,33 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
         linear(&trace->viewer->machine, (struct matrix){y, rows, w->out, w->out}, from, w,
                ACTIVATION_NONE);
     return y;
+}
+
+/* The input of queries is a stream, with or without a norm; in bare attention an embedding, or the
+ * output of the layer before. */
+static void find_inputs_and_keys(struct trace *trace)
+{
+    const struct config *config = trace->config;
+    size_t layer = trace->layer;
+    const struct kept *inputs;
+    if (config->kind != MODEL_ATTENTION)
+        inputs = find(trace, input_site(config, trace->part), layer);
+    else if (layer == 0)
+        inputs = find(trace, SITE_EMBEDDING, 0);
+    else
+        inputs = find(trace, SITE_ATTN_OUT, layer - 1);
+    trace->inputs = trace->sources = inputs->data;
+    trace->input_size = inputs->shape[inputs->rank - 1];
+    if (config->kind != MODEL_ATTENTION && config->norm_first && config->norm_in)
+        trace->streams = find(trace, stream_site(trace->part), layer)->data;
+    if (config->cross)
+        trace->sources = find(trace, source_site(config), config->n_encoder_layer - 1)->data;
+    const struct kept *k = find(trace, site_of(trace->part, SITE_K), layer);
+    trace->keys = k->shape[1];
+    trace->k = k->data;
+    trace->v = find(trace, site_of(trace->part, SITE_V), layer)->data;
+    if (trace->rotary)
+        trace->k_pre = find(trace, SITE_K_PRE, layer)->data;
 }
 
 /* Queries or keys of all tokens as they are projected, before the norm of heads. */
@@ -197,8 +198,8 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     return 0;
 }
 
-/* What comes between projections and scores: norms of heads, and places as rotations. */
-static int find_places(struct trace *trace, struct arena *arena, struct err *err)
+/* Norms of heads and the rotary embedding. */
+static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
 {
     const struct rotary *rotary = trace->rotary;
     if (rotary) {
@@ -212,103 +213,60 @@ static int find_places(struct trace *trace, struct arena *arena, struct err *err
     if (trace->config->head_norm == HEAD_NORM_NONE ||
         mechanism_lacks(&trace->config->mechanism, PART_NORM))
         return 0;
-    return project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
-                   project_raw(trace, &trace->raw_k, trace->sources, true, arena, err)
-               ? -1
-               : 0;
+    if (project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err))
+        return -1;
+    return project_raw(trace, &trace->raw_k, trace->sources, true, arena, err);
 }
 
-/* Row `query` of what there may be. */
-static const float *row_at(const float *rows, size_t query, size_t size)
+/* The embeddings of tokens and of positions, whose sum is the input of a first layer. */
+static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
 {
-    return rows ? rows + query * size : NULL;
-}
-
-void trace_set_query(struct trace *trace, size_t query)
-{
-    size_t size = trace->input_size;
-    assert(query < report_queries(trace->report, trace->part)->count);
-    trace->query = query;
-    trace->token = row_at(trace->tokens, query, size);
-    trace->position = row_at(trace->positions, query, size);
-    trace->stream = row_at(trace->streams, query, size);
-    trace->x = row_at(trace->inputs, query, size);
-    trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
-    trace->q = trace_row(trace, SITE_Q);
-    trace->scores = trace_row(trace, SITE_SCORES);
-    if (site_exists(trace->config, SITE_SOFTMAX))
-        trace->softmax = trace_row(trace, SITE_SOFTMAX);
-    trace->masked = trace_row(trace, SITE_MASKED);
-    trace->weight = trace_row(trace, SITE_WEIGHTS);
-    trace->context = trace_context(trace, trace->head);
-    trace->out = trace_row(trace, SITE_ATTN_OUT);
-}
-
-struct named_vector trace_projected(const struct trace *trace)
-{
-    if (trace->raw_q.values)
-        return (struct named_vector){"q_raw",
-                                     trace->raw_q.values + trace->query * trace->config->d_k};
-    return trace->q_pre ? (struct named_vector){"q_pre", trace->q_pre}
-                        : (struct named_vector){"q", trace->q};
-}
-
-const float *trace_context(const struct trace *trace, size_t head)
-{
-    const struct kept *context = find(trace, site_of(trace->part, SITE_CONTEXT), trace->layer);
-    assert(head < context->shape[0]);
-    return context->data + (head * context->shape[1] + trace->query) * context->shape[2];
-}
-
-/* The two embeddings whose sum a first layer takes in: of tokens as they stand in the file, and of
- * their places. */
-static int find_embeddings(struct trace *trace, struct weights *weights, struct arena *arena,
-                           struct err *err)
-{
-    const struct tokenized *tokenized = report_queries(trace->report, trace->part);
-    size_t channels = trace->config->n_embd;
-    size_t width = config_word_width(trace->config);
+    struct weights *weights = &trace->viewer->model.weights;
+    const struct config *config = trace->config;
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    size_t channels = config->n_embd;
+    size_t width = config_word_width(config);
     struct weight projection;
-    if (trace->config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
+    if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
         return 0;
-    float *tokens = arena_alloc(arena, tokenized->count * width, sizeof *tokens, err);
-    float *positions = arena_alloc(arena, tokenized->count * channels, sizeof *positions, err);
+    float *tokens = arena_alloc(arena, text->count * width, sizeof *tokens, err);
+    float *positions = arena_alloc(arena, text->count * channels, sizeof *positions, err);
     if (!tokens || !positions)
         return -1;
-    for (size_t i = 0; i < tokenized->count; i++)
-        weights_embed_token(weights, tokens + i * width, tokenized->tokens[i].id);
+    for (size_t i = 0; i < text->count; i++)
+        weights_embed_token(weights, tokens + i * width, text->tokens[i].id);
     trace->tokens = tokens;
-    if (trace->config->n_word) {
+    if (config->n_word) {
         trace->word_rows = tokens;
         if (weights_projection(weights, false, &projection, err))
             return -1;
-        trace->tokens = trace_product(trace, tokens, tokenized->count, &projection, arena, err);
+        trace->tokens = trace_product(trace, tokens, text->count, &projection, arena, err);
     }
     if (!trace->tokens)
         return -1;
-    if (trace->config->embedding_norm && !mechanism_lacks(&trace->config->mechanism, PART_NORM) &&
+    if (config->embedding_norm && !mechanism_lacks(&config->mechanism, PART_NORM) &&
         weights_embedding_norm(weights, &trace->embedding_norm, err))
         return -1;
-    bool placed = trace->config->sinusoids || parameter_is_used(PARAMETER_WPE, 0, trace->config);
-    if (mechanism_lacks(&trace->config->mechanism, PART_POSITIONS) || !placed)
+    bool placed = config->sinusoids || parameter_is_used(PARAMETER_WPE, 0, config);
+    if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)
         return 0;
-    for (size_t i = 0; i < tokenized->count && !trace->config->sinusoids; i++)
+    for (size_t i = 0; i < text->count && !config->sinusoids; i++)
         weights_add_position(weights, positions + i * channels, i);
-    if (trace->config->sinusoids)
-        add_sinusoids((struct matrix){positions, tokenized->count, channels, channels}, 0);
+    if (config->sinusoids)
+        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0);
     trace->positions = positions;
     return 0;
 }
 
-static int find_weights(struct trace *trace, struct weights *weights, struct err *err)
+static int find_weights(struct trace *trace, struct err *err)
 {
     bool cross = trace->part == PART_CROSS;
-    size_t place = trace->layer + (trace->part == PART_SOURCE ? trace->config->n_layer : 0);
+    size_t index = trace->layer + (trace->part == PART_SOURCE ? trace->config->n_layer : 0);
     struct block_weights block;
     enum site last = cross                       ? SITE_CROSS_OUT
                      : is_decoder(trace->config) ? SITE_RESID_POST
                                                  : SITE_ATTN_OUT;
-    if (weights_block(weights, place, last, &block, err))
+    if (weights_block(&trace->viewer->model.weights, index, last, &block, err))
         return -1;
     trace->weights = cross ? block.cross : block.self;
     trace->mlp = block.mlp;
@@ -318,13 +276,12 @@ static int find_weights(struct trace *trace, struct weights *weights, struct err
 int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
               const struct explain_request *request, struct arena *arena, struct err *err)
 {
-    struct model *model = &viewer->model;
     struct config *config = arena_alloc(arena, 1, sizeof *config, err);
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     struct selection selection;
     if (!config || !report)
         return -1;
-    *config = config_of(&model->config, request->part);
+    *config = config_of(&viewer->model.config, request->part);
     *trace = (struct trace){
         .report = report,
         .config = config,
@@ -342,19 +299,321 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
         trace->scale = trace->base_scale;
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
         trace->rotary = config_rotary(config, request->layer);
-    struct look look = {
-        .selection = &selection,
-        .pairs = pair,
-        .count = 1,
-        .reports = report,
-    };
+    const struct look look = {&selection, pair, 1, 0, report};
     if (select_sites(&selection, config, request, arena, err) ||
-        viewer_look(viewer, &look, arena, err) || find_weights(trace, &model->weights, err))
+        viewer_look(viewer, &look, arena, err) || find_weights(trace, err))
         return -1;
-    find_inputs(trace);
-    find_keys(trace);
-    if (find_places(trace, arena, err) || find_embeddings(trace, &model->weights, arena, err))
+    find_inputs_and_keys(trace);
+    if (find_heads(trace, arena, err) || find_embeddings(trace, arena, err))
         return -1;
     trace_set_query(trace, request->query);
     return 0;
+}
+
+/* --- of one query ----------------------------------------------------------------------------- */
+
+void trace_set_query(struct trace *trace, size_t query)
+{
+    size_t first = query * trace->input_size;
+    assert(query < report_queries(trace->report, trace->part)->count);
+    trace->query = query;
+    trace->token = trace->tokens ? trace->tokens + first : NULL;
+    trace->position = trace->positions ? trace->positions + first : NULL;
+    trace->stream = trace->streams ? trace->streams + first : NULL;
+    trace->x = trace->inputs + first;
+    trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
+    trace->q = trace_row(trace, SITE_Q);
+    trace->scores = trace_row(trace, SITE_SCORES);
+    if (site_exists(trace->config, SITE_SOFTMAX))
+        trace->softmax = trace_row(trace, SITE_SOFTMAX);
+    trace->masked = trace_row(trace, SITE_MASKED);
+    trace->weight = trace_row(trace, SITE_WEIGHTS);
+    trace->context = trace_context(trace, trace->head);
+    trace->out = trace_row(trace, SITE_ATTN_OUT);
+}
+
+struct named_vector trace_projected(const struct trace *trace)
+{
+    size_t first = trace->query * trace->config->d_k;
+    if (trace->raw_q.values)
+        return (struct named_vector){"q_raw", trace->raw_q.values + first};
+    return trace->q_pre ? (struct named_vector){"q_pre", trace->q_pre}
+                        : (struct named_vector){"q", trace->q};
+}
+
+struct norm trace_head_norm(const struct trace *trace, bool of_keys)
+{
+    struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
+    if (trace->config->head_norm == HEAD_NORM_WHOLE)
+        norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
+    return norm;
+}
+
+const struct norm *trace_norm(const struct trace *trace)
+{
+    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
+    return normed ? &trace->weights.norm : NULL;
+}
+
+float trace_slope(const struct trace *trace)
+{
+    return trace->config->alibi ? attention_slope(trace->config, trace->head) : 0;
+}
+
+/* --- given numbers and matrices --------------------------------------------------------------- */
+
+enum {
+    SMALL = 8,       /* rows and columns of a matrix that pages always show */
+    FOLLOWED = 4096, /* numbers of a matrix of a whole layer that is given */
+};
+
+static bool is_small(size_t rows, size_t columns)
+{
+    return rows <= SMALL && columns <= SMALL;
+}
+
+static struct given *add_given(struct builder *builder)
+{
+    struct step *step = builder->step;
+    if (!step->givens)
+        step->givens = builder->givens =
+            arena_alloc(builder->arena, STEP_GIVENS_MAX, sizeof *builder->givens, builder->err);
+    builder->failed |= !step->givens;
+    if (builder->failed)
+        return NULL;
+    assert(step->given_count < STEP_GIVENS_MAX);
+    return &builder->givens[step->given_count++];
+}
+
+/* A vector, or a number if the width is 0, which formulas or tables show. */
+static void give_vector(struct builder *builder, const char *name, const float *values,
+                        size_t width)
+{
+    struct given *given = values ? add_given(builder) : NULL;
+    if (!given)
+        return;
+    *given = (struct given){.is_shown = true, .table = {.row_count = 1, .block_count = 1}};
+    given->table.blocks[0] = (struct block){
+        .name = name, .is_vector = width > 0, .width = width ? width : 1, .values = values};
+}
+
+void give_number(struct builder *builder, const char *name, float value)
+{
+    float *number = builder->gives ? builder_floats(builder, 1) : NULL;
+    if (number)
+        *number = value;
+    give_vector(builder, name, number, 0);
+}
+
+/* A dense matrix [rows, width] with a row a channel; NULL values: none. */
+static struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
+                                 const float *values, size_t rows, size_t width)
+{
+    struct given *given = values ? add_given(builder) : NULL;
+    if (!given)
+        return NULL;
+    *given = (struct given){.is_matrix = true, .is_small = is_small(rows, width)};
+    given->table = (struct step_table){.corner = "channel",
+                                       .rows = builder->trace->report->numbers,
+                                       .row_count = rows,
+                                       .own_row = NO_ROW};
+    builder->table = &given->table;
+    builder_vectors(builder, name, symbol, values, width);
+    builder->table = &builder->step->table;
+    return given;
+}
+
+/* Vectors [count, width] of the keys' text, or of the queries'. */
+static void give_rows(struct builder *builder, const char *name, const char *symbol,
+                      const float *values, size_t width, bool of_keys)
+{
+    const struct trace *trace = builder->trace;
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    bool keys = of_keys || !trace->config->cross;
+    size_t count = keys ? trace->keys : text->count;
+    struct given *given = give_matrix(builder, name, symbol, values, count, width);
+    if (!given)
+        return;
+    given->is_small = is_small(1, width);
+    builder->table = &given->table;
+    if (keys) {
+        builder_keys(builder);
+    } else {
+        struct label *rows = builder_rows(builder, count);
+        for (size_t i = 0; rows && i < count; i++)
+            rows[i] = builder_label(text->labels[i].exact);
+        builder->table->corner = "token";
+        builder->table->own_row = trace->query;
+    }
+    builder->table = &builder->step->table;
+}
+
+/* Columns of a projection, dense, with the bias below them. */
+static float *take_columns(struct builder *builder, const struct weight *w, size_t first,
+                           size_t width)
+{
+    size_t rows = w->in + (w->bias != NULL);
+    float *matrix = builder_floats(builder, rows * width);
+    for (size_t i = 0; matrix && i < rows * width; i++) {
+        size_t column = first + i % width;
+        matrix[i] = i / width < w->in ? weight_element(w, i / width, column) : w->bias[column];
+    }
+    return matrix;
+}
+
+/* The columns of a head, `count` from its number times that, and of its bias. */
+static struct given *give_columns(struct builder *builder, const char *name, const char *bias,
+                                  const struct weight *w, size_t head, size_t count)
+{
+    const float *matrix = take_columns(builder, w, head * count, count);
+    struct given *given = give_matrix(builder, name, name, matrix, w->in, count);
+    if (given && w->bias) {
+        given->table.total = bias;
+        given->table.blocks[0].total = matrix + w->in * count;
+        give_vector(builder, bias, matrix + w->in * count, count);
+    }
+    return given;
+}
+
+/* A matrix of a whole layer, if it is small enough to be followed by hand. */
+static void give_followed(struct builder *builder, const char *name, const char *bias,
+                          const struct weight *w)
+{
+    if (weight_exists(w) && w->in * w->out <= FOLLOWED)
+        give_columns(builder, name, bias, w, 0, w->out);
+}
+
+/* Between the channels of embeddings and those of the stream. */
+static void give_projection(struct builder *builder, const char *name, bool out)
+{
+    struct weight w;
+    struct weights *weights = &builder->trace->viewer->model.weights;
+    builder->failed |= weights_projection(weights, out, &w, builder->err) != 0;
+    if (!builder->failed)
+        give_followed(builder, name, "", &w);
+}
+
+float *given_query_matrix(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_k;
+    return take_columns(builder, &trace->weights.q, trace->head * width, width);
+}
+
+bool given_query_is_small(const struct trace *trace)
+{
+    return is_small(trace->weights.q.in, trace->config->d_k);
+}
+
+/* The parts of the inputs of all tokens, so that those of keys can be followed, too. */
+void give_input(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct norm *norm = trace_norm(trace);
+    float scale = trace->config->embedding_scale;
+    const char *position = trace->config->sinusoids ? "PE" : "wpe";
+    if (trace->tokens && scale != 1)
+        give_number(builder, "embedding_scale", scale);
+    give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
+              config_word_width(trace->config), false);
+    if (trace->word_rows)
+        give_projection(builder, "P_in", false);
+    give_rows(builder, position, position, trace->positions, trace->input_size, false);
+    give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
+    give_vector(builder, "gamma", norm ? norm->scale : NULL, trace->input_size);
+    give_vector(builder, "beta", norm ? norm->shift : NULL, trace->input_size);
+    if (norm || trace_row(trace, SITE_RESID_POST))
+        give_number(builder, "epsilon", trace->config->epsilon);
+}
+
+void give_query(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (!trace->config->projections)
+        return;
+    struct given *given =
+        give_columns(builder, "W_q", "b_q", &trace->weights.q, trace->head, trace->config->d_k);
+    if (given)
+        given->is_shown = given_query_is_small(trace);
+}
+
+void give_keys(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (!trace->config->projections)
+        return;
+    give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
+    give_columns(builder, "W_k", "b_k", &trace->weights.k, trace->group, trace->config->d_k);
+}
+
+/* Unless keys have a step of their own. */
+void give_met_keys(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (!trace->raw_k.values && !trace->k_pre && !trace->keys_edited)
+        give_keys(builder);
+}
+
+void give_values(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (trace->config->projections)
+        give_columns(builder, "W_v", "b_v", &trace->weights.v, trace->group, trace->config->d_v);
+}
+
+/* The head's rows of the output projection, and the bias of all heads. */
+void give_output(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.out;
+    size_t width = trace->config->d_v;
+    if (!trace->config->out_proj)
+        return;
+    float *matrix = builder_floats(builder, width * w->out);
+    for (size_t i = 0; matrix && i < width * w->out; i++)
+        matrix[i] = weight_element(w, trace->head * width + i / w->out, i % w->out);
+    struct given *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
+    if (given)
+        given->table.corner = "dim";
+    give_vector(builder, "b_O", w->bias, w->out);
+}
+
+void give_key_norm(struct builder *builder)
+{
+    const struct norm norm = trace_head_norm(builder->trace, true);
+    struct given *given =
+        give_matrix(builder, "gamma_k", "γ", norm.scale, 1, builder->trace->config->d_k);
+    if (given)
+        given->table.corner = "";
+}
+
+/* The frequencies of pairs, the distance between the two of a pair, and the amplitude. */
+void give_turn(struct builder *builder)
+{
+    const struct rotary *rotary = builder->trace->rotary;
+    size_t pairs = rotary->components / 2;
+    float *frequencies = builder_floats(builder, pairs);
+    for (size_t i = 0; frequencies && i < pairs; i++)
+        frequencies[i] = (float)rotary_frequency(rotary, i, builder->trace->keys);
+    give_vector(builder, "frequencies", frequencies, pairs);
+    give_number(builder, "pair_distance", rotary->neighbours ? 1 : (float)pairs);
+    give_number(builder, "amplitude", (float)rotary_amplitude(rotary));
+}
+
+void give_hidden(struct builder *builder)
+{
+    const struct mlp_weights *w = &builder->trace->mlp;
+    give_followed(builder, "W_gate", "b_gate", &w->gate);
+    give_followed(builder, "W_up", "b_up", &w->fc);
+}
+
+void give_mlp_out(struct builder *builder)
+{
+    give_followed(builder, "W_down", "b_down", &builder->trace->mlp.proj);
+}
+
+void give_logits(struct builder *builder)
+{
+    if (builder->trace->config->n_word)
+        give_projection(builder, "P_out", true);
 }

@@ -1,0 +1,438 @@
+/* steps_layer.c: from the contexts of the heads to the end of the layer, and of the last layer to
+ * the logits: the output projection, sums, norms, the MLP. */
+#include <math.h>
+#include <string.h>
+
+#include "explain/steps.h"
+#include "math/rows.h"
+#include "model/mechanism.h"
+
+static struct named_vector row_of(const struct trace *trace, enum site site)
+{
+    return (struct named_vector){site_rows[site].name, trace_row(trace, site)};
+}
+
+/* --- output of the attention ------------------------------------------------------------------ */
+
+/* Rows named after the heads, and `more` after them. */
+static struct label *take_heads(struct builder *builder, size_t more)
+{
+    size_t heads = builder->trace->config->n_head;
+    struct label *rows = builder_rows(builder, heads + more);
+    builder->table->own_row = builder->trace->head;
+    for (size_t head = 0; rows && head < heads; head++) {
+        rows[head] = builder_label(arena_format(builder->arena, builder->err, "head %zu", head));
+        builder->failed |= !rows[head].text;
+    }
+    return rows;
+}
+
+/* The part of each head, and the bias; below them their sum. Elements are sums in the order of the
+ * pass: y [C] = context [dv] · the head's rows of W_O. */
+static void show_shares(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.out;
+    size_t heads = trace->config->n_head;
+    size_t width = trace->config->d_v;
+    struct label *rows = take_heads(builder, w->bias != NULL);
+    float *shares = builder_floats(builder, (heads + 1) * w->out);
+    if (builder->failed)
+        return;
+    for (size_t at = 0; at < heads * w->out; at++) {
+        size_t head = at / w->out;
+        const float *context = trace_context(trace, head);
+        for (size_t i = 0; i < width; i++)
+            shares[at] =
+                fmaf(context[i], weight_element(w, head * width + i, at % w->out), shares[at]);
+    }
+    if (w->bias) {
+        rows[heads] = builder_label("b_O");
+        memcpy(shares + heads * w->out, w->bias, w->out * sizeof *shares);
+    }
+    builder->table->total = "attn_out";
+    builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
+}
+
+void step_output(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct config *config = trace->config;
+    if (config->out_proj) {
+        builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s",
+                        trace->weights.out.bias ? " + b_O" : "");
+        builder_note(builder, "W_O,h: the rows of the output projection that belong to head h.");
+        show_shares(builder);
+    } else if (config->n_head == 1) {
+        builder_formula(builder, "attn_out = context");
+        builder_note(builder, "One head and no output projection: the context is the output.");
+    } else {
+        builder_formula(builder, "attn_out = [context_0, context_1, …]");
+        builder_note(builder, "There is no output projection: the heads stand side by side.");
+        take_heads(builder, 0);
+        builder_vectors(builder, "context", "context_h", trace->out, config->d_v);
+    }
+}
+
+/* --- norms ------------------------------------------------------------------------------------ */
+
+static void show_norm(struct builder *builder, struct named_vector from, enum site to,
+                      const struct norm *norm)
+{
+    const struct trace *trace = builder->trace;
+    const struct named_vector y = row_of(trace, to);
+    if (mechanism_lacks(&trace->config->mechanism, PART_NORM))
+        norm = NULL;
+    const struct named_vector rows[] = {
+        from, {"γ", norm ? norm->scale : NULL}, {"β", norm ? norm->shift : NULL}, y};
+    builder_norm(builder, y.name, from, norm);
+    builder_stack(builder, rows, sizeof rows / sizeof *rows, trace->input_size);
+}
+
+/* Of the sum where norms come last, else of the attention's output before it is added. */
+void step_attention_norm(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (!trace->config->norm_first)
+        show_norm(builder, row_of(trace, SITE_RESID_MID), SITE_LN_1, &trace->weights.norm);
+    else
+        show_norm(builder, row_of(trace, SITE_ATTN_OUT), SITE_LN_1_POST, &trace->weights.post);
+}
+
+void step_mlp_post(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    show_norm(builder, row_of(trace, SITE_MLP_OUT), SITE_LN_2_POST, &trace->mlp.post);
+}
+
+void step_final_norm(struct builder *builder)
+{
+    struct norm norm;
+    if (weights_final_norm(&builder->trace->viewer->model.weights, false, &norm, builder->err))
+        builder->failed = true;
+    else
+        show_norm(builder, row_of(builder->trace, SITE_RESID_POST), SITE_LN_F, &norm);
+}
+
+/* --- the residual stream ---------------------------------------------------------------------- */
+
+/* The stream that the attention's output is added to. */
+static struct named_vector stream_of(const struct trace *trace)
+{
+    bool normed = trace->config->residual_normed || !trace->stream;
+    return (struct named_vector){normed ? "x" : "h", normed ? trace->x : trace->stream};
+}
+
+/* The output of a sublayer, which may be normed before it is added. */
+static struct named_vector added_of(const struct trace *trace, enum site out, enum site post)
+{
+    return row_of(trace, trace->config->norm_out ? post : out);
+}
+
+/* resid_mid = h + 0.3000 · attn_out; without terms that are NULL, and without the first one, the
+ * stream, where there are no residual connections. */
+static void show_sum(struct builder *builder, const char *name, const float *sum,
+                     const struct named_vector terms[3])
+{
+    const struct trace *trace = builder->trace;
+    const struct config *c = trace->config;
+    const struct number scale = builder_number(builder, c->residual_scale);
+    const struct named_vector rows[] = {terms[0], terms[1], terms[2], {name, sum}};
+    bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
+    const char *sign = " = ";
+    buf_text(&builder->out, name);
+    for (size_t i = 0; i < 3; i++) {
+        if (!terms[i].values || (i == 0 && alone && terms[1].values))
+            continue;
+        buf_text(&builder->out, sign);
+        if (i > 0 && c->residual_scale != 0)
+            formula_write(&builder->out, "%n · ", 0, &scale);
+        buf_text(&builder->out, terms[i].name);
+        sign = " + ";
+    }
+    builder_end_formula(builder);
+    builder_stack(builder, rows, 4, trace->input_size);
+}
+
+void step_middle(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct named_vector sum = row_of(trace, SITE_RESID_MID);
+    const struct named_vector terms[3] = {stream_of(trace),
+                                          added_of(trace, SITE_ATTN_OUT, SITE_LN_1_POST)};
+    if (trace->config->residual_scale != 0)
+        give_number(builder, "residual_scale", trace->config->residual_scale);
+    show_sum(builder, sum.name, sum.values, terms);
+}
+
+/* The terms of the layer's last sum, and the sum itself, which the next step may norm. */
+static const float *find_last_sum(struct named_vector terms[3], struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct config *c = trace->config;
+    bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
+    enum site middle = !c->norm_first ? SITE_LN_1 : c->residual_normed ? SITE_LN_2 : SITE_RESID_MID;
+    terms[0] = c->parallel ? stream_of(trace) : row_of(trace, middle);
+    terms[1] = added_of(trace, SITE_MLP_OUT, SITE_LN_2_POST);
+    terms[2] = (struct named_vector){0};
+    if (c->parallel) {
+        terms[2] = terms[1];
+        terms[1] = added_of(trace, SITE_ATTN_OUT, SITE_LN_1_POST);
+    }
+    if (!c->stream_normed || !terms[1].values)
+        return trace_row(trace, SITE_RESID_POST);
+    float *sum = builder_floats(builder, trace->input_size);
+    for (size_t i = 0; sum && i < trace->input_size; i++)
+        sum[i] = alone ? terms[1].values[i] : terms[0].values[i] + terms[1].values[i];
+    return sum;
+}
+
+void step_stream(struct builder *builder)
+{
+    struct named_vector terms[3];
+    const struct named_vector post = row_of(builder->trace, SITE_RESID_POST);
+    const float *sum = find_last_sum(terms, builder);
+    if (!builder->failed)
+        show_sum(builder, sum != post.values ? "sum" : post.name, sum, terms);
+}
+
+/* The norm before the MLP, or where norms come last that of the layer's last sum. */
+void step_mlp_norm(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    struct named_vector terms[3];
+    if (trace->config->norm_first) {
+        const struct named_vector stream = {"h", trace->stream};
+        show_norm(builder, trace->config->parallel ? stream : row_of(trace, SITE_RESID_MID),
+                  SITE_LN_2, &trace->mlp.norm);
+        return;
+    }
+    const struct named_vector sum = {"sum", find_last_sum(terms, builder)};
+    if (!builder->failed)
+        show_norm(builder, sum, SITE_RESID_POST, &trace->mlp.norm);
+}
+
+/* --- the MLP ---------------------------------------------------------------------------------- */
+
+static struct named_vector mlp_input(const struct trace *trace)
+{
+    const struct config *c = trace->config;
+    if (!c->norm_first)
+        return row_of(trace, SITE_LN_1);
+    if (trace_row(trace, SITE_LN_2))
+        return row_of(trace, SITE_LN_2);
+    return c->shared_norm ? (struct named_vector){"x", trace->x} : row_of(trace, SITE_RESID_MID);
+}
+
+/* y · W_up + b_up: no tensor of the pass, where there is no gate. */
+static const float *take_up(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const float *up = trace_row(trace, SITE_MLP_UP);
+    if (!up)
+        up = trace_product(trace, mlp_input(trace).values, 1, &trace->mlp.fc, builder->arena,
+                           builder->err);
+    builder->failed |= !up;
+    return up;
+}
+
+static void draw_product(struct builder *builder, const char *y, const char *x, const char *name,
+                         const struct weight *w)
+{
+    buf_format(&builder->out, "%s = %s · W_%s", y, x, name);
+    if (w->bias)
+        buf_format(&builder->out, " + b_%s", name);
+    builder_end_formula(builder);
+}
+
+void step_hidden(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct mlp_weights *w = &trace->mlp;
+    const struct named_vector y = mlp_input(trace);
+    const struct named_vector rows[] = {{"gate", trace_row(trace, SITE_MLP_GATE)},
+                                        {"up", take_up(builder)}};
+    bool gated = rows[0].values != NULL;
+    if (builder->failed)
+        return;
+    if (gated)
+        draw_product(builder, "gate", y.name, "gate", &w->gate);
+    draw_product(builder, "up", y.name, "up", &w->fc);
+    builder_stack(builder, rows, 2, trace->config->n_inner);
+    builder_dot(builder, rows[!gated].name, y.values, gated ? &w->gate : &w->fc, 0,
+                *rows[!gated].values);
+}
+
+void step_activation(struct builder *builder)
+{
+    static const char *const curves[ACTIVATION_COUNT] = {
+        [ACTIVATION_NONE] = "x",
+        [ACTIVATION_GELU_NEW] = "x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 · x^3)))",
+        [ACTIVATION_GELU] = "x / 2 · (1 + erf(x / √2))",
+        [ACTIVATION_RELU] = "max(0, x)",
+        [ACTIVATION_SILU] = "x / (1 + e^(-x))",
+        [ACTIVATION_TANH] = "tanh(x)",
+        [ACTIVATION_QUICK_GELU] = "x / (1 + e^(-1.702 · x))",
+    };
+    const struct trace *trace = builder->trace;
+    enum activation activation = trace->config->activation;
+    const char *name = activation_name(activation);
+    size_t width = trace->config->n_inner;
+    const float *gate = trace_row(trace, SITE_MLP_GATE);
+    const float *up = take_up(builder);
+    const float *from = gate ? gate : up;
+    const struct named_vector act = row_of(trace, SITE_MLP_ACT);
+    float *curve = builder_floats(builder, width);
+    const char *called = arena_format(builder->arena, builder->err, "%s(gate)", name);
+    builder->failed |= !called;
+    if (builder->failed)
+        return;
+    activate((struct matrix){curve, 1, width, width},
+             (struct matrix){(float *)from, 1, width, width}, NULL, activation);
+    builder_formula(builder, gate ? "mlp_act = %s(gate) ⊙ up" : "mlp_act = %s(up)", name);
+    builder_formula(builder, "%s(x) = %s", name, curves[activation]);
+    const struct named_vector rows[] = {
+        {"gate", gate}, {called, gate ? curve : NULL}, {"up", up}, act};
+    builder_stack(builder, rows, 4, width);
+    const struct number gated[] = {builder_number(builder, *from), builder_number(builder, *up),
+                                   builder_number(builder, *curve), builder_number(builder, *up),
+                                   builder_number(builder, *act.values)};
+    const struct number plain[] = {gated[0], gated[4]};
+    buf_format(&builder->out, "mlp_act_0 = %s(", name);
+    builder_work(builder, gate ? "%n) · %f = %f · %f = %n" : "%n) = %n", gate ? gated : plain);
+}
+
+void step_mlp_out(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct named_vector out = row_of(trace, SITE_MLP_OUT);
+    const struct named_vector act = row_of(trace, SITE_MLP_ACT);
+    draw_product(builder, out.name, act.name, "down", &trace->mlp.proj);
+    builder_vector(builder, out, trace->input_size);
+    builder_dot(builder, out.name, act.values, &trace->mlp.proj, 0, *out.values);
+}
+
+/* --- logits ----------------------------------------------------------------------------------- */
+
+enum { SHOWN = 10 }; /* tokens, those with the largest logits */
+
+/* The token with the largest logit of those after `last`, the one before it; V: none was before. */
+static size_t next_best(const float *logits, size_t count, size_t last)
+{
+    size_t best = count;
+    for (size_t id = 0; id < count; id++) {
+        bool after =
+            last == count || logits[id] < logits[last] || (logits[id] == logits[last] && id > last);
+        if (after && (best == count || logits[id] > logits[best]))
+            best = id;
+    }
+    return best;
+}
+
+/* The last vector before the logits, in the channels of embeddings. */
+static struct named_vector take_input(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    struct named_vector y = row_of(trace, SITE_LN_F);
+    struct weight projection;
+    if (!y.values)
+        y = row_of(trace, SITE_RESID_POST);
+    if (!trace->config->n_word)
+        return y;
+    if (weights_projection(&trace->viewer->model.weights, true, &projection, builder->err))
+        builder->failed = true;
+    else
+        y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
+    builder->failed |= !y.values;
+    return y;
+}
+
+/* logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30) */
+static void draw_logits(struct builder *builder, const char *y, bool bias, bool finished)
+{
+    const struct config *c = builder->trace->config;
+    const struct number cap = builder_number(builder, c->logit_cap);
+    const struct number divisor = builder_number(builder, c->logit_divisor);
+    bool capped = c->logit_cap > 0;
+    bool divided = c->logit_divisor > 0;
+    builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
+                    c->n_word ? " · P_out" : "");
+    if (!finished)
+        return;
+    const char *sum = !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v";
+    formula_write(&builder->out, capped ? "logit_v = %n · tanh(" : "logit_v = ", 0, &cap);
+    buf_text(&builder->out, sum);
+    formula_write(&builder->out, divided ? " / %n" : "", 0, &divisor);
+    formula_write(&builder->out, capped ? " / %n)" : "", 0, &cap);
+    builder_end_formula(builder);
+}
+
+/* The unembedding of the tokens with the largest logits; columns: the product with y, unless it is
+ * the logit, the bias, if there is one, and the logit. */
+static void show_tokens(struct builder *builder, const float *y, const struct weight *words,
+                        const float *columns[3])
+{
+    static const char *const names[3][2] = {
+        {"dot", "dot_v"}, {"bias", "b_v"}, {"logit", "logit_v"}};
+    const struct trace *trace = builder->trace;
+    size_t width = words->in;
+    size_t count = words->out < SHOWN ? words->out : SHOWN;
+    size_t id = words->out;
+    struct label *rows = builder_rows(builder, count);
+    float *vectors = builder_floats(builder, count * width);
+    float *numbers = builder_floats(builder, 3 * count);
+    for (size_t i = 0; i < count && !builder->failed; i++) {
+        id = next_best(columns[2], words->out, id);
+        builder->failed |= label_of_word(&rows[i], trace->viewer->tokenizer, (uint32_t)id,
+                                         builder->arena, builder->err) != 0;
+        for (size_t k = 0; k < width; k++)
+            vectors[i * width + k] = weight_element(words, k, id);
+        for (size_t c = 0; c < 3; c++)
+            numbers[c * count + i] = columns[c] ? columns[c][id] : 0;
+    }
+    if (builder->failed)
+        return;
+    builder->table->corner = "token";
+    const struct block *block = builder_vectors(builder, "words", "w_v", vectors, width);
+    const struct numeral numerals[] = {numeral_of(y, width, builder->digits), block->numeral};
+    const struct number result = builder_number(builder, numbers[columns[0] ? 0 : 2 * count]);
+    for (size_t c = 0; c < 3; c++)
+        if (columns[c])
+            builder_column(builder, names[c][0], names[c][1], numbers + c * count);
+    buf_text(&builder->out, columns[0] ? "dot = " : "logit = ");
+    formula_dot(&builder->out, numerals, y, vectors, width);
+    builder_work(builder, " = %n", &result);
+}
+
+void step_logits(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct config *c = trace->config;
+    struct weights *weights = &trace->viewer->model.weights;
+    const struct named_vector y = take_input(builder);
+    struct weight words;
+    const float *bias = NULL;
+    float *logits = builder_floats(builder, c->vocab_size);
+    if (builder->failed || weights_unembedding(weights, &words, builder->err) ||
+        weights_logit_bias(weights, &bias, builder->err)) {
+        builder->failed = true;
+        return;
+    }
+    const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
+    builder->failed |= !dots;
+    if (builder->failed)
+        return;
+    bool finished = bias || c->logit_divisor > 0 || c->logit_cap > 0;
+    memcpy(logits, dots, c->vocab_size * sizeof *logits);
+    for (size_t id = 0; bias && id < c->vocab_size; id++)
+        logits[id] += bias[id];
+    for (size_t id = 0; c->logit_divisor > 0 && id < c->vocab_size; id++)
+        logits[id] /= c->logit_divisor;
+    if (c->logit_cap > 0)
+        cap_row(logits, c->vocab_size, c->logit_cap);
+    draw_logits(builder, y.name, bias, finished);
+    builder_note(builder, "Of %zu tokens, those with the largest logits; w_v is %s.", c->vocab_size,
+                 config_ties(c) ? "the row of the token's embedding, to which logits are tied"
+                                : "the token's row of the matrix of logits");
+    show_tokens(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});
+}
