@@ -345,7 +345,7 @@ void explain_query_facts(struct buf *out, const struct explanation *explanation,
     buf_format(&words, ", layer %zu, head %zu", explanation->layer, explanation->head);
     fact(out, "query", &token, words.size ? words.bytes : "");
     buf_clear(&words);
-    buf_format(&words, "%zu of %zu, which have %.2f of the weight", explanation->shown_count,
+    buf_format(&words, "%zu of %zu, with %.2f of the weight", explanation->shown_count,
                explanation->key_count, (double)explanation->shown_weight);
     if (explanation->shown_count < explanation->key_count)
         fact(out, "keys shown", &(struct buf){0}, words.size ? words.bytes : "");

@@ -189,7 +189,7 @@ int explain_text_write(struct stream *out, const struct explanations *explanatio
     if (hides_givens(explanations->items, page->full)) {
         stream_char(out, '\n');
         text_wrap(out,
-                  "(left out: matrices, inputs of all keys; --full prints them, JSON has them)", 0,
+                  "(not shown: matrices, inputs of all keys; --full or --format json has them)", 0,
                   1, page->columns);
     }
     int failed = buf_check(&writer.line, err);

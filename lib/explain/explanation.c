@@ -61,7 +61,7 @@ enum way {
     ALWAYS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
     EMBEDDING_NORMED = 1 << 4,
     HEADS_NORMED = 1 << 5, /* queries and keys are */
-    TURNED = 1 << 6,       /* by their places */
+    ROTATED = 1 << 6,      /* by their places */
     CAPPED = 1 << 7,
     MOVED = 1 << 8,     /* scores are, by ALiBi */
     NORM_LAST = 1 << 9, /* norms come after sums */
@@ -82,35 +82,36 @@ static const struct step_row {
     {ALWAYS, 0, "input", "Input", step_input, give_input},
     {ALWAYS, 0, "query", "Query", step_query, give_query},
     {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm, NULL},
-    {TURNED, 0, "query_turn", "The query turns by its place", step_query_turn, give_turn},
+    {ROTATED, 0, "query_rotary", "Rotary embedding of the query", step_query_rotary, give_rotary},
     {BY_FEATURES, 0, "features", "Features of the query", step_features, NULL},
-    {BY_FEATURES | HEADS_NORMED | TURNED | KEYS_EDITED, 0, "keys", "Keys", step_keys, give_keys},
+    {BY_FEATURES | HEADS_NORMED | ROTATED | KEYS_EDITED, 0, "keys", "Keys", step_keys, give_keys},
     {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm, give_key_norm},
-    {TURNED, 0, "key_turn", "Keys turn by their places", step_key_turn, NULL},
-    {BY_FEATURES, 0, "scores", "Features of the keys, and scores", step_products, NULL},
+    {ROTATED, 0, "key_rotary", "Rotary embedding of the keys", step_key_rotary, NULL},
+    {BY_FEATURES, 0, "scores", "Features of the keys and scores", step_products, NULL},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores, give_met_keys},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled, NULL},
     {CAPPED, 0, "capped", "Soft cap", step_capped, NULL},
-    {MOVED, 0, "moved", "Bias by distance", step_moved, NULL},
+    {MOVED, 0, "moved", "ALiBi", step_moved, NULL},
     {COOLED, 0, "cooled", "Temperature", step_cooled, NULL},
     {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax, NULL},
     {ALWAYS, 0, "masked", "Mask", step_masked, NULL},
     {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax, NULL},
     {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares, NULL},
-    {BY_FEATURES, 0, "weights", "Shares of the sum", step_shares, NULL},
+    {BY_FEATURES, 0, "weights", "Normalise", step_shares, NULL},
     {DROPPED, 0, "weights", "Dropout", step_dropout, NULL},
-    {ALWAYS, 0, "values", "Values and their weights", step_values, give_values},
-    {ALWAYS, 0, "context", "Weight times value, and the sum: the context", step_context, NULL},
+    {ALWAYS, 0, "values", "Values and weights", step_values, give_values},
+    {ALWAYS, 0, "context", "Context: weighted sum of the values", step_context, NULL},
     {ALWAYS, 0, "output", "Output", step_output, give_output},
-    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the output", step_attention_norm, NULL},
-    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream", step_middle, NULL},
+    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_attention_norm,
+     NULL},
+    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_middle, NULL},
     {NORM_LAST, 0, "ln_1", "Norm of the sum", step_attention_norm, NULL},
-    {ALWAYS, SITE_LN_2, "ln_2", "Norm in front of the MLP", step_mlp_norm, NULL},
+    {ALWAYS, SITE_LN_2, "ln_2", "Norm before the MLP", step_mlp_norm, NULL},
     {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden, give_hidden},
     {ALWAYS, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation, NULL},
     {ALWAYS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out, give_mlp_out},
-    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of that", step_mlp_post, NULL},
-    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream out of the layer", step_stream, NULL},
+    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_mlp_post, NULL},
+    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_stream, NULL},
     {NORM_LAST, SITE_MLP_OUT, "ln_2", "Norm of the sum", step_mlp_norm, NULL},
     {LAST_LAYER, SITE_LN_F, "ln_f", "Final norm", step_final_norm, NULL},
     {LAST_LAYER, SITE_RESID_POST, "logits", "Logits", step_logits, give_logits},
@@ -128,7 +129,7 @@ static int ways_of(const struct trace *trace)
     ways |= c->mechanism.dropout > 0 ? DROPPED : 0;
     ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
     ways |= trace->raw_q.values ? HEADS_NORMED : 0;
-    ways |= trace->rotary ? TURNED : 0;
+    ways |= trace->rotary ? ROTATED : 0;
     ways |= c->score_cap > 0 ? CAPPED : 0;
     ways |= trace_slope(trace) > 0 ? MOVED : 0;
     ways |= trace->cools ? COOLED : 0;
@@ -193,9 +194,9 @@ static struct step_sites sites_of(const struct trace *trace, const char *step)
     add_site(&sites, embeds, SITE_RESID_PRE);
     add_site(&sites, is(step, "input") && c->norm_first, SITE_LN_1);
     add_site(&sites, is(step, trace->raw_q.values ? "query_norm" : "query"), q);
-    add_site(&sites, is(step, "query_turn"), SITE_Q);
+    add_site(&sites, is(step, "query_rotary"), SITE_Q);
     add_site(&sites, is(step, trace->raw_k.values ? "key_norm" : "keys"), k);
-    add_site(&sites, is(step, "key_turn"), SITE_K);
+    add_site(&sites, is(step, "key_rotary"), SITE_K);
     add_site(&sites, is(step, "values"), SITE_V);
     add_site(&sites, is(step, "output"), SITE_ATTN_OUT);
     add_site(&sites, is(step, "hidden"), SITE_MLP_GATE);
@@ -360,8 +361,8 @@ static void show_edited(struct builder *builder, const struct trace *before, con
     enum site site = sites.items[0];
     buf_text(&builder->note, builder->note.size ? " " : "");
     write_changes(&builder->note, builder->trace, &sites);
-    buf_text(&builder->note,
-             site == SITE_LOGITS ? ": 'run --show logits' has what goes on." : ": this goes on.");
+    buf_text(&builder->note, site == SITE_LOGITS ? ": 'run --show logits' prints the result."
+                                                 : ": later steps use these values.");
     if (site == SITE_LOGITS)
         return;
     if (site_rows[site].axes == AXES_HEAD_QUERY_KEY) {

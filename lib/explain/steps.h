@@ -186,7 +186,7 @@ float *builder_scores(struct builder *builder, const char **name);
 
 void give_number(struct builder *builder, const char *name, float value);
 extern step_builder give_input, give_query, give_keys, give_met_keys, give_values, give_output,
-    give_key_norm, give_turn, give_hidden, give_mlp_out, give_logits;
+    give_key_norm, give_rotary, give_hidden, give_mlp_out, give_logits;
 
 /* The head's columns of the query projection, with the bias below them; is it small enough for a
  * page? */
@@ -195,11 +195,11 @@ bool given_query_is_small(const struct trace *trace);
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_turn,
-    step_features, step_keys, step_key_norm, step_key_turn, step_scores, step_products, step_scaled,
-    step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares, step_dropout,
-    step_values, step_context, step_output, step_attention_norm, step_middle, step_mlp_norm,
-    step_hidden, step_activation, step_mlp_out, step_mlp_post, step_stream, step_final_norm,
-    step_logits;
+extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
+    step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
+    step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
+    step_dropout, step_values, step_context, step_output, step_attention_norm, step_middle,
+    step_mlp_norm, step_hidden, step_activation, step_mlp_out, step_mlp_post, step_stream,
+    step_final_norm, step_logits;
 
 #endif

@@ -68,7 +68,8 @@ void step_output(struct builder *builder)
         builder_note(builder, "One head and no output projection: the context is the output.");
     } else {
         builder_formula(builder, "attn_out = [context_0, context_1, …]");
-        builder_note(builder, "There is no output projection: the heads stand side by side.");
+        builder_note(builder,
+                     "There is no output projection: the contexts of the heads are concatenated.");
         take_heads(builder, 0);
         builder_vectors(builder, "context", "context_h", trace->out, config->d_v);
     }
@@ -431,8 +432,8 @@ void step_logits(struct builder *builder)
     if (c->logit_cap > 0)
         cap_row(logits, c->vocab_size, c->logit_cap);
     draw_logits(builder, y.name, bias, finished);
-    builder_note(builder, "Of %zu tokens, those with the largest logits; w_v is %s.", c->vocab_size,
-                 config_ties(c) ? "the row of the token's embedding, to which logits are tied"
-                                : "the token's row of the matrix of logits");
+    builder_note(builder, "The tokens with the largest of %zu logits; w_v is %s.", c->vocab_size,
+                 config_ties(c) ? "the token's embedding (tied weights)"
+                                : "the token's row of the unembedding");
     show_tokens(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});
 }

@@ -30,7 +30,7 @@ static void draw_embedding(struct builder *builder, const char *name)
     if (trace->position)
         buf_format(out, " + %s[%zu]", waves ? "PE" : "wpe", trace->query + config->position_offset);
     if (trace->position && waves)
-        builder_note(builder, "PE are sines and cosines of the place in the text.");
+        builder_note(builder, "PE is the sinusoidal position embedding.");
     builder_end_formula(builder);
 }
 
@@ -39,17 +39,18 @@ static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
-    const char *origin = trace->part == PART_CROSS ? "self-attention" : "the layer before";
+    const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
     bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
     bool normed = !bare && !trace->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
     if (trace->embedding_norm.scale) {
-        builder_note(builder, "%s is the embedding, normed.", name);
+        builder_note(builder, "%s is the embedding after its norm.", name);
         return;
     }
-    builder_note(
-        builder, adds_up ? "%s is the residual stream as %s left it%s%s" : "%s is what %s gave%s%s",
-        name, origin, normed ? ", normed" : "", adds_up || bare ? "." : ": nothing is added up.");
+    builder_note(builder,
+                 adds_up ? "%s is the residual stream after %s%s%s" : "%s is the output of %s%s%s",
+                 name, origin, normed ? " and its norm" : "",
+                 adds_up || bare ? "." : ", without a residual connection.");
 }
 
 /* The embedding's own norm, whose result is the stream of the first layer. */
@@ -125,10 +126,10 @@ void step_query(struct builder *builder)
         return;
     }
     if (config->projections)
-        builder_note(builder, "W_q is the [%zu, %zu] of this head.", trace->weights.q.in,
-                     config->d_k);
+        builder_note(builder, "W_q: this head's columns of the query projection, [%zu, %zu].",
+                     trace->weights.q.in, config->d_k);
     else
-        builder_note(builder, "There are no projections: q, k and v are the inputs themselves.");
+        builder_note(builder, "There are no projections: q, k and v are the inputs.");
     builder_vector(builder, q, config->d_k);
 }
 
@@ -143,7 +144,7 @@ static void draw_head_norm(struct builder *builder, const char *y, const char *x
                                      builder_number(builder, norm.epsilon)};
     builder_norm_formula(builder, y, x, &norm);
     if (builder->trace->config->head_norm == HEAD_NORM_WHOLE)
-        builder_note(builder, "The mean is that of all heads side by side.");
+        builder_note(builder, "The mean is over all heads together.");
     buf_format(&builder->out, "mean(%s²) = ", x);
     builder_work(builder, "%n, ε = %n", numbers);
 }
@@ -168,12 +169,12 @@ void step_query_norm(struct builder *builder)
 void step_key_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    bool turns = trace->k_pre != NULL;
+    bool rotates = trace->k_pre != NULL;
     builder_keys(builder);
     builder_column(builder, "mean_square", "mean(k_raw_j²)", trace->raw_k.squares);
-    builder_vectors(builder, turns ? "k_pre" : "k", NULL, turns ? trace->k_pre : trace->k,
+    builder_vectors(builder, rotates ? "k_pre" : "k", NULL, rotates ? trace->k_pre : trace->k,
                     trace->config->d_k);
-    draw_head_norm(builder, turns ? "k_pre_j" : "k_j", "k_raw_j", true, trace->raw_k.squares[0]);
+    draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, trace->raw_k.squares[0]);
 }
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
@@ -191,10 +192,10 @@ static void draw_frequency(struct builder *builder)
     static const char *const notes[] = {
         [ROTARY_PLAIN] = "",
         [ROTARY_LINEAR] = "",
-        [ROTARY_DYNAMIC] = " The base grows with texts beyond those of the config.",
-        [ROTARY_LLAMA3] = " s_i goes from 0 for long waves to 1 for short ones.",
-        [ROTARY_YARN] = " s_i goes from 1 for fast pairs to 0 for slow ones.",
-        [ROTARY_LONGROPE] = " c_i are factors of the config.",
+        [ROTARY_DYNAMIC] = " The base grows with texts longer than in training.",
+        [ROTARY_LLAMA3] = " s_i rises from 0 for low to 1 for high frequencies.",
+        [ROTARY_YARN] = " s_i falls from 1 for high to 0 for low frequencies.",
+        [ROTARY_LONGROPE] = " c_i: the factors in config.json.",
     };
     const struct rotary *r = builder->trace->rotary;
     size_t length = builder->trace->keys;
@@ -212,7 +213,7 @@ static void draw_frequency(struct builder *builder)
     builder_formula(builder, "%s", r->scaling == ROTARY_LONGROPE ? " / c_i" : "");
     buf_text(&builder->note, notes[r->scaling]);
     if (rotary_amplitude(r) != 1)
-        builder_note(builder, "m is %g.", rotary_amplitude(r));
+        builder_note(builder, "m = %g.", rotary_amplitude(r));
 }
 
 /* Pair 0 of a rotated vector: q_0 = 0.52 · 0.28 - 0.31 · 0.96 = -0.15 */
@@ -272,24 +273,24 @@ static void show_rotation(struct builder *builder)
     builder->table->corner = "pair";
 }
 
-void step_query_turn(struct builder *builder)
+void step_query_rotary(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct rotary *r = trace->rotary;
     draw_rotation(builder);
     if (r->neighbours)
-        builder_note(builder, "Pair i, a and b, is components 2i and 2i + 1.");
+        builder_note(builder, "Pair i, (a, b): components 2i and 2i + 1.");
     else
-        builder_note(builder, "Pair i, a and b, is components i and i + %zu.", r->components / 2);
+        builder_note(builder, "Pair i, (a, b): components i and i + %zu.", r->components / 2);
     if (r->components < trace->config->d_k)
-        builder_note(builder, "Those from %zu on do not turn.", r->components);
+        builder_note(builder, "Components from %zu on are not rotated.", r->components);
     draw_frequency(builder);
     show_rotation(builder);
     work_rotation(builder, "q_0", trace->q_pre, trace->q);
 }
 
 /* The numbers of the query's own key; all keys are in the table of scores. */
-void step_key_turn(struct builder *builder)
+void step_key_rotary(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     size_t width = trace->config->d_k;
@@ -298,8 +299,8 @@ void step_key_turn(struct builder *builder)
     draw_rotation(builder);
     builder_formula(builder, "θ_i = j · f_i");
     builder_note(builder,
-                 "a and b are k_pre_j's: keys turn as the query does, each by its own place j. "
-                 "Below: component 0 of key %zu.",
+                 "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
+                 "component 0 of key %zu.",
                  trace->query);
     if (trace->config->mechanism.kind == ATTENTION_LINEAR) {
         builder_keys(builder);
@@ -328,12 +329,11 @@ static void draw_keys(struct builder *builder, const char *symbol)
     size_t first = builder->trace->group * served;
     builder_projection(builder, symbol, 'k', &builder->trace->weights.k);
     if (config->cross && config->n_encoder_layer)
-        builder_note(builder, "Keys and values are made of what the encoder gives: x_j is its row "
-                              "of key j.");
+        builder_note(builder, "Keys and values come from the encoder: x_j is row j of its output.");
     else if (config->cross)
-        builder_note(builder, "Keys and values are made of the source.");
+        builder_note(builder, "Keys and values come from the source text.");
     if (served > 1)
-        builder_note(builder, "The query heads %zu to %zu share key/value head %zu.", first,
+        builder_note(builder, "Query heads %zu to %zu share key/value head %zu.", first,
                      first + served - 1, builder->trace->group);
 }
 
@@ -393,8 +393,9 @@ void step_features(struct builder *builder)
     const struct named_vector rows[] = {{"q", trace->q}, {"f", features}};
     builder_formula(builder, "f = φ(q)");
     builder_formula(builder, "φ(x) = x + 1 for x > 0, e^x for x ≤ 0");
-    builder_note(builder, "Features are above 0, and so are their products: there is no softmax, "
-                          "and nothing is scaled.");
+    builder_note(
+        builder,
+        "Features are positive, and so are their products: there is no softmax and no scale.");
     builder_stack(builder, rows, 2, trace->config->d_k);
     if (builder->failed)
         return;
@@ -497,7 +498,7 @@ void step_scaled(struct builder *builder)
     }
     builder_end_formula(builder);
     if (trace->scale == 1)
-        builder_note(builder, "The scale is 1: the scores stay as they are.");
+        builder_note(builder, "The scale is 1: the scores do not change.");
     else
         show_change(builder, SCALED, "score", builder_number(builder, trace->scale),
                     "scaled_%k = %n · %f = %n");
@@ -510,7 +511,7 @@ void step_capped(struct builder *builder)
     give_number(builder, "cap", cap.value);
     formula_write(&builder->out, "capped_j = %n · tanh(scaled_j / %n)", 0, caps);
     builder_end_formula(builder);
-    builder_note(builder, "Small scores stay nearly as they are, none goes beyond the cap.");
+    builder_note(builder, "Small scores hardly change; none exceeds the cap.");
     show_change(builder, CAPPED, "scaled", cap, "capped_%k = %n · tanh(%n / %n) = %n");
 }
 
@@ -526,7 +527,7 @@ void step_moved(struct builder *builder)
     buf_format(&builder->out, "moved_j = %s_j + ", of);
     formula_write(&builder->out, scaled ? "%n · %n · j" : "%n · j", 0, factors + !scaled);
     builder_end_formula(builder);
-    builder_note(builder, "ALiBi: later keys gain by the slope of this head.");
+    builder_note(builder, "The bias grows with the key's position by the slope of this head.");
     if (scaled)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     const float *before = take_scores(builder, CAPPED);

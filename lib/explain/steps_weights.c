@@ -1,5 +1,5 @@
-/* steps_weights.c: from scores to the context of the head: mask, softmax or a division, dropout, and
- * the weighted sum of the values.
+/* steps_weights.c: from scores to the context of the head: mask, softmax or a division, dropout,
+ * and the weighted sum of the values.
  *
  * A softmax or a division gives the weights. With dropout they are called shares, and computed
  * again, because the pass keeps only what dropout leaves.
@@ -37,16 +37,16 @@ static void draw_causal(struct builder *builder, const char *name, const char *h
     size_t first = visible(trace).first;
     buf_format(&builder->out, "masked_j = %s_j", name);
     if (!trace->config->causal) {
-        builder_note(builder, "There is no mask: every query sees every key.");
+        builder_note(builder, "There is no mask: every query attends to every key.");
     } else if (first) {
         buf_format(&builder->out, " for %zu ≤ j ≤ %zu, %s for others", first, query, hidden);
     } else {
         buf_format(&builder->out, " for j ≤ %zu, %s for j > %zu", query, hidden, query);
-        builder_note(builder, "A query sees itself and what came before%s",
-                     hides_any(trace) ? ", not the future." : ": the last one sees all.");
+        builder_note(builder, "A query attends to itself and to earlier tokens%s",
+                     hides_any(trace) ? ", not to later ones." : ": the last one to all.");
     }
     if (window)
-        builder_note(builder, "This layer has a window: the last %zu keys.", window);
+        builder_note(builder, "This layer has a sliding window: the last %zu keys.", window);
     builder_end_formula(builder);
 }
 
@@ -84,9 +84,10 @@ static void draw_pattern(struct builder *builder)
     for (size_t j = 0; j < trace->keys; j++)
         seen += trace->masked[j] != -INFINITY;
     mechanism_write_attention(&builder->note, mechanism);
-    buf_format(&builder->note, " shows this query %zu of %zu keys.", seen, all.count);
+    buf_format(&builder->note, " lets this query attend to %zu of %zu keys.", seen, all.count);
     if (sees_all)
-        builder_note(builder, "The first %zu queries see all.", mechanism->pattern.global);
+        builder_note(builder, "The first %zu queries attend to all keys.",
+                     mechanism->pattern.global);
     builder_formula(builder, "masked_j = scaled_j for j in S, -inf for others");
     buf_text(&builder->out, "S = {");
     if (all.first)
@@ -196,10 +197,11 @@ void step_softmax(struct builder *builder)
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
     if (mechanism->kind == ATTENTION_BLOCKED)
-        builder_note(builder,
-                     "The pass takes %zu keys at a time: where a block brings a larger max, the "
-                     "sum and the context so far are made smaller to match.",
-                     mechanism->block);
+        builder_note(
+            builder,
+            "The pass takes %zu keys at a time (online softmax): when a block raises the max, "
+            "the running sum and context are rescaled.",
+            mechanism->block);
     builder_formula(builder, "%s_j = e^(%s_j - max) / Σ_t e^(%s_t - max)", to, of, of);
     builder_keys(builder);
     builder->failed |= !power;
@@ -231,8 +233,8 @@ void step_shares(struct builder *builder)
     if (trace->config->mechanism.kind == ATTENTION_LINEAR)
         builder_note(
             builder,
-            "Unless weights are watched, the pass makes none: it keeps two sums over the "
-            "keys so far, of g_j times v_j and of g_j, and divides their products with f.");
+            "The weights are computed to be shown: otherwise the pass keeps two running sums "
+            "over the keys, of g_j times v_j and of g_j, and divides their products with f.");
     builder_keys(builder);
     const struct block *parts = add_summed(builder, "masked", NULL, trace->masked);
     const struct block *shares = add_shares(builder, to, results);
@@ -255,7 +257,7 @@ void step_dropout(struct builder *builder)
     give_number(builder, "dropout", mechanism->dropout);
     builder_formula(builder,
                     "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others");
-    builder_note(builder, "Each key is dropped with the chance P = %g; the seed %llu says which.",
+    builder_note(builder, "Each key is dropped with probability P = %g (seed %llu).",
                  (double)mechanism->dropout, (unsigned long long)mechanism->seed);
     builder_keys(builder);
     const struct block *shares = add_summed(builder, "share", NULL, take_shares(builder, parts));

@@ -1,5 +1,4 @@
-/* trace.c: what a pass computed for one head; and the numbers and matrices that steps take as given.
- */
+/* trace.c: the tensors of one head in a pass, and the numbers and matrices given to readers. */
 #include <assert.h>
 #include <string.h>
 
@@ -588,7 +587,7 @@ void give_key_norm(struct builder *builder)
 }
 
 /* The frequencies of pairs, the distance between the two of a pair, and the amplitude. */
-void give_turn(struct builder *builder)
+void give_rotary(struct builder *builder)
 {
     const struct rotary *rotary = builder->trace->rotary;
     size_t pairs = rotary->components / 2;

@@ -107,7 +107,7 @@ static const float *find_unturned(const struct explanation *e, const struct step
 static const float *find_query(const struct explanation *e, const struct step *query, bool turns)
 {
     static float q[512];
-    const struct step *turn = find_step(e, "query_turn");
+    const struct step *turn = find_step(e, "query_rotary");
     const float *shown = find_block(query, "q", false);
     const float *normed = find_row(find_step(e, "query_norm"), "q");
     if (!turns)
@@ -131,7 +131,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
     const struct config *config = &traces->viewer->model.config;
     const struct step *query = find_step(e, "query");
     const char *turning = find_step(e, "key_norm") ? "key_norm" : "keys";
-    bool turns = find_step(e, "query_turn") != NULL;
+    bool turns = find_step(e, "query_rotary") != NULL;
     const struct {
         enum site site;
         const float *found;

@@ -269,41 +269,6 @@ static const char *note_of(const char *step)
     return note ? note : "";
 }
 
-TEST(notes_say_what_is_not_plain)
-{
-    open_tiny(configs[3]);
-    explain(1, 4, 2);
-    ck_assert_str_eq(note_of("input"), "x is what the layer before gave.");
-    ck_assert_str_eq(note_of("query"), "W_q is the [12, 5] of this head.");
-    ck_assert_str_eq(note_of("scores"), "The query heads 3 to 5 share key/value head 1.");
-    ck_assert_str_eq(note_of("scaled"), "");
-    ck_assert_str_eq(note_of("masked"),
-                     "A query sees itself and what came before, not the future.");
-    explain(1, 4, TOKENS - 1);
-    ck_assert_str_eq(note_of("masked"),
-                     "A query sees itself and what came before: the last one sees all.");
-    ck_assert_uint_eq(step_called("masked")->table.row_count, 0);
-}
-
-TEST(notes_of_a_source_and_of_a_stream)
-{
-    open_tiny(configs[4]);
-    explain(0, 1, 0);
-    ck_assert_str_eq(note_of("scores"), "Keys and values are made of the source.");
-    ck_assert_uint_eq(step_called("scores")->table.own_row, NO_ROW);
-    ck_assert_uint_eq(explanation.key_count, 3);
-    viewer_release(&viewer);
-    tiny_model_release(&model);
-    open_tiny(configs[5]);
-    explain(0, 1, 2);
-    ck_assert_str_eq(note_of("input"), "");
-    ck_assert_str_eq(step_called("input")->formulas[0], "h = wte[4] + wpe[2]");
-    ck_assert_uint_eq(step_called("input")->table.row_count, 6);
-    explain(2, 1, 2);
-    ck_assert_str_eq(note_of("input"), "h is the residual stream as the layer before left it.");
-    ck_assert_uint_eq(step_called("input")->table.row_count, 4);
-}
-
 TEST(the_scale_says_what_it_is_made_of)
 {
     static const struct {
@@ -325,7 +290,7 @@ TEST(the_scale_says_what_it_is_made_of)
     open_bundled("journey", "Your journey");
     explain(0, 0, 0);
     ck_assert_str_eq(step_called("scaled")->formulas[0], "scaled_j = score_j");
-    ck_assert_str_eq(note_of("scaled"), "The scale is 1: the scores stay as they are.");
+    ck_assert_str_eq(note_of("scaled"), "The scale is 1: the scores do not change.");
     ck_assert_uint_eq(step_called("scaled")->table.row_count, 0);
 }
 
