@@ -51,27 +51,26 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* How weights come about; steps that all have are ALWAYS there. And what else there may be, which
- * has steps of its own. */
+/* How a model computes its weights, of which it has one way, and what else it has steps for. */
 enum way {
     BY_SOFTMAX = 1 << 0,
-    BY_LATE_MASK = 1 << 1, /* it comes after the softmax */
-    BY_FEATURES = 1 << 2,
-    DROPPED = 1 << 3, /* and then some are */
+    BY_LATE_MASK = 1 << 1, /* the mask comes after the softmax */
+    BY_FEATURES = 1 << 2,  /* linear attention */
     ALWAYS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
+    DROPPED = 1 << 3,
     EMBEDDING_NORMED = 1 << 4,
     HEADS_NORMED = 1 << 5, /* queries and keys are */
-    ROTATED = 1 << 6,      /* by their places */
+    ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
-    MOVED = 1 << 8,     /* scores are, by ALiBi */
+    MOVED = 1 << 8,     /* ALiBi */
     NORM_LAST = 1 << 9, /* norms come after sums */
     LAST_LAYER = 1 << 10,
-    COOLED = 1 << 11, /* scores are, after they were capped and moved */
+    COOLED = 1 << 11, /* the temperature comes after a cap or ALiBi */
     KEYS_EDITED = 1 << 12,
 };
 
-/* In the order of the pass: what makes a step, and what lists the things that it takes as they are.
- * One of the ways must be the model's; and what is at `site` must be there, unless that is 0. */
+/* In the order of the pass: what makes a step, and what lists the matrices that are given. The model
+ * must have one of the ways, and the pass the tensor at `site`, unless that is 0. */
 static const struct step_row {
     int ways;
     enum site site;
@@ -260,10 +259,10 @@ static bool leave_layer(struct edit *edit, const struct trace *trace, struct bui
     return others.count > 0;
 }
 
-static int run_without(struct trace *before, const struct edited_passes *steps,
+static int run_without(struct trace *before, const struct edited_passes *passes,
                        const struct step_sites *sites, struct builder *builder)
 {
-    struct viewer *viewer = steps->viewer;
+    struct viewer *viewer = passes->viewer;
     const struct edits *edits = viewer->edits;
     struct edit *items = arena_alloc(builder->arena, edits->count, sizeof *items, builder->err);
     struct edits rest = {.items = items};
@@ -280,7 +279,7 @@ static int run_without(struct trace *before, const struct edited_passes *steps,
         return -1;
     viewer->edits = rest.count ? &rest : NULL;
     int failed =
-        trace_run(before, viewer, steps->pair, steps->request, builder->arena, builder->err);
+        trace_run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
     viewer->edits = edits;
     return failed;
 }
@@ -307,20 +306,6 @@ static const struct trace *find_before(struct edited_passes *passes, const char 
     }
     trace_set_query(&pass->trace, builder->trace->query);
     return &pass->trace;
-}
-
-/* Keys or values as they are after the edits; values with their weights. */
-static void show_keys(struct builder *builder, enum site site)
-{
-    const struct trace *trace = builder->trace;
-    if (site == SITE_V) {
-        step_values(builder);
-        builder->step->formula_count = 0;
-        return;
-    }
-    builder_keys(builder);
-    builder_vectors(builder, site == SITE_K ? "k" : "k_pre", NULL,
-                    site == SITE_K ? trace->k : trace->k_pre, trace->config->d_k);
 }
 
 static const float *vector_of(const struct trace *trace, enum site site)
@@ -373,8 +358,14 @@ static void show_edited(struct builder *builder, const struct trace *before, con
         builder_keys(builder);
         builder_column(builder, name, NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
-    } else if (site_rows[site].axes == AXES_GROUP_TOKEN_DIM) {
-        show_keys(builder, site);
+    } else if (site == SITE_V) { /* with their weights */
+        step_values(builder);
+        builder->step->formula_count = 0;
+    } else if (site == SITE_K || site == SITE_K_PRE) {
+        builder_keys(builder);
+        builder_vectors(builder, site == SITE_K ? "k" : "k_pre", NULL,
+                        site == SITE_K ? builder->trace->k : builder->trace->k_pre,
+                        builder->trace->config->d_k);
     } else {
         show_vectors(builder, before, step, &sites);
     }
@@ -382,44 +373,32 @@ static void show_edited(struct builder *builder, const struct trace *before, con
 
 /* --- making a step ---------------------------------------------------------------------------- */
 
-static int finish_step(struct builder *builder)
+/* A step; or, with the trace before the edits, the step after it that shows what they change. */
+static int make_step(struct step *step, const struct step_row *row, const struct trace *before,
+                     struct builder builder)
 {
-    if (!builder->failed && (builder->note.size || builder->note.out_of_memory)) {
-        builder->step->note = buf_keep(&builder->note, builder->arena, builder->err);
-        builder->failed = !builder->step->note;
-    }
-    buf_release(&builder->note);
-    buf_release(&builder->out); /* half a formula, when the step failed */
-    return builder->failed ? -1 : 0;
-}
-
-static void begin_step(struct builder *builder, struct step *step, const char *name,
-                       const char *title)
-{
-    *step = (struct step){.name = name, .title = title, .table = {.corner = "", .own_row = NO_ROW}};
-    builder->step = step;
-    builder->table = &step->table;
-}
-
-static int make_step(struct step *step, const struct step_row *row, struct builder builder)
-{
-    begin_step(&builder, step, row->name, row->title);
-    if (builder.gives && row->give)
+    *step = (struct step){
+        .name =
+            before ? arena_format(builder.arena, builder.err, "%s_edited", row->name) : row->name,
+        .title = before ? "Edit" : row->title,
+        .table = {.corner = "", .own_row = NO_ROW},
+    };
+    builder.step = step;
+    builder.table = &step->table;
+    builder.failed |= !step->name;
+    if (!before && builder.gives && row->give)
         row->give(&builder);
-    if (!builder.failed)
-        row->make(&builder);
-    return finish_step(&builder);
-}
-
-static int make_edited(struct step *step, const struct step_row *row, const struct trace *before,
-                       struct builder builder)
-{
-    const char *name = arena_format(builder.arena, builder.err, "%s_edited", row->name);
-    begin_step(&builder, step, name, "Edit");
-    builder.failed |= !name;
-    if (!builder.failed)
+    if (!builder.failed && before)
         show_edited(&builder, before, row->name);
-    return finish_step(&builder);
+    else if (!builder.failed)
+        row->make(&builder);
+    if (!builder.failed && (builder.note.size || builder.note.out_of_memory)) {
+        step->note = buf_keep(&builder.note, builder.arena, builder.err);
+        builder.failed = !step->note;
+    }
+    buf_release(&builder.note);
+    buf_release(&builder.out); /* half a formula, when the step failed */
+    return builder.failed ? -1 : 0;
 }
 
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
@@ -429,17 +408,15 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
     const struct trace *trace = builder.trace;
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
     const struct trace *before = dropped_later ? NULL : find_before(passes, row->name, &builder);
-    if (builder.failed)
-        return -1;
     builder.trace = before ? before : trace;
-    if (make_step(step, row, builder))
+    if (builder.failed || make_step(step, row, NULL, builder))
         return -1;
     if (!before)
         return 0;
-    if (row->make == step_values) /* they are weighed as they go on */
+    if (row->make == step_values) /* the edited values are the ones that are weighted */
         step->worked = NULL;
     builder.trace = trace;
-    return make_edited(&steps[explanation->step_count++], row, before, builder);
+    return make_step(&steps[explanation->step_count++], row, before, builder);
 }
 
 static int explain(struct explanation *explanation, const struct trace *trace,

@@ -10,27 +10,21 @@ struct marks {
 };
 
 struct notation {
-    struct marks letter, word; /* x slants, cos stands upright */
+    struct marks letter, word; /* x is slanted, cos upright */
     struct marks index, power;
-    const char *fraction[3]; /* of a / b; NULL: it stays */
+    const char *fraction[3]; /* of a / b; NULL: written as it is */
     const char *space;       /* between words */
     struct marks root;
-    const char *minus;                                   /* between blanks */
+    const char *minus;                                   /* of " - " */
     void (*number)(struct buf *out, const char *digits); /* NULL: as a word */
     void (*text)(struct buf *out, const char *text, size_t size);
 };
 
-/* What is left of a formula. */
+/* The rest of a formula, or a part of it. */
 struct rest {
     const char *at, *end;
     const struct notation *notation;
 };
-
-/* A part of it, to be written by itself. */
-static struct rest part_of(const struct rest *rest, const char *at, const char *end)
-{
-    return (struct rest){at, end, rest->notation};
-}
 
 static bool is_letter(char c)
 {
@@ -61,41 +55,45 @@ static bool begins(const struct rest *rest, const char *text)
     return (size_t)(rest->end - rest->at) >= size && memcmp(rest->at, text, size) == 0;
 }
 
-/* Take what stands between this ( and its ), all that is left where there is none; or, without a (,
- * so many bytes. */
+static struct rest take(struct rest *rest, size_t size)
+{
+    struct rest part = *rest;
+    part.end = size < (size_t)(rest->end - rest->at) ? rest->at + size : rest->end;
+    rest->at = part.end;
+    return part;
+}
+
+/* Take the text between this ( and its ), or all that is left without one; or, without a (, `bare`
+ * bytes. */
 static struct rest take_group(struct rest *rest, size_t bare)
 {
     size_t depth = 0;
     const char *at = rest->at;
-    if (!begins(rest, "(")) {
-        rest->at = bare < (size_t)(rest->end - at) ? at + bare : rest->end;
-        return part_of(rest, at, rest->at);
-    }
+    if (!begins(rest, "("))
+        return take(rest, bare);
     for (; at < rest->end; at++) {
         depth += *at == '(';
         depth -= *at == ')';
         if (depth == 0)
             break;
     }
-    struct rest group = part_of(rest, rest->at + 1, at);
+    struct rest group = {rest->at + 1, at, rest->notation};
     rest->at = at + (at < rest->end);
     return group;
 }
 
 static void add_formula(struct buf *out, struct rest rest);
 
-/* j, 0, O,h or raw_j: after the line below that begins an index. */
+/* _j, _0, _O,h or _raw_j */
 static void add_index(struct buf *out, struct rest *rest)
 {
-    bool goes_on = true;
+    bool more = true;
     buf_text(out, rest->notation->index.before);
-    while (goes_on) {
+    while (more) {
         rest->at++;
-        const char *first = rest->at;
-        rest->at += run_of(rest, 0, is_index);
-        add_formula(out, part_of(rest, first, rest->at));
-        goes_on = (begins(rest, "_") || begins(rest, ",")) && run_of(rest, 1, is_index);
-        buf_text(out, goes_on ? "," : "");
+        add_formula(out, take(rest, run_of(rest, 0, is_index)));
+        more = (begins(rest, "_") || begins(rest, ",")) && run_of(rest, 1, is_index);
+        buf_text(out, more ? "," : "");
     }
     buf_text(out, rest->notation->index.after);
 }
@@ -117,7 +115,7 @@ static void add_number(struct buf *out, struct rest *rest)
     rest->at += size;
 }
 
-/* What LaTeX has for a sign, or for a word of a formula; NULL: nothing else. */
+/* LaTeX for a sign or a word of a formula; NULL: the same. */
 static const char *latex_of(const char *sign, size_t size)
 {
     static const struct marks signs[] = {
@@ -139,24 +137,21 @@ static const char *latex_of(const char *sign, size_t size)
 
 static void add_name(struct buf *out, struct rest *rest)
 {
-    bool number = rest->notation->number && is_digit(*rest->at);
-    if (number) {
+    const struct notation *notation = rest->notation;
+    if (notation->number && is_digit(*rest->at)) {
         add_number(out, rest);
         return;
     }
-    size_t size = run_of(rest, 0, rest->notation->number ? is_letter : is_index);
-    const char *latex = rest->notation->number ? latex_of(rest->at, size) : NULL;
-    bool slants = size == 1 && is_letter(*rest->at);
-    bool plain = latex || (!slants && is_digit(*rest->at));
-    const struct marks none = {"", ""};
-    const struct marks *marks = slants  ? &rest->notation->letter
-                                : plain ? &none
-                                        : &rest->notation->word;
+    size_t size = run_of(rest, 0, notation->number ? is_letter : is_index);
+    const struct rest name = take(rest, size);
+    const char *latex = notation->number ? latex_of(name.at, size) : NULL;
+    const struct marks *marks = size == 1 ? &notation->letter : &notation->word;
     if (latex)
         buf_text(out, latex);
+    else if (is_digit(*name.at))
+        buf_bytes(out, name.at, size);
     else
-        buf_format(out, "%s%.*s%s", marks->before, (int)size, rest->at, marks->after);
-    rest->at += size;
+        buf_format(out, "%s%.*s%s", marks->before, (int)size, name.at, marks->after);
 }
 
 /* e^(x - max), e^x; √(σ² + ε), √d_k, √2 */
@@ -183,13 +178,13 @@ static struct rest take_operand(struct rest *rest)
             break;
         sum = sum && *rest->at != ' ';
     }
-    struct rest operand = part_of(rest, first, rest->at);
+    struct rest operand = {first, rest->at, rest->notation};
     struct rest inner = operand;
     struct rest group = take_group(&inner, 0);
     return inner.at == operand.end ? group : operand;
 }
 
-/* a / b; false: here stands none. */
+/* a / b; false: there is no fraction here. */
 static bool add_fraction(struct buf *out, struct rest *rest)
 {
     const char *const *marks = rest->notation->fraction;
@@ -207,7 +202,7 @@ static bool add_fraction(struct buf *out, struct rest *rest)
     return true;
 }
 
-/* A blank between what would run together: "0 for j". */
+/* A blank between two names, which would run together: "0 for j". */
 static bool is_space(const struct rest *rest, const char *first)
 {
     return *rest->at == ' ' && rest->at > first && rest->at + 1 < rest->end &&
@@ -238,8 +233,7 @@ static void add_formula(struct buf *out, struct rest rest)
             size_t size = 1; /* of a character in UTF-8 */
             while (rest.at + size < rest.end && ((unsigned char)rest.at[size] & 0xc0) == 0x80)
                 size++;
-            rest.notation->text(out, rest.at, size);
-            rest.at += size;
+            rest.notation->text(out, take(&rest, size).at, size);
         }
     }
 }
