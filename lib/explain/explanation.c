@@ -51,7 +51,7 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* How a model computes its weights, of which it has one way, and what else it has steps for. */
+/* How a model computes its weights (one of three ways), and what else has steps of its own. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* the mask comes after the softmax */
@@ -69,7 +69,7 @@ enum way {
     KEYS_EDITED = 1 << 12,
 };
 
-/* In the order of the pass: what makes a step, and what lists the matrices that are given. The model
+/* In the order of the pass: what makes a step, and what lists the matrices given to it. The model
  * must have one of the ways, and the pass the tensor at `site`, unless that is 0. */
 static const struct step_row {
     int ways;

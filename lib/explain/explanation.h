@@ -1,5 +1,5 @@
-/* explanation.h: the trace of one query of one head as a list of steps: what each does, its
- * formula, and its numbers as a table; and the forms that they are written in.
+/* explanation.h: the computation of queries of one head as lists of steps: what each step does, its
+ * formula, and its numbers as a table; and the writers of the four formats.
  *
  *     struct explain_request request = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
  *                                       .digits = 4};
@@ -15,19 +15,19 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/stream.h"
+#include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/sheet.h"
-#include "lens/report.h"
 
-/* A column of a table, or as many as a vector has elements. */
+/* A column of a table, or the columns of a vector. */
 struct block {
-    const char *name;   /* as programs call it: "score" */
-    const char *symbol; /* what stands above it: score_j */
-    bool is_vector;     /* its elements are numbered, though there be only one */
-    bool is_share;      /* parts of a whole that can be drawn as bars */
+    const char *name;   /* in JSON: "score" */
+    const char *symbol; /* score_j */
+    bool is_vector;     /* its elements are numbered, even if there is only one */
+    bool is_share;      /* parts of a whole, which can be drawn as bars */
     size_t first;       /* the number of its first element */
     size_t width;
-    const float *values; /* [rows, width]; NAN: there is nothing */
+    const float *values; /* [rows, width]; NAN: empty */
     size_t stride;       /* floats from one row to the next */
     const float *total;  /* [width] below the rows, or NULL */
     struct numeral numeral;
@@ -37,82 +37,79 @@ struct block {
 
 enum { STEP_BLOCKS_MAX = 4, STEP_FORMULAS_MAX = 2, STEP_GIVENS_MAX = 8 };
 
-/* Rows with what they are called, and columns of numbers. */
 struct step_table {
-    const char *corner; /* what the rows are: "key", or "" */
+    const char *corner; /* the title of the rows: "key", or "" */
     const struct label *rows;
     size_t row_count;  /* 0: there is no table */
-    bool of_keys;      /* a row is a key, and long tables may leave out those with little weight */
-    size_t own_row;    /* the query's own, which is marked; NO_ROW: there is none */
-    const char *total; /* what the row below is called, or NULL */
-    struct block blocks[STEP_BLOCKS_MAX]; /* at most one of them of vectors */
+    bool of_keys;      /* rows are keys; pages may leave out keys with little weight */
+    size_t own_row;    /* the query's own, which is marked; or NO_ROW */
+    const char *total; /* the label of the total, or NULL */
+    struct block blocks[STEP_BLOCKS_MAX]; /* at most one of vectors */
     size_t block_count;
 };
 
-/* What a step takes as it is: a weight of the model, or rows that the pass made before. */
+/* A number, a weight of the model or earlier rows of the pass, which a step takes as they are. */
 struct given {
     bool is_matrix;
-    bool is_shown; /* by the formulas or the table of the step, too: pages need it no more */
-    bool is_small; /* pages have it without --full, too */
-    struct step_table table; /* of one block, whose name is the given's; of a vector one row */
+    bool is_shown;           /* in the formulas or the table of the step, too */
+    bool is_small;           /* shown without --full */
+    struct step_table table; /* one block, with the name of the matrix; one row for a vector */
 };
 
 struct step {
-    const char *name;  /* as programs call it: "scores" */
+    const char *name;  /* in JSON: "scores" */
     const char *title; /* Keys and scores */
     const char *formulas[STEP_FORMULAS_MAX];
     size_t formula_count;
-    const char *note;   /* a sentence to read with it, or NULL */
-    const char *worked; /* the formula with the numbers of one row */
+    const char *note;   /* sentences, or NULL */
+    const char *worked; /* the formula with the numbers of one row, or NULL */
     const struct given *givens;
     size_t given_count; /* of several queries only the first has them */
     struct step_table table;
 };
 
 struct explanation {
-    const struct report *report;       /* the model and its texts */
-    const struct attention_part *part; /* which attention it is; NULL: the model has one */
-    const struct tokenized *text;      /* that the query stands in */
+    const struct report *report;
+    const struct attention_part *part; /* NULL: the model has only one attention */
+    const struct tokenized *text;      /* of the query */
     size_t layer, head, query;
     size_t key_count;
-    const size_t *shown; /* [shown_count] the keys that pages show, rising */
+    const size_t *shown; /* [shown_count] the keys on pages, rising */
     size_t shown_count;
-    float shown_weight; /* of the attention, that they have */
+    float shown_weight; /* the sum of their weights */
     const struct step *steps;
     size_t step_count;
 };
 
-/* Of some queries of one head, which share their report. */
+/* Queries of one head, which share a report. */
 struct explanations {
     const struct explanation *items;
     size_t count; /* at least 1 */
-    bool several; /* may be: a list, though there be only one */
+    bool several; /* written as a list, even if there is only one */
 };
 
 struct explain_request {
-    enum site_part part; /* the attention, as attention_part_sites has it */
-    size_t layer, head;  /* the model must have them */
-    size_t query;        /* a token of the text that looks there, … */
-    size_t query_count;  /* … and so many in all from there on */
-    int digits;          /* of the numbers in formulas, and of `numeral` */
-    size_t keys;         /* pages show at most so many, those with the most weight; 0: all */
+    enum site_part part;       /* the attention, as attention_part_sites has it */
+    size_t layer, head;        /* the model must have them */
+    size_t query, query_count; /* tokens in a row */
+    int digits;                /* of numbers */
+    size_t keys;               /* most keys on a page, those with the most weight; 0: all */
 };
 
 struct viewer;
 struct text_pair;
 
-/* Run the pair and explain each of the queries: `explanations` has room for them. All of it
- * lives as long as the arena and the viewer. */
+/* Run the pair and explain each query into `explanations` [query_count], which live as long as the
+ * arena and the viewer. */
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
-/* --- forms ------------------------------------------------------------------------------------ */
+/* --- formats ---------------------------------------------------------------------------------- */
 
-/* How much there is room for. */
 struct explain_page {
     size_t columns; /* of a terminal; 0: endless */
-    bool full;      /* nothing is left out: long vectors are whole in every form */
+    bool full;      /* whole vectors, all keys, and the given matrices */
 };
 
 /* Failures to write stick to the stream; -1 with `err` for others. */
@@ -120,9 +117,9 @@ typedef int explain_writer(struct stream *out, const struct explanations *explan
                            const struct explain_page *page, struct err *err);
 
 struct explain_format {
-    const char *name;   /* as in --format */
+    const char *name;   /* of --format */
     const char *ending; /* of file names, with its dot */
-    const char *about;  /* a line for help */
+    const char *about;  /* a line of help */
     explain_writer *write;
 };
 

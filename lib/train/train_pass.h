@@ -78,9 +78,6 @@ void pass_split(struct train_step *step, const struct projections *heads, bool b
 void pass_turn(struct train_step *step, const struct projections *heads, size_t layer,
                bool backward);
 
-/* Refuse what cannot be trained: a model, or texts too long for it. */
-int train_step_check_plan(const struct train_step_plan *plan, struct err *err);
-
 /* --- causal attention: context from q, k and v, keeping the weights; or backward d.heads from
  * d.context */
 void train_attention(struct train_step *step, size_t layer, bool backward);

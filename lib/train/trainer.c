@@ -2,8 +2,221 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "base/num.h"
+#include "math/isa.h"
 #include "math/rng.h"
+
+/* --- dataset ---------------------------------------------------------------------------------- */
+
+static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
+                    size_t size, struct err *err)
+{
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    int failed = tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
+    const uint32_t start = (uint32_t)dataset->count;
+    if (tokens.count)
+        buf_bytes(&dataset->start_bytes, &start, sizeof start);
+    for (size_t i = 0; i < tokens.count; i++) {
+        buf_bytes(&dataset->id_bytes, &tokens.items[i].id, sizeof *dataset->ids);
+        dataset->digest = rng_fold_in(dataset->digest, tokens.items[i].id);
+    }
+    arena_release(&arena);
+    failed = failed || buf_check(&dataset->id_bytes, err) || buf_check(&dataset->start_bytes, err);
+    dataset->ids = (void *)dataset->id_bytes.bytes;
+    dataset->starts = (void *)dataset->start_bytes.bytes;
+    dataset->count = dataset->id_bytes.size / sizeof *dataset->ids;
+    dataset->start_count = dataset->start_bytes.size / sizeof *dataset->starts;
+    if (!failed && dataset->count > UINT32_MAX / 2)
+        return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
+    return failed ? -1 : 0;
+}
+
+/* A line with its newline, as GPT-2 read its texts. */
+int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
+                size_t size, struct err *err)
+{
+    size_t number = 1;
+    for (size_t at = 0; at < size; number++) {
+        const char *newline = memchr(bytes + at, '\n', size - at);
+        size_t end = newline ? (size_t)(newline - bytes) + 1 : size;
+        if (add_line(dataset, tokenizer, bytes + at, end - at, err))
+            return err_prefix(err, "line %zu", number);
+        at = end;
+    }
+    return 0;
+}
+
+int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err)
+{
+    size_t usable = dataset->start_count;
+    while (usable && dataset->starts[usable - 1] + tokens + 1 > dataset->count)
+        usable--;
+    size_t out = (size_t)((double)usable * held_out);
+    out = out ? out : 1;
+    dataset->tokens = tokens;
+    if (usable < 2)
+        return err_set(
+            err,
+            "expected at least two lines with %zu tokens from there on, found %zu tokens "
+            "in %zu lines",
+            tokens + 1, dataset->count, dataset->start_count);
+    size_t training = usable - out;
+    dataset->held_out = (struct dataset_part){dataset->starts + training, out};
+    while (training > 1 &&
+           dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
+        training--; /* training texts end before the held-out ones begin */
+    dataset->training = (struct dataset_part){dataset->starts, training};
+    return 0;
+}
+
+void dataset_release(struct dataset *dataset)
+{
+    buf_release(&dataset->id_bytes);
+    buf_release(&dataset->start_bytes);
+    *dataset = (struct dataset){0};
+}
+
+void dataset_draw(const struct dataset *dataset, const struct dataset_part *starts, uint64_t key,
+                  uint32_t *ids, uint32_t *targets, size_t count)
+{
+    size_t size = dataset->tokens * sizeof *ids;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *from = dataset->ids + starts->items[rng_below(key, i, starts->count)];
+        memcpy(ids + i * dataset->tokens, from, size);
+        memcpy(targets + i * dataset->tokens, from + 1, size);
+    }
+}
+
+/* One text: `period` ids, again and again. */
+static void drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
+{
+    enum { SHORTEST = 4 };
+    size_t longest = drills->tokens / 2;
+    size_t spread = longest > SHORTEST ? longest - SHORTEST : 0;
+    size_t period = longest > SHORTEST ? SHORTEST : 1;
+    period += (size_t)rng_below(key, drills->tokens + 1, spread + 1);
+    for (size_t i = 0; i < drills->tokens; i++) {
+        ids[i] = (uint32_t)rng_below(key, i % period, drills->limit);
+        targets[i] = (uint32_t)rng_below(key, (i + 1) % period, drills->limit);
+    }
+}
+
+void dataset_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
+{
+    const uint64_t parts = 1000000;
+    for (size_t i = 0; i < drills->texts; i++)
+        if (rng_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
+            drill(ids + i * drills->tokens, targets + i * drills->tokens, drills,
+                  rng_fold_in(key, drills->texts + i));
+}
+
+/* --- AdamW ------------------------------------------------------------------------------------ */
+
+enum { UPDATE_PART = 8192 }; /* numbers of a round */
+
+int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
+                struct err *err)
+{
+    return parameters_alloc(&adamw->means, new_model, arena, err) ||
+           parameters_alloc(&adamw->squares, new_model, arena, err);
+}
+
+/* Σ x², in lanes of their own, in double. */
+FOR_EACH_ISA
+static double sum_of_squares(const float *x, size_t count)
+{
+    double lanes[LANES] = {0};
+    double sum = 0;
+    FOR_LANES(count, lanes[lane] += (double)x[i] * (double)x[i]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += lanes[lane];
+    return sum;
+}
+
+double adamw_norm(const struct parameters *gradients)
+{
+    return sqrt(sum_of_squares(gradients->values, gradients->count));
+}
+
+/* The numbers of a step that all weights share. */
+struct factors {
+    float gradient, keep, fresh_mean, fresh_square, rate, root, epsilon;
+};
+
+struct numbers {
+    float *weights, *means, *squares, *gradients;
+    size_t count;
+};
+
+FOR_EACH_ISA
+static void update(const struct numbers *n, const struct factors *f)
+{
+    float *restrict w = n->weights;
+    float *restrict m = n->means;
+    float *restrict v = n->squares;
+    float *restrict g = n->gradients;
+    for (size_t i = 0; i < n->count; i++) {
+        float gradient = g[i] * f->gradient;
+        m[i] = fmaf(f->fresh_mean, gradient - m[i], m[i]);
+        v[i] = fmaf(f->fresh_square, gradient * gradient - v[i], v[i]);
+        w[i] = w[i] * f->keep - f->rate * m[i] / (sqrtf(v[i]) * f->root + f->epsilon);
+        g[i] = 0;
+    }
+}
+
+struct job {
+    const struct adamw *adamw;
+    const struct parameters *gradients;
+    struct factors factors;
+    const struct new_model_tensor *tensor;
+};
+
+static void update_part(void *context, size_t round, size_t thread)
+{
+    const struct job *job = context;
+    size_t first = round * UPDATE_PART;
+    struct numbers numbers = {
+        .weights = job->tensor->data + first,
+        .means = parameter_of(&job->adamw->means, job->tensor) + first,
+        .squares = parameter_of(&job->adamw->squares, job->tensor) + first,
+        .gradients = parameter_of(job->gradients, job->tensor) + first,
+        .count = num_min(job->tensor->count - first, UPDATE_PART),
+    };
+    (void)thread;
+    update(&numbers, &job->factors);
+}
+
+void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
+                const struct adamw_step *step)
+{
+    const struct new_model *new_model = gradients->new_model;
+    double steps = (double)++adamw->steps;
+    struct job job = {.adamw = adamw, .gradients = gradients};
+    job.factors = (struct factors){
+        .gradient = step->factor,
+        .fresh_mean = (float)(1 - adamw->beta_1),
+        .fresh_square = (float)(1 - adamw->beta_2),
+        .rate = (float)(step->rate / (1 - pow(adamw->beta_1, steps))),
+        .root = (float)(1 / sqrt(1 - pow(adamw->beta_2, steps))),
+        .epsilon = (float)adamw->epsilon,
+    };
+    for (size_t i = 0; i < new_model->count; i++) {
+        job.tensor = &new_model->tensors[i];
+        job.factors.keep = job.tensor->rank == 2 ? (float)(1 - step->rate * adamw->decay) : 1.0f;
+        pool_run(machine->pool,
+                 (struct loop){
+                     .rounds = (job.tensor->count + UPDATE_PART - 1) / UPDATE_PART,
+                     .work = 8 * (double)job.tensor->count,
+                     .round = update_part,
+                 },
+                 &job);
+    }
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
 
 #define FIELD(field) offsetof(struct trainer_settings, field)
 
@@ -33,7 +246,9 @@ double trainer_setting_value(const struct trainer_settings *settings,
     return row->whole ? (double)*(const long long *)field : *(const double *)field;
 }
 
-/* What keys are made for, beside the steps. */
+/* --- a training ------------------------------------------------------------------------------- */
+
+/* Random numbers are keyed by their use and a number. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
 
 enum { TEST_BATCHES = 8 };

@@ -14,13 +14,13 @@
 #ifndef ATTN_TRAIN_TRAINER_H
 #define ATTN_TRAIN_TRAINER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/folder.h"
 #include "text/tokenizer.h"
 #include "train/train_step.h"
-#include "train/trainer_settings.h"
 
 /* --- dataset: the tokens of texts, and the batches drawn from them: they begin where lines begin
  * and go on as far as they are wanted, into the next lines. Which ones a step gets depends on the
@@ -95,6 +95,38 @@ double adamw_norm(const struct parameters *gradients);
 /* Change the new model's numbers by one step; the gradients become 0. */
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 const struct adamw_step *step);
+
+/* --- settings: what decides a training, besides its texts and model: one row a setting, for the
+ * command line, for training.json, and for the comparison of --resume.
+ */
+
+struct trainer_settings {
+    uint64_t seed;
+    long long steps, warmup;
+    long long texts;      /* of a batch */
+    long long tokens;     /* of a text */
+    long long accumulate; /* batches of a step */
+    long long save_every; /* steps; 0: at powers of two */
+    double rate, decay, clip, dropout, beta_2;
+    double drills; /* the part of texts that are random tokens, repeated */
+};
+
+/* Each of them is a whole number, a long long, or a real one, a double. */
+struct trainer_setting {
+    const char *name;   /* in training.json */
+    const char *option; /* of the command line, or NULL: it has none */
+    size_t offset;      /* in struct trainer_settings */
+    bool whole;
+    double max;
+    bool may_lack; /* in what earlier versions saved: then it is 0 */
+};
+
+extern const struct trainer_setting trainer_setting_rows[];
+extern const size_t trainer_setting_count;
+
+/* One of them, as a number: whole ones have less than 53 bits. */
+double trainer_setting_value(const struct trainer_settings *settings,
+                             const struct trainer_setting *row);
 
 /* --- a training ------------------------------------------------------------------------------- */
 
