@@ -61,9 +61,9 @@ const struct command command_explain = {
     .reads_texts = true,
 };
 
-enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
+enum { TOKENS_NAMED = 16 }; /* most tokens in a message */
 
-static const char all[] = "all"; /* tokens, in place of one */
+static const char all[] = "all"; /* tokens */
 
 struct job {
     const struct options *options;
@@ -71,13 +71,13 @@ struct job {
     struct items items;
     struct session session;
     struct text_pair pair;
-    enum site_part part;          /* that was asked for, if one was */
-    const struct tokenized *text; /* that the query stands in */
+    enum site_part part;          /* of --part */
+    const struct tokenized *text; /* of the query */
     struct explain_request request;
     bool several; /* --token all */
 };
 
-/* The attention that was named, or the model's first. */
+/* The attention of --part, or the model's first. */
 static int choose_part(struct job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
@@ -88,16 +88,6 @@ static int choose_part(struct job *job, struct err *err)
                          attention_parts[first].name, model->name, attention_parts[part].name);
     job->request.part = attention_part_sites(part, &model->config);
     job->text = part == PART_SOURCE ? &job->pair.source : &job->pair.sentence;
-    return 0;
-}
-
-/* The only one of a list of layers or heads. */
-static int only_one(size_t *one, const char *option, const size_t *list, size_t count,
-                    struct err *err)
-{
-    if (count != 1)
-        return err_usage(err, "--%s: expected one %s to explain, found %zu", option, option, count);
-    *one = list ? *list : 0; /* NULL: all that there are */
     return 0;
 }
 
@@ -113,9 +103,13 @@ static int choose_layer_and_head(struct job *job, struct err *err)
                         &job->session.arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
-    if (only_one(&job->request.layer, "layer", layers.items, layers.count, err))
-        return -1;
-    return only_one(&job->request.head, "head", chosen.heads, chosen.head_count, err);
+    if (layers.count != 1)
+        return err_usage(err, "--layer: expected one layer to explain, found %zu", layers.count);
+    if (chosen.head_count != 1)
+        return err_usage(err, "--head: expected one head to explain, found %zu", chosen.head_count);
+    job->request.layer = layers.items ? layers.items[0] : 0; /* NULL: all layers */
+    job->request.head = chosen.heads ? chosen.heads[0] : 0;
+    return 0;
 }
 
 static const char *called(const struct job *job)
@@ -139,42 +133,42 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
         err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
                   nearest.name);
     else
-        err_usage(err, "--token: expected one of %s, or a place from 0 to %zu, found '%s'",
+        err_usage(err, "--token: expected one of %s, or an index from 0 to %zu, found '%s'",
                   list.bytes ? list.bytes : "", tokenized->count - 1, name);
     buf_release(&list);
     return -1;
 }
 
-/* Every token, one after another; should one be called so, it is reached by its place. */
-static int choose_all(struct job *job)
+/* A token that is called "all" is found by its index. */
+static void choose_all(struct job *job)
 {
     struct token_match match;
-    job->request.query = 0;
     job->request.query_count = job->text->count;
     job->several = true;
     if (tokenized_find_token(&match, job->text, all))
-        print_note("--token %s is every token: --token %s is the one called '%s'", all,
+        print_note("--token %s means every token; --token %s is the token '%s'", all,
                    job->text->labels[match.index].exact, all);
-    return 0;
 }
 
-/* The last token, unless another is named, or all; of several with that name the first. */
+/* The last token unless one is named, or all; of several with the same name the first. */
 static int choose_query(struct job *job, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
     const char *name = job->options->explain.token;
     struct token_match match = {.index = tokenized->count - 1};
     job->request.query_count = 1;
-    if (name && strcmp(name, all) == 0)
-        return choose_all(job);
+    if (name && strcmp(name, all) == 0) {
+        choose_all(job);
+        return 0;
+    }
     if (name && !tokenized_find_token(&match, tokenized, name))
         return unknown_token(job, name, err);
     job->request.query = match.index;
     if (name && match.place != match.index)
-        print_note("--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
+        print_note("--token %s is the token '%s' at index %zu; --token %s is the one at index %zu",
                    name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
-        print_note("'%s' occurs %zu times in the %s: this is the first, --token %s is the next",
+        print_note("'%s' occurs %zu times in the %s: this is the first; --token %s is the next",
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }
@@ -190,7 +184,7 @@ static int read_subject(struct job *job, struct err *err)
     return 0;
 }
 
-/* What can be known before there is a model to ask. */
+/* Checks that need no model. */
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
