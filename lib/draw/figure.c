@@ -44,19 +44,29 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     }
 }
 
-/* The width a figure needs so that the question, and the second of two texts up to a usual page's
- * width, are not cut from the title. */
-static double title_width(const struct report *report, const struct style *style, const char *title)
+static bool title_fits(const char *title, double room, double size)
 {
-    static const char gap[] = " ·  · …";
+    for (int line = 0; line < FIGURE_TITLE_LINES; line++) {
+        size_t bytes = letters_line(title, room, size);
+        if (!title[bytes])
+            return letters_width(title, size) <= room;
+        title += bytes + 1;
+    }
+    return false;
+}
+
+/* Widen a figure, up to a usual page's width, until its title names the whole question, or both
+ * texts. */
+static void widen_to_title(struct figure *figure, const struct report *report,
+                           const struct style *style)
+{
+    static const double step = 12;
+    double size = type_size(figure->form, TYPE_TITLE);
     if ((!report->about && !report->source.count) || style->title)
-        return 0;
-    double size = type_size(&style->form, TYPE_TITLE);
-    double least = letters_width(model_name(report), size) + letters_width(gap, size) +
-                   (report->about ? letters_width(report->about, size) : 0);
-    double whole = 1 + letters_width(title, size); /* room for rounding */
-    return fmax(2 * FIGURE_MARGIN + BOLD * least,
-                fmin(2 * FIGURE_MARGIN + BOLD * whole, FIGURE_WIDEST));
+        return;
+    while (figure->width + step <= FIGURE_WIDEST &&
+           !title_fits(figure->title, (figure->width - 2 * figure->margin) / BOLD, size))
+        figure->width += step;
 }
 
 /* Break the title into lines and move all sections below it. */
@@ -377,7 +387,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         check_tokens(kinds, count, form, err) || plan(figure, kinds, count, style, arena, err))
         return -1;
     if (form->width <= 0)
-        figure->width = fmax(figure->width, title_width(report, style, figure->title));
+        widen_to_title(figure, report, style);
     return style_is_untitled(style) ? 0 : place_title(figure, arena, err);
 }
 

@@ -254,11 +254,14 @@ static struct word word_after(const struct word *before, const struct section *s
 static void fit_text(struct section *section)
 {
     struct word word = {.line = 0};
-    for (size_t row = 0; row < section->what.sheets->rows.size; row++)
+    double widest = 0;
+    for (size_t row = 0; row < section->what.sheets->rows.size; row++) {
         word = word_after(&word, section, row);
+        widest = fmax(widest, word.x + word.width);
+    }
     section->panels = section->across = 1;
     section->rows.step = section->columns.step = 1;
-    section->width = section->area.width = section->room;
+    section->width = section->area.width = widest;
     section->area.height = section_line(section, TYPE_TEXT) * (double)(word.line + 1);
     section->top = section->head;
     section->foot = section->top + section->area.height + GAP_OF_MANY;

@@ -104,6 +104,18 @@ struct label *frame_labels(struct frame *frame, size_t column)
     return values_of(frame, column, COLUMN_LABEL);
 }
 
+/* "surprisal (bits)": in pictures a name does not end in its unit. */
+static const char *picture_label(const struct column *column, struct arena *arena, struct err *err)
+{
+    size_t unit = column->unit ? strlen(column->unit) : 0;
+    size_t size = strlen(column->name);
+    if (!unit || size <= unit || column->name[size - unit - 1] != '_' ||
+        strcmp(column->name + size - unit, column->unit) != 0)
+        return column->name;
+    return arena_format(arena, err, "%.*s (%s)", (int)(size - unit - 1), column->name,
+                        column->unit);
+}
+
 static bool is_shown(const struct column *column, bool coloured)
 {
     return column_is_result(column) && (!coloured || column->flags & COLUMN_COLOURED);
@@ -128,7 +140,10 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
         const struct column *column = &frame->columns[i];
         if (!is_shown(column, coloured))
             continue;
-        labels[at] = (struct label){column->name, column->name, column->name};
+        const char *shown = for_picture ? picture_label(column, arena, err) : column->name;
+        if (!shown)
+            return -1;
+        labels[at] = (struct label){shown, column->name, column->name};
         fraction = fraction && column->fraction;
         for (size_t row = 0; row < rows; row++)
             values[row * count + at] = (float)column_number(column, row);

@@ -30,7 +30,7 @@
 struct page_facts; /* of draw/page_facts.h */
 struct target_folder;
 
-/* The origin of results: written into json, jsonl, safetensors, svg and the manifest of a folder. */
+/* Origin of results: written into json, jsonl, safetensors, svg and the manifest of a folder. */
 struct provenance {
     const char *version;             /* of the program */
     const char *command;             /* "run" */

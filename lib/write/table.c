@@ -211,7 +211,7 @@ void table_put(struct table *table)
     buf_clear(cell);
 }
 
-/* Blanks of a number's colours are on both sides of it: the second is written with the next cell. */
+/* Blanks around a number have its colours: the second is written with the next cell. */
 void table_heated(struct table *table, const char *number, unsigned level)
 {
     struct buf *line = &table->line;
