@@ -190,23 +190,18 @@ static void add_sheet(struct buf *line, const struct sheet *sheet, size_t row, s
     add_index(line, head, sheet->mean_of_heads);
 }
 
-/* Whether two sheets can be rows of one table. */
-static bool same_columns(const struct sheet *a, const struct sheet *b)
-{
-    const struct axis *x = &a->columns;
-    const struct axis *y = &b->columns;
-    bool same = x->size == y->size;
-    for (size_t i = 0; same && x->labels != y->labels && i < x->size; i++)
-        same = strcmp(x->labels[i].exact, y->labels[i].exact) == 0;
-    return same;
-}
-
+/* Refuse matrices that cannot be rows of one table. */
 static int check_columns(const struct report *report, const struct place *place, struct err *err)
 {
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
     for (size_t i = 1; i < report->tensor_count; i++) {
         struct sheet other = kept_sheet(report, &report->tensors[i], 0);
-        if (!same_columns(&first, &other))
+        const struct axis *x = &first.columns;
+        const struct axis *y = &other.columns;
+        bool same = x->size == y->size;
+        for (size_t c = 0; same && x->labels != y->labels && c < x->size; c++)
+            same = strcmp(x->labels[c].exact, y->labels[c].exact) == 0;
+        if (!same)
             return err_usage(err,
                              "--format csv: expected the same columns in all of one table, found "
                              "%zu %ss of '%s', %zu %ss of '%s': give --format tidy, or a folder "

@@ -21,7 +21,7 @@ const struct format format_rows[] = {
      .has_tokens = true, .has_tables = true, .begin = json_begin, .sheet = json_sheet,
      .end = json_end},
     {"jsonl", ".jsonl", "the same objects, one line for each sentence", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .begin = jsonl_begin, .sheet = json_sheet,
+     .has_tokens = true, .has_tables = true, .begin = json_begin, .sheet = json_sheet,
      .end = json_end},
     {"npy", ".npy", "numpy's file of one array, float32", UNIT_TENSOR, .for_files = true,
      .one_sentence = true, .begin = array_begin, .sheet = array_sheet},

@@ -179,8 +179,7 @@ int format_write(const struct format *format, struct stream *out, const struct r
 
 /* --- the rows' functions ---------------------------------------------------------------------- */
 
-extern writer_step csv_begin, tidy_begin, json_begin, json_end, jsonl_begin, array_begin,
-    tensors_begin;
+extern writer_step csv_begin, tidy_begin, json_begin, json_end, array_begin, tensors_begin;
 extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet;
 extern report_writer text_page_write, figure_write_svg, figure_write_tex, html_report_write,
     figure_write_png, figure_write_pdf;

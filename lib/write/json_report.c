@@ -297,11 +297,13 @@ static void put_matrix(struct json_writer *json, const char *name, const struct 
     json_put_close(json, ']');
 }
 
-/* Several reports of a stream are an array. */
-static int begin(struct writer *writer, bool one_line)
+/* Several reports of a stream are an array, or a line each. */
+int json_begin(struct writer *writer, struct err *err)
 {
     const struct place *place = writer->place;
     struct json_writer *json = &writer->json;
+    bool one_line = strcmp(writer->format->name, "jsonl") == 0;
+    (void)err; /* failures stick to the stream */
     *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
     if (place->count > 1 && !one_line)
         stream_text(writer->out, place->index == 0 ? "[" : ",\n");
@@ -311,18 +313,6 @@ static int begin(struct writer *writer, bool one_line)
     else
         json_put_open(json, "\n tensors", '{');
     return 0;
-}
-
-int json_begin(struct writer *writer, struct err *err)
-{
-    (void)err; /* failures stick to the stream */
-    return begin(writer, false);
-}
-
-int jsonl_begin(struct writer *writer, struct err *err)
-{
-    (void)err;
-    return begin(writer, true);
 }
 
 int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)

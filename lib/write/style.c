@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
 
@@ -56,25 +55,19 @@ static int find(size_t *index, const char *option, const char *const *list, cons
 static int read_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
-    struct buf first = {0};
+    char first[NUM_DOUBLE_BYTES] = "";
     double low = 0;
     double high = 0;
-    buf_bytes(&first, text, (size_t)(colon - text));
-    buf_char(&first, '\0');
-    if (buf_check(&first, err)) {
-        buf_release(&first);
-        return -1;
-    }
-    bool sound = num_parse_double(first.bytes, -FLT_MAX, 0, &low) &&
-                 num_parse_double(colon + 1, 0, FLT_MAX, &high) && (float)high > 0;
-    buf_release(&first);
-    *bounds = sound ? (struct extent){(float)low, (float)high} : (struct extent){0, 0};
-    if (sound)
-        return 0;
-    return err_usage(err,
-                     "--range: expected LOW:HIGH with LOW at most 0 and HIGH above it, "
-                     "found '%s'",
-                     text);
+    if ((size_t)(colon - text) < sizeof first)
+        memcpy(first, text, (size_t)(colon - text));
+    if (!num_parse_double(first, -FLT_MAX, 0, &low) ||
+        !num_parse_double(colon + 1, 0, FLT_MAX, &high) || (float)high <= 0)
+        return err_usage(err,
+                         "--range: expected LOW:HIGH with LOW at most 0 and HIGH above it, "
+                         "found '%s'",
+                         text);
+    *bounds = (struct extent){(float)low, (float)high};
+    return 0;
 }
 
 /* --- figures for papers ----------------------------------------------------------------------- */

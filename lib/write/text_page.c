@@ -413,37 +413,32 @@ enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
 
 static const double SMALL = 0.5; /* of the last decimal: smaller numbers are written as 1.2e-05 */
 
-struct columns {
+struct shown_column {
+    const struct column *column;
+    struct table_column layout;
+    struct text_heat heat;
+};
+
+struct shown_table {
     const struct frame *frame;
     const struct place *place;
     struct text_cut cut; /* of the rows */
-    struct table_column *layout;
-    struct text_heat *heats; /* [count] */
-    size_t *shown;           /* [count] indices into the frame's columns */
-    size_t count;
+    struct shown_column *columns;
+    size_t count, keys; /* the first columns are keys: every block repeats them */
     bool is_brief;
     bool titled; /* some column has a title */
 };
-
-static const struct column *column_at(const struct columns *columns, size_t index)
-{
-    return &columns->frame->columns[columns->shown[index]];
-}
 
 static bool is_text(const struct column *column)
 {
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-static bool is_brief(const struct columns *columns, const struct column *column)
+/* The text of a cell, some in the memory given. */
+static const char *cell_text(char text[CELL_BYTES], const struct column *column, size_t row,
+                             bool brief)
 {
-    return columns->is_brief && column->brief;
-}
-
-static const char *cell_text(char text[CELL_BYTES], const struct columns *columns,
-                             const struct column *column, size_t row)
-{
-    int digits = column->digits - is_brief(columns, column);
+    int digits = column->digits - (brief && column->brief);
     double number = column_number(column, row);
     if (is_text(column)) {
         const char *found = column_text(column, row, true);
@@ -461,66 +456,111 @@ static const char *cell_text(char text[CELL_BYTES], const struct columns *column
     return text;
 }
 
-static void widen(struct table_column *column, const char *text)
+/* Choose the columns that are shown, and their colours. */
+static int open_table(struct shown_table *shown, struct stream *out, struct arena *arena,
+                      struct err *err)
 {
-    column->width = num_max(column->width, utf8_width(text, strlen(text)));
-}
-
-static void fit(struct columns *columns)
-{
-    char text[CELL_BYTES];
-    for (size_t i = 0; i < columns->count; i++) {
-        const struct column *column = column_at(columns, i);
-        struct table_column *layout = &columns->layout[i];
-        *layout = (struct table_column){.title = is_brief(columns, column) ? column->brief
-                                                 : column->title           ? column->title
-                                                                           : column->name,
-                                        .gap = i || columns->frame->heading ? GAP : 0,
-                                        .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
-                                        .shortens = column->flags & COLUMN_SHRINKS,
-                                        .tight = true};
-        columns->titled |= *layout->title;
-        widen(layout, layout->title);
-        for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++)
-            widen(layout, cell_text(text, columns, column, text_cut_place(&columns->cut, slot)));
-    }
-}
-
-static int heat_columns(struct columns *columns, struct stream *out, struct arena *arena,
-                        struct err *err)
-{
-    columns->heats = arena_alloc(arena, columns->count, sizeof *columns->heats, err);
-    for (size_t i = 0; columns->heats && i < columns->count; i++) {
-        const struct column *column = column_at(columns, i);
+    const struct frame *frame = shown->frame;
+    shown->columns = arena_alloc(arena, frame->count, sizeof *shown->columns, err);
+    if (!shown->columns)
+        return -1;
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct column *column = &frame->columns[i];
         struct extent extent = {0, 0};
-        for (size_t row = 0; row < columns->frame->rows.size; row++) {
+        if (column->flags & COLUMN_DATA_ONLY)
+            continue;
+        for (size_t row = 0; row < frame->rows.size; row++) {
             float value = (float)column_number(column, row);
             if (isfinite(value))
                 extent = extent_join(extent, (struct extent){value, value});
         }
-        text_heat_begin(&columns->heats[i], out, extent, column->fraction, columns->place);
+        struct shown_column *next = &shown->columns[shown->count++];
+        next->column = column;
+        text_heat_begin(&next->heat, out, extent, column->fraction, shown->place);
     }
-    return columns->heats ? 0 : -1;
+    while (shown->keys < shown->count && shown->columns[shown->keys].column->flags & COLUMN_KEY)
+        shown->keys++;
+    if (shown->keys == shown->count)
+        shown->keys = 0;
+    return 0;
 }
 
-/* The rows' labels as a text to read, each on the colour of its number; nothing without colours. */
-static int write_running(struct stream *out, struct columns *columns, struct err *err)
+/* Width of the first columns. */
+static size_t width_of(const struct shown_table *shown, size_t count)
 {
-    const struct axis *rows = &columns->frame->rows;
+    size_t width = 0;
+    for (size_t i = 0; i < count; i++)
+        width += shown->columns[i].layout.gap + shown->columns[i].layout.width;
+    return width;
+}
+
+/* Make columns as wide as their titles and cells. */
+static void fit(struct shown_table *shown, bool brief)
+{
+    char cell[CELL_BYTES];
+    shown->is_brief = brief;
+    for (size_t i = 0; i < shown->count; i++) {
+        const struct column *column = shown->columns[i].column;
+        const char *text = brief && column->brief ? column->brief
+                           : column->title        ? column->title
+                                                  : column->name;
+        size_t width = utf8_width(text, strlen(text));
+        shown->titled |= *text;
+        shown->columns[i].layout =
+            (struct table_column){.title = text,
+                                  .gap = i || shown->frame->heading ? GAP : 0,
+                                  .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
+                                  .shortens = column->flags & COLUMN_SHRINKS,
+                                  .tight = true};
+        for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
+            text = cell_text(cell, column, text_cut_place(&shown->cut, slot), brief);
+            width = num_max(width, utf8_width(text, strlen(text)));
+        }
+        shown->columns[i].layout.width = width;
+    }
+}
+
+/* Narrow the columns that may shrink to the page. Other texts are at most as wide as the page has
+ * room next to the keys. */
+static void shrink(struct shown_table *shown)
+{
+    size_t page = shown->place->columns;
+    size_t taken = width_of(shown, shown->keys) + GAP + SHRINK_LEAST;
+    for (size_t i = shown->count; i-- > 0;) {
+        const struct column *column = shown->columns[i].column;
+        struct table_column *layout = &shown->columns[i].layout;
+        size_t others = width_of(shown, shown->count) - layout->width;
+        if (page && column->flags & COLUMN_SHRINKS)
+            layout->width =
+                num_min(layout->width, num_max(page > others ? page - others : 0, SHRINK_LEAST));
+        if (i < shown->keys || !is_text(column) || page < taken)
+            continue;
+        size_t room = page - taken + SHRINK_LEAST;
+        layout->shortens |= layout->width > room;
+        layout->width = num_min(layout->width, room);
+    }
+}
+
+/* Write the rows' labels as a text to read, each on the colour of its number; nothing without
+ * colours. */
+static int write_running(struct stream *out, struct shown_table *shown, struct err *err)
+{
+    const struct axis *rows = &shown->frame->rows;
+    size_t page = shown->place->columns;
     size_t index = 0;
     size_t used = 0;
     struct buf line = {0};
     int failed = 0;
-    while (index < columns->count && !(column_at(columns, index)->flags & COLUMN_COLOURED))
+    while (index < shown->count && !(shown->columns[index].column->flags & COLUMN_COLOURED))
         index++;
-    if (index == columns->count || !columns->heats[index].colours)
+    if (index == shown->count || !shown->columns[index].heat.colours)
         return 0;
-    struct text_heat *heat = &columns->heats[index];
+    struct text_heat *heat = &shown->columns[index].heat;
     for (size_t row = 0; row < rows->size && !failed; row++) {
         const char *text = rows->labels[row].text;
-        float value = (float)column_number(column_at(columns, index), row);
+        float value = (float)column_number(shown->columns[index].column, row);
         size_t width = utf8_width(text, strlen(text)) + 1;
-        if (columns->place->columns && used && used + width > columns->place->columns) {
+        if (page && used && used + width > page) {
             failed = text_end(out, &line, err);
             used = 0;
         }
@@ -537,114 +577,62 @@ static int write_running(struct stream *out, struct columns *columns, struct err
     return failed ? -1 : 0;
 }
 
-static void write_cell(struct table *table, struct columns *columns, size_t index, size_t row)
+static void write_cell(struct table *table, struct shown_table *shown, size_t index, size_t row)
 {
     char text[CELL_BYTES];
-    const struct column *column = column_at(columns, index);
-    const char *cell = cell_text(text, columns, column, row);
-    struct text_heat *heat = &columns->heats[index];
+    const struct column *column = shown->columns[index].column;
+    const char *cell = cell_text(text, column, row, shown->is_brief);
+    struct text_heat *heat = &shown->columns[index].heat;
     bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
     table->heat = heat;
-    if (heated && *cell)
-        table_heated(table, cell,
-                     tone_level(&heat->tones.whole, (float)column_number(column, row)));
-    else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
-        const struct axis axis = {column->name, columns->frame->rows.size, column->values, 0};
-        text_label(&table->cell, &axis, row, columns->layout[index].width);
+    if (heated && *cell) {
+        float value = (float)column_number(column, row);
+        table_heated(table, cell, tone_level(&heat->tones.whole, value));
+    } else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
+        const struct axis axis = {column->name, shown->frame->rows.size, column->values, 0};
+        text_label(&table->cell, &axis, row, shown->columns[index].layout.width);
         table_put(table);
-    } else
+    } else {
         table_text(table, cell);
+    }
 }
 
-/* A table of the keys and the columns from `first` up to `end`. */
-static void write_block(struct table *table, struct columns *columns, struct table_column *block,
-                        size_t keys, size_t first, size_t end)
+/* Write a table of the keys and the columns from `first` up to `end`; `block` has room for all. */
+static void write_block(struct table *table, struct shown_table *shown, struct table_column *block,
+                        size_t first, size_t end)
 {
-    size_t count = keys + end - first;
-    for (size_t i = 0; i < count; i++)
-        block[i] = columns->layout[i < keys ? i : first + i - keys];
+    size_t moved = first - shown->keys;
     table->columns = block;
-    table->count = count;
-    if (columns->titled)
+    table->count = end - moved;
+    for (size_t i = 0; i < table->count; i++)
+        block[i] = shown->columns[i < shown->keys ? i : i + moved].layout;
+    if (shown->titled)
         table_titles(table);
-    for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++) {
-        size_t row = text_cut_place(&columns->cut, slot);
-        if (text_cut_between(&columns->cut, slot)) {
-            table_text(table, "…");
-            table_end(table);
-            continue;
-        }
-        for (size_t i = 0; i < count; i++)
-            write_cell(table, columns, i < keys ? i : first + i - keys, row);
+    for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
+        size_t row = text_cut_place(&shown->cut, slot);
+        if (text_cut_between(&shown->cut, slot))
+            table_text(table, ellipsis);
+        else
+            for (size_t i = 0; i < table->count; i++)
+                write_cell(table, shown, i < shown->keys ? i : i + moved, row);
         table_end(table);
     }
 }
 
-/* The columns that come first and are keys: every block repeats them. */
-static size_t count_keys(const struct columns *columns)
+static void write_blocks(struct table *table, struct shown_table *shown, struct table_column *block)
 {
-    size_t keys = 0;
-    while (keys < columns->count && column_at(columns, keys)->flags & COLUMN_KEY)
-        keys++;
-    return keys < columns->count ? keys : 0;
-}
-
-static size_t width_of(const struct columns *columns, size_t count)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < count; i++)
-        width += columns->layout[i].gap + columns->layout[i].width;
-    return width;
-}
-
-static void write_blocks(struct table *table, struct columns *columns, struct table_column *block)
-{
-    size_t keys = count_keys(columns);
-    size_t page = columns->place->columns;
-    size_t before = width_of(columns, keys);
-    for (size_t first = keys, end; first < columns->count; first = end) {
-        size_t width = before;
-        for (end = first; end < columns->count; end++) {
-            width += columns->layout[end].gap + columns->layout[end].width;
+    size_t page = shown->place->columns;
+    for (size_t first = shown->keys, end; first < shown->count; first = end) {
+        size_t width = width_of(shown, shown->keys);
+        for (end = first; end < shown->count; end++) {
+            width += shown->columns[end].layout.gap + shown->columns[end].layout.width;
             if (page && width > page && end > first)
                 break;
         }
-        if (first > keys)
+        if (first > shown->keys)
             stream_char(table->out, '\n');
-        write_block(table, columns, block, keys, first, end);
+        write_block(table, shown, block, first, end);
     }
-}
-
-/* Narrow the columns that may shrink to the page. Other texts are at most as wide as the page has
- * room next to the keys. */
-static void shrink(struct columns *columns)
-{
-    size_t keys = count_keys(columns);
-    size_t page = columns->place->columns;
-    size_t taken = width_of(columns, keys) + GAP + SHRINK_LEAST;
-    for (size_t i = columns->count; i-- > 0;) {
-        struct table_column *layout = &columns->layout[i];
-        size_t others = width_of(columns, columns->count) - layout->width;
-        if (page && column_at(columns, i)->flags & COLUMN_SHRINKS)
-            layout->width =
-                num_min(layout->width, num_max(page > others ? page - others : 0, SHRINK_LEAST));
-        if (i < keys || !is_text(column_at(columns, i)) || page < taken)
-            continue;
-        size_t room = page - taken + SHRINK_LEAST;
-        layout->shortens |= layout->width > room;
-        layout->width = num_min(layout->width, room);
-    }
-}
-
-static int choose_columns(struct columns *columns, struct arena *arena, struct err *err)
-{
-    const struct frame *frame = columns->frame;
-    columns->shown = arena_alloc(arena, frame->count, sizeof *columns->shown, err);
-    columns->layout = arena_alloc(arena, frame->count, sizeof *columns->layout, err);
-    for (size_t i = 0; columns->shown && i < frame->count; i++)
-        if (!(frame->columns[i].flags & COLUMN_DATA_ONLY))
-            columns->shown[columns->count++] = i;
-    return columns->shown && columns->layout ? 0 : -1;
 }
 
 int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
@@ -652,25 +640,23 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
 {
     struct arena arena = {0};
     struct table table = {.out = out, .page = place->columns};
-    struct columns columns = {.frame = frame, .place = place};
-    columns.cut = text_cut_lines(frame->rows.size, place->lines);
+    struct shown_table shown = {.frame = frame, .place = place};
+    const struct text_cut *cut = &shown.cut;
+    shown.cut = text_cut_lines(frame->rows.size, place->lines);
     struct table_column *block = arena_alloc(&arena, frame->count, sizeof *block, err);
-    int failed =
-        !block || choose_columns(&columns, &arena, err) || heat_columns(&columns, out, &arena, err);
-    if (!failed && frame->running)
-        failed = write_running(out, &columns, err);
+    int failed = !block || open_table(&shown, out, &arena, err) ||
+                 (frame->running && write_running(out, &shown, err));
     if (!failed) {
         if (frame->heading)
             stream_format(out, "%s\n", frame->heading);
-        fit(&columns);
-        columns.is_brief = place->columns && width_of(&columns, columns.count) > place->columns;
-        if (columns.is_brief)
-            fit(&columns);
-        shrink(&columns);
-        if (text_is_cut(&columns.cut))
-            stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n",
-                          columns.cut.front + columns.cut.back, columns.cut.size, frame->rows.name);
-        write_blocks(&table, &columns, block);
+        fit(&shown, false);
+        if (place->columns && width_of(&shown, shown.count) > place->columns)
+            fit(&shown, true);
+        shrink(&shown);
+        if (text_is_cut(cut))
+            stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n", cut->front + cut->back,
+                          cut->size, frame->rows.name);
+        write_blocks(&table, &shown, block);
     }
     failed |= table_close(&table, failed ? NULL : err);
     if (frame->note && !failed) {
