@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 
 static const char ellipsis[] = "…";
-static const char reset[] = "\x1b[0m"; /* of colours */
 
 void text_blanks(struct buf *line, size_t count)
 {
@@ -34,7 +33,7 @@ static size_t beginning(const char *text, size_t size, size_t width)
     return at;
 }
 
-/* Append the text, shortened where it is too wide, between so many blanks that the cell is full. */
+/* Append a cell: the text, shortened if it is too wide, and blanks. */
 static void put(struct buf *line, const char *text, size_t width, bool right)
 {
     size_t size = strlen(text);
@@ -102,8 +101,9 @@ void text_label(struct buf *line, const struct axis *axis, size_t place, size_t 
 
 void text_shorten(struct buf *line, size_t width)
 {
+    static const char reset[] = "\x1b[0m"; /* of colours */
     size_t columns = 0;
-    size_t end = 0; /* of what has room before the ellipsis */
+    size_t end = 0; /* of the part before the ellipsis */
     bool coloured = false, coloured_at_end = false;
     for (size_t at = 0, length; at < line->size && columns <= width; at += length) {
         length = terminal_colour(line->bytes + at, line->size - at);
@@ -131,19 +131,17 @@ int text_send(struct stream *out, const struct buf *text, struct err *err)
 {
     if (buf_check(text, err))
         return -1;
-    stream_bytes(out, text->bytes, text->size);
+    if (text->size)
+        stream_bytes(out, text->bytes, text->size);
     return 0;
 }
 
 int text_end(struct stream *out, struct buf *line, struct err *err)
 {
-    if (buf_check(line, err))
+    while (line->size > 0 && line->bytes[line->size - 1] == ' ')
+        line->size--;
+    if (text_send(out, line, err))
         return -1;
-    size_t size = line->size;
-    while (size > 0 && line->bytes[size - 1] == ' ')
-        size--;
-    if (size > 0)
-        stream_bytes(out, line->bytes, size);
     stream_char(out, '\n');
     buf_clear(line);
     return 0;
