@@ -283,9 +283,9 @@ static const struct style *share_range(const struct section_sheets *kinds, size_
     for (size_t i = 0; i < count; i++) {
         if (!is_attention(&kinds[i]))
             continue;
-        struct tones tones =
-            tones_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false);
-        whole = extent_join(whole, tones.whole.extent);
+        struct colour_norms norms =
+            norms_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false);
+        whole = extent_join(whole, norms.whole.extent);
         shared++;
     }
     if (shared < 2 || style->range != RANGE_ALL || style_has_bounds(style) || whole.low < 0)

@@ -75,7 +75,7 @@ struct section {
     struct section_sheets what;
     size_t panels, across; /* how many there are, and in a row of them */
     bool by_layer;         /* a row of panels is a layer, a column a head */
-    struct tones tones;
+    struct colour_norms norms;
     struct ramp ramp;
     struct axis_fit rows, columns;
     const char *row_title, *column_title; /* NULL: none */

@@ -215,17 +215,17 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     cells->values = arena_alloc(arena, cells->rows * cells->columns, sizeof *cells->values, err);
     if (!cells->levels || !cells->values)
         return -1;
-    struct tone tone = tone_of_sheet(&section->tones, sheet);
+    struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
     for (size_t r = 0; r < sheet->rows.size; r++) {
-        if (section->tones.range == RANGE_ROW)
-            tone = tone_of_row(&section->tones, sheet, r);
+        if (section->norms.range == RANGE_ROW)
+            norm = norm_of_row(&section->norms, sheet, r);
         for (size_t c = 0; c < sheet->columns.size; c++) {
             size_t cell = r / rows->step * cells->columns + c / columns->step;
             unsigned before = cells->levels[cell];
             if (sheet_hides(sheet, r, c))
                 continue;
             cells->levels[cell] =
-                louder(before, tone_level(&tone, sheet_cell(sheet, r, c)), tone.two_sided);
+                louder(before, norm_level(&norm, sheet_cell(sheet, r, c)), norm.two_sided);
             if (cells->levels[cell] != before)
                 cells->values[cell] = sheet_cell(sheet, r, c);
         }
@@ -254,7 +254,7 @@ static double number_size(const struct section *section, int decimals)
         return TEXT_LEAST <= section->columns.pitch && size >= least ? size : 0;
     char low[NUMBER_BYTES];
     char high[NUMBER_BYTES];
-    struct extent extent = section->tones.found;
+    struct extent extent = section->norms.found;
     write_number(low, extent.low, decimals);
     write_number(high, extent.high, decimals);
     double width = fmax(letters_width(low, 1), letters_width(high, 1));
@@ -265,7 +265,7 @@ static double number_size(const struct section *section, int decimals)
 /* Two decimals, fewer of large numbers; no numbers if they do not fit or would all look like 0. */
 bool panel_has_numbers(const struct section *section, int *decimals)
 {
-    struct extent extent = section->tones.found;
+    struct extent extent = section->norms.found;
     float largest = fmaxf(-extent.low, extent.high);
     bool single = section->rows.step == 1 && section->columns.step == 1;
     *decimals = section->what.sheets->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;

@@ -271,11 +271,11 @@ static void draw_text(const struct section *section, struct canvas *canvas)
 {
     const struct sheet *sheet = section->what.sheets;
     const double line = section_line(section, TYPE_TEXT);
-    struct tone tone = tone_of_sheet(&section->tones, sheet);
+    struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
     struct word word = {.line = 0};
     for (size_t row = 0; row < sheet->rows.size; row++) {
         struct font font = section_font(section, TYPE_TEXT, 0);
-        unsigned level = tone_level(&tone, sheet_cell(sheet, row, 0));
+        unsigned level = norm_level(&norm, sheet_cell(sheet, row, 0));
         word = word_after(&word, section, row);
         double x = section->at.x + word.x;
         double y = section->at.y + section->top + line * (double)word.line;
@@ -416,15 +416,15 @@ static void add_tick(struct ticks *ticks, double value)
 
 /* Even steps, 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of ten below the
  * highest. */
-static struct ticks choose_ticks(const struct tone *tone)
+static struct ticks choose_ticks(const struct colour_norm *norm)
 {
     struct ticks ticks = {0};
-    double low = (double)tone_ends(tone).low;
-    double high = (double)tone_ends(tone).high;
+    double low = (double)norm_ends(norm).low;
+    double high = (double)norm_ends(norm).high;
     double most = fmax(-low, high);
     if (most <= 0)
         return ticks;
-    if (tone->scale == COLOURS_LOG) {
+    if (norm->scale == COLOURS_LOG) {
         double power = pow(10, floor(log10(most)));
         for (int i = 0; i < 4; i++, power /= 10) {
             add_tick(&ticks, power);
@@ -434,7 +434,7 @@ static struct ticks choose_ticks(const struct tone *tone)
         add_tick(&ticks, 0);
         return ticks;
     }
-    double fifth = (tone->two_sided ? 2 * most : high - low) / 5;
+    double fifth = (norm->two_sided ? 2 * most : high - low) / 5;
     double power = pow(10, floor(log10(fifth)));
     double steps = fifth / power;
     double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
@@ -484,7 +484,7 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
 {
     unsigned char levels[STEPS];
     const struct cells cells = {.rows = 1, .columns = STEPS, .levels = levels};
-    const struct tones *tones = &section->tones;
+    const struct colour_norms *norms = &section->norms;
     enum style_range range = section->style->range;
     for (size_t i = 0; i < STEPS; i++)
         levels[i] = (unsigned char)(1 + i * (RAMP_LEVELS - 2) / (STEPS - 1));
@@ -492,7 +492,7 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     canvas->frame(canvas, bar, &edge);
     if (range == RANGE_ROW ||
         (range == RANGE_HEAD && section->panels > 1)) { /* names, no numbers */
-        bool two_sided = tones->whole.two_sided;
+        bool two_sided = norms->whole.two_sided;
         const char *high = range == RANGE_ROW ? "highest of the row" : "highest of the head";
         if (two_sided)
             draw_tick(section, canvas, bar, 0.5, "0");
@@ -500,15 +500,15 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
         draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
         return;
     }
-    struct ticks ticks = choose_ticks(&tones->whole);
-    struct extent ends = tone_ends(&tones->whole);
+    struct ticks ticks = choose_ticks(&norms->whole);
+    struct extent ends = norm_ends(&norms->whole);
     struct tick_row row = {.section = section, .canvas = canvas, .bar = bar};
-    if (ticks.count && (ends.low < 0 || *tones_below(tones)))
-        put_tick(&row, 0, tones_below(tones), ends.low);
+    if (ticks.count && (ends.low < 0 || *norms_below(norms)))
+        put_tick(&row, 0, norms_below(norms), ends.low);
     if (ticks.count)
-        put_tick(&row, 1, tones_above(tones), ends.high);
+        put_tick(&row, 1, norms_above(norms), ends.high);
     for (size_t i = 0; i < ticks.count; i++)
-        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), "", ticks.values[i]);
+        put_tick(&row, (double)norm_share(&norms->whole, ticks.values[i]), "", ticks.values[i]);
 }
 
 /* Heads of a legend in one line. */
@@ -640,7 +640,7 @@ static enum section_kind choose_kind(const struct section *section)
     if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
         return KIND_BARS;
     bool is_attention =
-        strcmp(section->what.sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
+        strcmp(section->what.sheets->columns.name, "key") == 0 && section->norms.found.low >= 0;
     if (!is_attention || view == VIEW_FIT || view == VIEW_MATRIX)
         return KIND_MATRIX;
     return view == VIEW_OVERLAY && section->what.heads > 1 ? KIND_OVERLAY : KIND_LINES;
@@ -725,8 +725,8 @@ int section_plan(struct section *section, const struct section_sheets *what,
     const struct figure_form *form = &style->form;
     struct buf text = {0};
     *section = (struct section){.style = style, .what = *what, .room = room};
-    section->tones = tones_make(what->sheets, what->layers * what->heads, style, false);
-    ramp_make(&section->ramp, section->tones.palette);
+    section->norms = norms_make(what->sheets, what->layers * what->heads, style, false);
+    ramp_make(&section->ramp, section->norms.palette);
     section->kind = choose_kind(section);
     name_axes(section);
     section->by_layer = what->layers > 1 && what->heads > 1 && section->kind != KIND_OVERLAY;

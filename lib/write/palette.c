@@ -214,11 +214,11 @@ struct extent extent_of_sheet(const struct sheet *sheet)
 /* The log scale shows numbers down to so much below the highest. */
 static const float LOG_STEPS = 1e4f;
 
-struct extent tone_ends(const struct tone *tone)
+struct extent norm_ends(const struct colour_norm *norm)
 {
-    struct extent extent = tone->extent;
+    struct extent extent = norm->extent;
     float most = fmaxf(-extent.low, extent.high);
-    return tone->two_sided ? (struct extent){-most, most}
+    return norm->two_sided ? (struct extent){-most, most}
                            : (struct extent){fminf(extent.low, 0), extent.high};
 }
 
@@ -231,21 +231,22 @@ static float bend(enum style_scale scale, float value, float low, float high)
                                   : share;
 }
 
-float tone_share(const struct tone *tone, float value)
+float norm_share(const struct colour_norm *norm, float value)
 {
-    struct extent ends = tone_ends(tone);
-    if (!tone->two_sided)
-        return bend(tone->scale, value, ends.low, ends.high);
-    float share = bend(tone->scale, fabsf(value), 0, ends.high) / 2;
+    struct extent ends = norm_ends(norm);
+    if (!norm->two_sided)
+        return bend(norm->scale, value, ends.low, ends.high);
+    float share = bend(norm->scale, fabsf(value), 0, ends.high) / 2;
     return value < 0 ? 0.5f - share : 0.5f + share;
 }
 
-unsigned tone_level(const struct tone *tone, float value)
+unsigned norm_level(const struct colour_norm *norm, float value)
 {
-    return isfinite(value) ? 1 + (unsigned)lroundf((RAMP_LEVELS - 2) * tone_share(tone, value)) : 0;
+    return isfinite(value) ? 1 + (unsigned)lroundf((RAMP_LEVELS - 2) * norm_share(norm, value)) : 0;
 }
 
-struct tones tones_of(struct extent extent, bool fraction, const struct style *style, bool dark)
+struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
+                             bool dark)
 {
     bool whole = fraction && !style->range_given && extent.low >= 0 && extent.high <= 1;
     struct extent range = style_has_bounds(style) ? style->bounds
@@ -253,7 +254,7 @@ struct tones tones_of(struct extent extent, bool fraction, const struct style *s
                                                   : extent;
     bool two_sided =
         style->palette ? style->palette->two_sided : style->two_sided || extent.low < 0;
-    return (struct tones){
+    return (struct colour_norms){
         .range = style->range,
         .palette = style->palette ? style->palette : palette_default(two_sided, dark),
         .whole = {style->scale, two_sided, range},
@@ -261,38 +262,39 @@ struct tones tones_of(struct extent extent, bool fraction, const struct style *s
     };
 }
 
-struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
-                        bool dark)
+struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style,
+                               bool dark)
 {
     struct extent extent = nothing;
     for (size_t i = 0; i < count; i++)
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
-    return tones_of(extent, count && sheets->fraction, style, dark);
+    return norms_of(extent, count && sheets->fraction, style, dark);
 }
 
-struct tone tone_of_sheet(const struct tones *tones, const struct sheet *sheet)
+struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet)
 {
-    struct tone tone = tones->whole;
-    if (tones->range != RANGE_ALL)
-        tone.extent = extent_of_sheet(sheet);
-    return tone;
+    struct colour_norm norm = norms->whole;
+    if (norms->range != RANGE_ALL)
+        norm.extent = extent_of_sheet(sheet);
+    return norm;
 }
 
-struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row)
+struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sheet *sheet,
+                               size_t row)
 {
-    struct tone tone = tones->whole;
-    if (tones->range != RANGE_ROW)
-        return tone_of_sheet(tones, sheet);
-    tone.extent = extent_of_row(sheet, row);
-    return tone;
+    struct colour_norm norm = norms->whole;
+    if (norms->range != RANGE_ROW)
+        return norm_of_sheet(norms, sheet);
+    norm.extent = extent_of_row(sheet, row);
+    return norm;
 }
 
-const char *tones_below(const struct tones *tones)
+const char *norms_below(const struct colour_norms *norms)
 {
-    return tones->found.low < tone_ends(&tones->whole).low ? "≤ " : "";
+    return norms->found.low < norm_ends(&norms->whole).low ? "≤ " : "";
 }
 
-const char *tones_above(const struct tones *tones)
+const char *norms_above(const struct colour_norms *norms)
 {
-    return tones->found.high > tone_ends(&tones->whole).high ? "≥ " : "";
+    return norms->found.high > norm_ends(&norms->whole).high ? "≥ " : "";
 }

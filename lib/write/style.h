@@ -3,10 +3,10 @@
  *
  *     struct style style = {.title = "Figure 1"};
  *     if (style_read(&style, &(struct style_words){.scale = "sqrt", .width = "icml"}, err)) ...
- *     struct tones tones = tones_make(sheets, count, &style, false);
- *     struct tone tone = tone_of_row(&tones, &sheet, row);
- *     ramp_make(&ramp, tones.palette);
- *     ramp.colours[tone_level(&tone, sheet_cell(&sheet, row, column))] ...
+ *     struct colour_norms norms = norms_make(sheets, count, &style, false);
+ *     struct colour_norm norm = norm_of_row(&norms, &sheet, row);
+ *     ramp_make(&ramp, norms.palette);
+ *     ramp.colours[norm_level(&norm, sheet_cell(&sheet, row, column))] ...
  */
 #ifndef ATTN_WRITE_STYLE_H
 #define ATTN_WRITE_STYLE_H
@@ -182,7 +182,7 @@ const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure
 
 /* Numbers of one sign fill the ramp from the lowest (at most 0) to the highest; those of both signs
  * fill it from its middle, which is 0, to either end. */
-struct tone {
+struct colour_norm {
     enum style_scale scale;
     bool two_sided;
     struct extent extent;
@@ -190,30 +190,32 @@ struct tone {
 
 /* The position of a finite number on the ramp, from 0 to 1; its level, 0 for what is not finite;
  * and the numbers at the two ends. */
-float tone_share(const struct tone *tone, float value);
-unsigned tone_level(const struct tone *tone, float value);
-struct extent tone_ends(const struct tone *tone);
+float norm_share(const struct colour_norm *norm, float value);
+unsigned norm_level(const struct colour_norm *norm, float value);
+struct extent norm_ends(const struct colour_norm *norm);
 
 /* Of sheets that are shown together. */
-struct tones {
+struct colour_norms {
     enum style_range range;
     const struct palette *palette;
-    struct tone whole;   /* of all of them: 0 to 1 of fractions without a range of their own */
-    struct extent found; /* of the numbers, whatever the colours' bounds */
+    struct colour_norm whole; /* of all of them: 0 to 1 of fractions without a range of their own */
+    struct extent found;      /* of the numbers, whatever the colours' bounds */
 };
 
 /* `fraction`: the numbers are fractions (sheet.h). `dark`: on a dark ground. */
-struct tones tones_of(struct extent extent, bool fraction, const struct style *style, bool dark);
-struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
-                        bool dark);
+struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
+                             bool dark);
+struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style,
+                               bool dark);
 
-/* The tone of a sheet or of its row, which may have their own ranges. */
-struct tone tone_of_sheet(const struct tones *tones, const struct sheet *sheet);
-struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row);
+/* The norm of a sheet or of its row, which may have their own ranges. */
+struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet);
+struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sheet *sheet,
+                               size_t row);
 
 /* "≤ " and "≥ " if numbers beyond the ramp's ends share their colours, else "". */
-const char *tones_below(const struct tones *tones);
-const char *tones_above(const struct tones *tones);
+const char *norms_below(const struct colour_norms *norms);
+const char *norms_above(const struct colour_norms *norms);
 
 /* Of the finite numbers that are not hidden. */
 struct extent extent_of_sheet(const struct sheet *sheet);

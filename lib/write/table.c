@@ -16,7 +16,7 @@ enum {
 /* How far a level is from 0; negative below it. */
 static int loudness(const struct text_heat *heat, unsigned level)
 {
-    return (int)level - (heat->tones.whole.two_sided ? RAMP_LEVELS / 2 : 1);
+    return (int)level - (heat->norms.whole.two_sided ? RAMP_LEVELS / 2 : 1);
 }
 
 static bool is_quiet(const struct text_heat *heat, unsigned level)
@@ -65,7 +65,7 @@ static const char *few_of(const struct text_heat *heat, unsigned level)
     int loud = loudness(heat, level);
     if (is_quiet(heat, level))
         return "107;30";
-    if (!heat->tones.whole.two_sided)
+    if (!heat->norms.whole.two_sided)
         return rising[heat->dark][loud * 4 / RAMP_LEVELS];
     int step = abs(loud) * 2 / (RAMP_LEVELS / 2 + 1);
     return (loud < 0 ? below : above)[heat->dark][step];
@@ -102,7 +102,7 @@ void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
-    int whole = heat->tones.whole.two_sided ? RAMP_LEVELS / 2 : RAMP_LEVELS;
+    int whole = heat->norms.whole.two_sided ? RAMP_LEVELS / 2 : RAMP_LEVELS;
     return is_quiet(heat, level) ? " " : shades[1 + abs(loudness(heat, level)) * 4 / (whole + 1)];
 }
 
@@ -110,13 +110,13 @@ static const char *shade_of(const struct text_heat *heat, unsigned level)
 void text_heat_legend(struct buf *line, struct text_heat *heat)
 {
     enum { STEPS = 24 };
-    const struct tones *tones = &heat->tones;
-    struct extent ends = tone_ends(&tones->whole);
-    bool known = tones->range == RANGE_ALL;
+    const struct colour_norms *norms = &heat->norms;
+    struct extent ends = norm_ends(&norms->whole);
+    bool known = norms->range == RANGE_ALL;
     if (known)
-        buf_format(line, "%s%.4g ", tones_below(tones), (double)ends.low);
+        buf_format(line, "%s%.4g ", norms_below(norms), (double)ends.low);
     else
-        buf_text(line, tones->whole.two_sided ? "-most " : "0 ");
+        buf_text(line, norms->whole.two_sided ? "-most " : "0 ");
     for (unsigned i = 0; i < STEPS; i++) {
         unsigned level = 1 + i * (RAMP_LEVELS - 2) / (STEPS - 1);
         text_heat_set(line, heat, level);
@@ -124,10 +124,10 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
     }
     text_heat_reset(line, heat);
     if (known)
-        buf_format(line, " %s%.4g", tones_above(tones), (double)ends.high);
+        buf_format(line, " %s%.4g", norms_above(norms), (double)ends.high);
     else
         buf_text(line,
-                 tones->range == RANGE_ROW ? " the most of the row" : " the most of the head");
+                 norms->range == RANGE_ROW ? " the most of the row" : " the most of the head");
 }
 
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
@@ -149,8 +149,8 @@ void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent e
     out->terminal.colours |= heat->colours;
     if (!heat->colours && !heat->shades)
         return;
-    heat->tones = tones_of(extent, fraction, style, style->dark);
-    ramp_make(&heat->ramp, heat->tones.palette);
+    heat->norms = norms_of(extent, fraction, style, style->dark);
+    ramp_make(&heat->ramp, heat->norms.palette);
     if (heat->depth == DEPTH_256)
         find_fixed(heat);
 }

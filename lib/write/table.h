@@ -25,7 +25,7 @@ struct text_heat {
     bool dark;    /* the terminal's ground */
     bool painted; /* numbers near 0 have a ground, too */
     enum style_depth depth;
-    struct tones tones;
+    struct colour_norms norms;
     struct ramp ramp;
     uint8_t fixed[RAMP_LEVELS]; /* the colours of a level if there are 256 */
     unsigned set;               /* the level whose colours the line has now; 0: none */

@@ -94,7 +94,7 @@ struct matrices {
     size_t count;
     struct table table;
     struct text_heat heat;
-    struct tone *tones; /* [count] if each head has its own range; else NULL */
+    struct colour_norm *norms; /* [count] if each head has its own range; else NULL */
     struct text_cut rows, columns;
     size_t label_width; /* of the column of labels at the left */
     size_t index_width; /* of the numbers before these; 0: none */
@@ -277,7 +277,7 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
     }
 }
 
-static void add_number(struct matrices *matrices, const struct tone *tone, float value,
+static void add_number(struct matrices *matrices, const struct colour_norm *norm, float value,
                        const char *text)
 {
     char number[NUMERAL_BYTES];
@@ -288,7 +288,7 @@ static void add_number(struct matrices *matrices, const struct tone *tone, float
     }
     numeral_write(number, matrices->numeral, value);
     table_heated(&matrices->table, text ? text : number,
-                 heat->colours || heat->shades ? tone_level(tone, value) : 0);
+                 heat->colours || heat->shades ? norm_level(norm, value) : 0);
 }
 
 /* An ellipsis stands for visible numbers: if all of them are masked, there is none. */
@@ -299,8 +299,8 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
     bool between = text_cut_between(&matrices->rows, row_slot);
     size_t row = text_cut_place(&matrices->rows, row_slot);
     size_t last_row = between ? text_cut_place(&matrices->rows, row_slot + 1) - 1 : row;
-    struct tone tone =
-        matrices->tones ? matrices->tones[index] : tone_of_row(&matrices->heat.tones, sheet, row);
+    struct colour_norm norm =
+        matrices->norms ? matrices->norms[index] : norm_of_row(&matrices->heat.norms, sheet, row);
     if (!between && matrices->index_width)
         buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1, sheet->rows.first + row);
     buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
@@ -312,7 +312,7 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         if (hidden || cut)
             table_text(table, hidden ? "" : ellipsis);
         else
-            add_number(matrices, &tone, sheet_cell(sheet, row, column),
+            add_number(matrices, &norm, sheet_cell(sheet, row, column),
                        sheet_text(sheet, row, column));
     }
 }
@@ -365,12 +365,12 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     matrices->count = count;
     matrices->table.heat = heat;
     text_heat_begin(heat, matrices->table.out, extent, sheets->fraction, place);
-    if ((!heat->colours && !heat->shades) || heat->tones.range != RANGE_HEAD)
+    if ((!heat->colours && !heat->shades) || heat->norms.range != RANGE_HEAD)
         return 0;
-    matrices->tones = arena_alloc(arena, count, sizeof *matrices->tones, err);
-    for (size_t i = 0; i < count && matrices->tones; i++)
-        matrices->tones[i] = tone_of_sheet(&heat->tones, &sheets[i]);
-    return matrices->tones ? 0 : -1;
+    matrices->norms = arena_alloc(arena, count, sizeof *matrices->norms, err);
+    for (size_t i = 0; i < count && matrices->norms; i++)
+        matrices->norms[i] = norm_of_sheet(&heat->norms, &sheets[i]);
+    return matrices->norms ? 0 : -1;
 }
 
 /* Write a heading, and the heads as tables, side by side if they fit. */
@@ -565,7 +565,7 @@ static int write_running(struct stream *out, struct shown_table *shown, struct e
             used = 0;
         }
         if (!isnan(value))
-            text_heat_set(&line, heat, tone_level(&heat->tones.whole, value));
+            text_heat_set(&line, heat, norm_level(&heat->norms.whole, value));
         buf_text(&line, text);
         text_heat_reset(&line, heat);
         buf_char(&line, ' ');
@@ -587,7 +587,7 @@ static void write_cell(struct table *table, struct shown_table *shown, size_t in
     table->heat = heat;
     if (heated && *cell) {
         float value = (float)column_number(column, row);
-        table_heated(table, cell, tone_level(&heat->tones.whole, value));
+        table_heated(table, cell, norm_level(&heat->norms.whole, value));
     } else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
         const struct axis axis = {column->name, shown->frame->rows.size, column->values, 0};
         text_label(&table->cell, &axis, row, shown->columns[index].layout.width);

@@ -23,7 +23,7 @@ static struct sheet sheet_of(const float *values, size_t rows, size_t columns)
 TEST(a_number_has_its_share_of_the_ramp)
 {
     static const struct {
-        struct tone tone;
+        struct colour_norm norm;
         float value, share;
     } cases[] = {
         {{COLOURS_LINEAR, false, {0.1f, 0.8f}}, 0, 0},
@@ -41,18 +41,18 @@ TEST(a_number_has_its_share_of_the_ramp)
         {{COLOURS_SQRT, true, {-4, 2}}, -1, 0.25f},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_float_eq_tol(tone_share(&cases[i].tone, cases[i].value), cases[i].share, 1e-3f);
+        ck_assert_float_eq_tol(norm_share(&cases[i].norm, cases[i].value), cases[i].share, 1e-3f);
 }
 
 TEST(a_number_has_a_level_and_what_is_none_has_not)
 {
-    struct tone tone = {COLOURS_LINEAR, false, {0, 1}};
-    ck_assert_uint_eq(tone_level(&tone, 0), 1);
-    ck_assert_uint_eq(tone_level(&tone, 0.5f), 128);
-    ck_assert_uint_eq(tone_level(&tone, 1), 255);
-    ck_assert_uint_eq(tone_level(&tone, -INFINITY), 0);
-    tone.extent.high = 0;
-    ck_assert_uint_eq(tone_level(&tone, 0), 1);
+    struct colour_norm norm = {COLOURS_LINEAR, false, {0, 1}};
+    ck_assert_uint_eq(norm_level(&norm, 0), 1);
+    ck_assert_uint_eq(norm_level(&norm, 0.5f), 128);
+    ck_assert_uint_eq(norm_level(&norm, 1), 255);
+    ck_assert_uint_eq(norm_level(&norm, -INFINITY), 0);
+    norm.extent.high = 0;
+    ck_assert_uint_eq(norm_level(&norm, 0), 1);
 }
 
 TEST(bounds_that_are_none_are_refused)
@@ -77,10 +77,10 @@ TEST(a_range_is_that_of_all_or_a_head_or_a_row)
     static const float expected[] = {[RANGE_ALL] = 0.125f, [RANGE_HEAD] = 0.5f, [RANGE_ROW] = 1};
     for (int range = RANGE_ALL; range <= RANGE_ROW; range++) {
         struct style style = {.range = (enum style_range)range};
-        struct tones tones = tones_make(sheets, 2, &style, false);
-        struct tone tone = tone_of_row(&tones, &sheets[0], 0);
-        ck_assert_str_eq(tones.palette->name, "blues");
-        ck_assert_float_eq(tone_share(&tone, 1), expected[range]);
+        struct colour_norms norms = norms_make(sheets, 2, &style, false);
+        struct colour_norm norm = norm_of_row(&norms, &sheets[0], 0);
+        ck_assert_str_eq(norms.palette->name, "blues");
+        ck_assert_float_eq(norm_share(&norm, 1), expected[range]);
     }
 }
 
@@ -89,7 +89,7 @@ TEST(cells_show_the_largest_of_their_numbers)
     static const float values[3][5] = {{0, 0, 0, 0, 5}, {0, 0, 10, 0, 0}, {0, 1, 0, 0, 0}};
     static const unsigned char expected[] = {1, 255, 128, 26, 1, 1};
     struct sheet sheet = sheet_of(values[0], 3, 5);
-    struct section section = {.tones = tones_make(&sheet, 1, &style_default, false),
+    struct section section = {.norms = norms_make(&sheet, 1, &style_default, false),
                               .rows = {.step = 2, .cells = 2},
                               .columns = {.step = 2, .cells = 3}};
     struct cells cells;
@@ -101,7 +101,7 @@ TEST(of_both_signs_the_farther_from_zero_is_shown)
 {
     static const float values[] = {1, -3, 2, 0.5f};
     struct sheet sheet = sheet_of(values, 1, 4);
-    struct section section = {.tones = tones_make(&sheet, 1, &style_default, false),
+    struct section section = {.norms = norms_make(&sheet, 1, &style_default, false),
                               .rows = {.step = 1, .cells = 1},
                               .columns = {.step = 2, .cells = 2}};
     struct cells cells;
