@@ -85,6 +85,15 @@ no_blanks_to_join() { # FILE
     ! grep -n '<text[^>]*>\([^<]*  \| \)' "$1"
 }
 
+redrawn() { # NAME OPTIONS...: to the byte, but for the metadata
+    name=$1
+    shift
+    "$attn" run -q -s "$life" "$@" -o redrawn.svg &&
+        grep -v '^<metadata>' redrawn.svg | cmp - "$ROOT/data/pictures/$name"
+}
+
+check 'model.svg is drawn as before' redrawn model.svg
+check 'lines.svg is drawn as before' redrawn lines.svg --layer 1 --view overlay
 for picture in "$ROOT"/data/pictures/*.svg; do
     check "${picture##*/} has a ground" has_ground "$picture"
 done
