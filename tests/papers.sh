@@ -148,6 +148,14 @@ lines_stand_apart() {
 
 check 'lines of heads stand apart' lines_stand_apart
 
+# Two keys a query, of which the first query's other is not in the picture.
+masked_in_part() {
+    figure part.svg --layer 0 --head 0 --attention window:2 --token-range 2-5 &&
+        is 7 "$(grep -c '>0\.[0-9][0-9]</text>' part.svg)"
+}
+
+check 'masked cells of a part of a text' masked_in_part
+
 masked() { # HATCHES FRAMES STEPS OPTIONS...
     counts="$1 $2 $3"
     shift 3

@@ -126,17 +126,21 @@ static int crop(struct sheet *sheet, bool has_rows, bool has_columns,
         return -1;
     size_t size = sheet->rows.size * sheet->columns.size;
     float *values = arena_alloc(arena, size, sizeof *values, err);
+    float *visible = whole.visible ? arena_alloc(arena, size, sizeof *visible, err) : NULL;
     const char **texts = whole.texts ? arena_alloc(arena, size, sizeof *texts, err) : NULL;
-    if (!values || (whole.texts && !texts))
+    if (!values || (whole.visible && !visible) || (whole.texts && !texts))
         return -1;
     for (size_t i = 0; i < size; i++) {
-        size_t place =
+        size_t from =
             (row + i / sheet->columns.size) * whole.columns.size + column + i % sheet->columns.size;
-        values[i] = whole.values[place];
+        values[i] = whole.values[from];
+        if (visible)
+            visible[i] = whole.visible[from];
         if (texts)
-            texts[i] = whole.texts[place];
+            texts[i] = whole.texts[from];
     }
     sheet->values = values;
+    sheet->visible = visible;
     sheet->texts = texts;
     return 0;
 }
