@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/listing.h"
 #include "format/json_writer.h"
-#include "lens/edit_list.h"
+#include "lens/edits.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/tokenized.h"

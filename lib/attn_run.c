@@ -3,7 +3,7 @@
 #include "attn_model.h"
 #include "base/heap.h"
 #include "base/mapping_list.h"
-#include "lens/edit_list.h"
+#include "lens/edits.h"
 #include "lens/selection.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"

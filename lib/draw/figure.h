@@ -11,7 +11,8 @@
 
 #include "draw/canvas.h"
 #include "lens/report.h"
-#include "lens/strongest.h"
+#include "lens/sheet.h"
+#include "write/style.h"
 
 enum {
     SECTION_NOTES_MAX = 32, /* lines */

@@ -1,4 +1,4 @@
-#include "lens/effective.h"
+#include "lens/viewer.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
+
 /* What the places along an axis are called, and what stands at them. */
 enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
 
@@ -54,15 +56,17 @@ static const struct label *labels_of(const struct report *report, enum site_part
     return report->numbers;
 }
 
-static struct axis make_axis(const struct report *report, enum site_part part,
+static struct axis make_axis(const struct report *report, const struct kept *kept,
                              const struct axis_row *row, size_t size)
 {
     bool of_text = row->things == OF_QUERIES || row->things == OF_KEYS;
     size_t first = of_text ? report->first_shown : 0;
+    if (row->things == OF_QUERIES && kept->queries)
+        return (struct axis){row->name, size, kept->query_labels, .numbers = kept->queries};
     return (struct axis){
         .name = row->name,
         .size = size,
-        .labels = labels_of(report, part, row->things) + first,
+        .labels = labels_of(report, site_rows[kept->site].part, row->things) + first,
         .first = first,
     };
 }
@@ -151,8 +155,8 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .tensor = site->name,
         .layer = kept->layer,
         .head = kept->heads ? (int)kept->heads[index] : -1,
-        .rows = make_axis(report, site->part, &axes[0], rows),
-        .columns = make_axis(report, site->part, &axes[1], columns),
+        .rows = make_axis(report, kept, &axes[0], rows),
+        .columns = make_axis(report, kept, &axes[1], columns),
         .values = kept->data ? kept->data + index * rows * columns : NULL,
         .fraction = is_fraction(kept->site),
         .causal = report->causal && site->masked,
@@ -209,4 +213,307 @@ int report_as_sheets(struct report *copy, const struct report *report, bool for_
     }
     copy->tensors = kept;
     return 0;
+}
+
+static struct kept *copy_tensors(const struct report *report, struct arena *arena, struct err *err)
+{
+    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    for (size_t i = 0; tensors && i < report->tensor_count; i++)
+        tensors[i] = report->tensors[i];
+    return tensors;
+}
+
+/* --- means -------------------------------------------------------------------------------------
+ *
+ * Sums run in double precision in the order of the heads and layers.
+ */
+
+/* Of `sources`, blocks of `cells` numbers each, the mean of every cell. */
+static float *mean_of(const float *const *sources, size_t count, size_t cells, struct arena *arena,
+                      struct err *err)
+{
+    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
+    for (size_t cell = 0; mean && cell < cells; cell++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)sources[i][cell];
+        mean[cell] = (float)(sum / (double)count);
+    }
+    return mean;
+}
+
+static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
+{
+    size_t heads = kept->shape[0];
+    size_t cells = kept->shape[1] * kept->shape[2];
+    const float **sources = arena_alloc(arena, heads, sizeof *sources, err);
+    if (!sources)
+        return -1;
+    for (size_t i = 0; i < heads; i++)
+        sources[i] = kept->data + i * cells;
+    struct kept joined = {
+        .site = kept->site,
+        .layer = kept->layer,
+        .rank = 2,
+        .shape = {kept->shape[1], kept->shape[2]},
+        .data = mean_of(sources, heads, cells, arena, err),
+        .queries = kept->queries,
+        .query_labels = kept->query_labels,
+    };
+    for (size_t i = 0; kept->visible && i < heads; i++)
+        sources[i] = kept->visible + i * kept->visible_step;
+    if (kept->visible) /* a mean is hidden where all of it is */
+        joined.visible = mean_of(sources, heads, cells, arena, err);
+    bool failed = !joined.data || (kept->visible && !joined.visible);
+    *kept = joined;
+    return failed ? -1 : 0;
+}
+
+/* Of one site's tensors, head by head; a layer without any sees all keys, and so does the mean. */
+static int join_visible(struct kept *first, const struct kept *tensors, size_t count,
+                        const float **sources, struct arena *arena, struct err *err)
+{
+    size_t cells = first->shape[first->rank - 2] * first->shape[first->rank - 1];
+    size_t matrices = kept_sheet_count(first);
+    float *visible = arena_alloc(arena, matrices * cells, sizeof *visible, err);
+    for (size_t m = 0; visible && m < matrices; m++) {
+        size_t layers = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (tensors[i].site != first->site)
+                continue;
+            if (!tensors[i].visible) {
+                first->visible = NULL;
+                return 0;
+            }
+            sources[layers++] = tensors[i].visible + m * tensors[i].visible_step;
+        }
+        const float *mean = mean_of(sources, layers, cells, arena, err);
+        if (!mean)
+            return -1;
+        memcpy(visible + m * cells, mean, cells * sizeof *mean);
+    }
+    first->visible = visible;
+    first->visible_step = cells;
+    return visible ? 0 : -1;
+}
+
+/* The mean of the tensors of one site, in the place of the first of them. */
+static int join_layers(struct kept *first, const struct kept *tensors, size_t count,
+                       struct arena *arena, struct err *err)
+{
+    size_t cells = kept_cells(first);
+    size_t layers = 0;
+    const float **sources = arena_alloc(arena, count, sizeof *sources, err);
+    if (!sources)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (tensors[i].site != first->site)
+            continue;
+        assert(kept_cells(&tensors[i]) == cells);
+        sources[layers++] = tensors[i].data;
+    }
+    first->layer = -1;
+    first->data = mean_of(sources, layers, cells, arena, err);
+    if (!first->data)
+        return -1;
+    return first->visible ? join_visible(first, tensors, count, sources, arena, err) : 0;
+}
+
+static int join_all_layers(struct kept *tensors, size_t *count, struct arena *arena,
+                           struct err *err)
+{
+    uint64_t seen = 0;
+    size_t joined = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (seen & site_bit(tensors[i].site))
+            continue;
+        struct kept *first = &tensors[joined++];
+        *first = tensors[i];
+        seen |= site_bit(first->site);
+        if (first->layer >= 0 && join_layers(first, &tensors[i], *count - i, arena, err))
+            return -1;
+    }
+    *count = joined;
+    return 0;
+}
+
+static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err)
+{
+    struct kept *tensors = copy_tensors(report, arena, err);
+    if (!tensors)
+        return -1;
+    for (size_t i = 0; how->mean_of_heads && i < report->tensor_count; i++)
+        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
+            return -1;
+    report->tensors = tensors;
+    return how->mean_of_layers ? join_all_layers(tensors, &report->tensor_count, arena, err) : 0;
+}
+
+/* --- words, and the rest without the first token ---------------------------------------------- */
+
+/* Which places of an axis go into each of its new ones. */
+struct groups {
+    const struct word_span *words; /* NULL: each is itself, from `first` on */
+    size_t first;
+    size_t count;
+};
+
+/* Attention of a word is the mean over the tokens of a query and the sum over the tokens of a key:
+ * rows still sum to 1. Other vectors of a word are the mean over its tokens. */
+enum grouping { INTO_WORDS, WITHOUT_FIRST };
+
+static struct groups group_axis(const struct tokenized *tokenized, size_t size, enum grouping how)
+{
+    if (how == WITHOUT_FIRST)
+        return (struct groups){.first = 1, .count = size - 1};
+    return (struct groups){tokenized->words, 0, tokenized->words ? tokenized->word_count : size};
+}
+
+static struct word_span group_at(const struct groups *groups, size_t place)
+{
+    return groups->words ? groups->words[place] : (struct word_span){groups->first + place, 1};
+}
+
+/* The mean over some rows of the sum over some columns, of a matrix with `width` columns. */
+static float join_cells(const float *matrix, size_t width, struct word_span rows,
+                        struct word_span columns)
+{
+    double sum = 0;
+    for (size_t r = rows.first; r < rows.first + rows.count; r++)
+        for (size_t c = columns.first; c < columns.first + columns.count; c++)
+            sum += (double)matrix[r * width + c];
+    return (float)(sum / (double)rows.count);
+}
+
+static float *group_matrices(const float *matrices, size_t count, const size_t shape[2],
+                             const struct groups *rows, const struct groups *columns,
+                             struct arena *arena, struct err *err)
+{
+    float *data = arena_alloc(arena, count * rows->count * columns->count, sizeof *data, err);
+    float *cell = data;
+    for (size_t i = 0; data && i < count; i++)
+        for (size_t r = 0; r < rows->count; r++)
+            for (size_t c = 0; c < columns->count; c++)
+                *cell++ = join_cells(matrices + i * shape[0] * shape[1], shape[1],
+                                     group_at(rows, r), group_at(columns, c));
+    return data;
+}
+
+/* Rows are tokens on every site, those of keys and values are the ones looked at. Columns are
+ * tokens only where queries meet keys. */
+static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
+                        struct arena *arena, struct err *err)
+{
+    enum site_axes axes = site_rows[kept->site].axes;
+    const struct tokenized *keys = report_keys(report, site_rows[kept->site].part);
+    const struct tokenized *queries = report_queries(report, site_rows[kept->site].part);
+    size_t *shape = &kept->shape[kept->rank - 2];
+    size_t width = shape[1];
+    struct groups rows = group_axis(axes == AXES_GROUP_TOKEN_DIM ? keys : queries, shape[0], how);
+    struct groups columns = {.count = width};
+    if (kept->queries && how == WITHOUT_FIRST) {
+        rows = (struct groups){.first = kept->queries[0] == 0, .count = shape[0]};
+        rows.count -= rows.first;
+        kept->queries += rows.first;
+        kept->query_labels += rows.first;
+        if (!rows.count)
+            return err_usage(err, "--hide-first: --query selects only the token that is hidden");
+    }
+    if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY)
+        columns = group_axis(keys, width, how);
+    size_t matrices = kept_sheet_count(kept);
+    bool failed = false;
+    if (kept->data) {
+        kept->data = group_matrices(kept->data, matrices, shape, &rows, &columns, arena, err);
+        failed = !kept->data;
+    }
+    if (kept->visible) {
+        kept->visible = group_matrices(kept->visible, kept->visible_step ? matrices : 1, shape,
+                                       &rows, &columns, arena, err);
+        kept->visible_step = kept->visible_step ? rows.count * columns.count : 0;
+        failed |= !kept->visible;
+    }
+    shape[0] = rows.count;
+    shape[1] = columns.count;
+    return failed ? -1 : 0;
+}
+
+static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
+{
+    struct kept *tensors = copy_tensors(report, arena, err);
+    for (size_t i = 0; tensors && i < report->tensor_count; i++)
+        if (group_tensor(&tensors[i], report, how, arena, err))
+            return -1;
+    report->tensors = tensors;
+    return tensors ? 0 : -1;
+}
+
+static size_t places_of(const struct tokenized *tokenized)
+{
+    return tokenized->words ? tokenized->word_count : tokenized->count;
+}
+
+static int hide_first(struct report *report, struct arena *arena, struct err *err)
+{
+    if (places_of(&report->sentence) < 2)
+        return err_set(err, "--hide-first: expected a text of two tokens or more, found one");
+    if (report->source.count && places_of(&report->source) < 2)
+        return err_set(err, "--hide-first: expected a source of two tokens or more, found one");
+    if (group_all(report, WITHOUT_FIRST, arena, err))
+        return -1;
+    report->first_shown = 1;
+    return 0;
+}
+
+int derive_read_mean(struct derivation *how, const char *list, struct err *err)
+{
+    static const char *const things[] = {"heads", "layers", "texts"};
+    bool *const means[] = {&how->mean_of_heads, &how->mean_of_layers, &how->mean_of_texts};
+    for (const char *name = list;; name++) {
+        size_t size = strcspn(name, ",");
+        size_t index = 0;
+        if (names_choose_item(&index, NAMES_LIST(things), "--mean", name, size, err))
+            return -1;
+        *means[index] = true;
+        name += size;
+        if (*name == '\0')
+            return 0;
+    }
+}
+
+int derive_check(const struct derivation *how, const struct selection *selection,
+                 const struct tokenizer *tokenizer, struct err *err)
+{
+    if (!how->words)
+        return 0;
+    if (selection->queries)
+        return err_usage(err, "--query and --words cannot be combined");
+    if (!tokenizer)
+        return err_usage(err, "--words: expected a model with a tokenizer, found one that takes "
+                              "ids: they have no words");
+    for (int site = 0; site < SITE_ALL; site++) {
+        enum site like = site_like((enum site)site);
+        bool is_mean = like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;
+        if (selection->sites >> site & 1 && !is_mean)
+            return err_usage(err,
+                             "--words: '%s' has no meaning for a word of several tokens: leave it "
+                             "out of --show",
+                             site_rows[site].name);
+    }
+    return 0;
+}
+
+/* Means come first: the rest has less to do then, and the numbers are the same but for rounding. */
+int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
+           struct arena *arena, struct err *err)
+{
+    if ((how->mean_of_heads || how->mean_of_layers) && take_means(report, how, arena, err))
+        return -1;
+    if (how->words &&
+        (word_spans_find(&report->sentence, tokenizer, arena, err) ||
+         (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
+         group_all(report, INTO_WORDS, arena, err)))
+        return -1;
+    return how->hide_first ? hide_first(report, arena, err) : 0;
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lens/frame.h"
+#include "lens/sheet.h"
 #include "lens/selection.h"
 #include "lens/tokenized.h"
 #include "math/precision.h"
@@ -31,10 +31,11 @@ struct kept {
     const float *data;        /* NULL: not computed yet */
     const size_t *heads;      /* [shape[0]] the model's number of each head; NULL: no heads */
     const struct sheet *made; /* NULL: a site's */
-    const float
-        *visible; /* [queries, keys], more than 0 where one may attend to the other, `visible_step`
-                                 from head to head; NULL: as the causal mask says */
-    size_t visible_step;
+    const float *visible;     /* [queries, keys], more than 0 where one may attend to the other;
+                                 NULL: as the causal mask says */
+    size_t visible_step;      /* from head to head */
+    const size_t *queries;    /* the token of each row, if only some were selected; NULL: all */
+    const struct label *query_labels;
 };
 
 struct report {

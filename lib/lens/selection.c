@@ -107,71 +107,75 @@ static int bad_item(const struct range *range, const char *item, size_t size, st
                      range->count, range->thing);
 }
 
-bool selection_index(size_t *index, const char *text, size_t size, size_t count)
+static bool read_number(ptrdiff_t *number, const char *text, size_t size)
 {
     char digits[24];
     long long value = 0;
-    long long end = (long long)count;
     if (size == 0 || size >= sizeof digits)
         return false;
     memcpy(digits, text, size);
     digits[size] = '\0';
-    if (!num_parse_integer(digits, -end, end - 1, &value))
+    if (!num_parse_integer(digits, -(1LL << 40), 1LL << 40, &value))
         return false;
-    *index = (size_t)(value < 0 ? value + end : value);
+    *number = (ptrdiff_t)value;
     return true;
 }
 
-/* `3`, `-1`, `0-2`, `-3--1`: mark what it means. */
-static int mark_item(bool *marked, const char *item, size_t size, const struct range *range,
-                     struct err *err)
+bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size, size_t count)
 {
-    size_t first = 0;
-    size_t last = 0;
-    const char *dash = size > 1 ? memchr(item + 1, '-', size - 1) : NULL;
-    size_t head = dash ? (size_t)(dash - item) : size;
-    bool good = selection_index(&first, item, head, range->count);
-    last = first;
-    if (dash)
-        good = good && selection_index(&last, dash + 1, size - head - 1, range->count);
-    if (!good || last < first)
-        return bad_item(range, item, size, err);
-    for (size_t i = first; i <= last; i++)
-        marked[i] = true;
-    return 0;
+    const char *dash = size > 1 ? memchr(text + 1, '-', size - 1) : NULL;
+    size_t head = dash ? (size_t)(dash - text) : size;
+    ptrdiff_t end = (ptrdiff_t)count;
+    if (!read_number(first, text, head))
+        return false;
+    *last = *first;
+    if (dash && !read_number(last, dash + 1, size - head - 1))
+        return false;
+    if (!count)
+        return (*first < 0) != (*last < 0) || *first <= *last;
+    if (*first < -end || *last < -end)
+        return false;
+    *first += *first < 0 ? end : 0;
+    *last += *last < 0 ? end : 0;
+    return *first <= *last && *last < end;
 }
 
-/* The numbers below `most` that are marked. */
-static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
-                                 struct arena *arena, struct err *err)
+bool selection_index(size_t *index, const char *text, size_t size, size_t count)
 {
-    size_t *list = arena_alloc(arena, most, sizeof *list, err);
-    *count = 0;
-    for (size_t i = 0; i < most && list; i++)
-        if (wanted[i])
-            list[(*count)++] = i;
-    return list;
+    ptrdiff_t number = 0;
+    ptrdiff_t end = (ptrdiff_t)count;
+    if (!read_number(&number, text, size) || number < -end || number >= end)
+        return false;
+    *index = (size_t)(number < 0 ? number + end : number);
+    return true;
 }
 
 static int parse_list(const char *list, const struct range *range, const size_t **indices,
                       size_t *count, struct arena *arena, struct err *err)
 {
     bool *marked = arena_alloc(arena, range->count, sizeof *marked, err);
-    if (!marked)
-        return -1;
+    size_t *found = arena_alloc(arena, range->count, sizeof *found, err);
     bool all = !list || strcmp(list, "all") == 0;
-    for (size_t i = 0; all && i < range->count; i++)
-        marked[i] = true;
-    for (const char *item = list; !all; item++) {
+    if (!marked || !found)
+        return -1;
+    for (const char *item = list; !all;) {
+        ptrdiff_t first = 0;
+        ptrdiff_t last = 0;
         size_t size = strcspn(item, ",");
-        if (mark_item(marked, item, size, range, err))
-            return -1;
+        if (!selection_range(&first, &last, item, size, range->count))
+            return bad_item(range, item, size, err);
+        for (ptrdiff_t i = first; i <= last; i++)
+            marked[i] = true;
         item += size;
-        if (*item == '\0')
+        if (*item++ == '\0')
             break;
     }
-    *indices = list_marked(marked, range->count, count, arena, err);
-    return *indices ? 0 : -1;
+    *count = 0;
+    for (size_t i = 0; i < range->count; i++)
+        if (all || marked[i])
+            found[(*count)++] = i;
+    *indices = found;
+    return 0;
 }
 
 /* Is a site chosen that is in layers of the encoder, or of the decoder? */
@@ -231,6 +235,32 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     if (!list || strcmp(list, "all") == 0)
         return 0;
     return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);
+}
+
+bool selection_is_of_queries(enum site site)
+{
+    return site_rows[site].axes != AXES_GROUP_TOKEN_DIM && site_rows[site].part != PART_SOURCE;
+}
+
+int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
+                      size_t tokens, struct arena *arena, struct err *err)
+{
+    const struct range range = {"--query", "text", "token", tokens};
+    *queries = NULL;
+    *count = tokens;
+    return selection->queries && strcmp(selection->queries, "all") != 0
+               ? parse_list(selection->queries, &range, queries, count, arena, err)
+               : 0;
+}
+
+size_t selection_query_count(const struct selection *selection, size_t tokens)
+{
+    struct arena arena = {0};
+    const size_t *queries = NULL;
+    size_t count = 0;
+    bool failed = selection_queries(&queries, &count, selection, tokens, &arena, NULL);
+    arena_release(&arena);
+    return failed ? tokens : count;
 }
 
 const size_t *selection_shared_heads(size_t *found, const size_t *heads, size_t count, size_t each,

@@ -35,6 +35,7 @@ struct selection {
     struct layers encoder_layers; /* where there is an encoder */
     const size_t *heads;          /* NULL: all */
     size_t head_count;
+    const char *queries; /* the list of query tokens, which is read for each text; NULL: all */
 };
 
 /* Site names with commas between them, `tokens`, or `all` that the model has. Others are refused
@@ -60,7 +61,20 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* One number of those below `count`; negative ones count from the end. False for all else. */
+/* The selected queries of a text, rising; NULL: all. Refused: numbers of no token. Their count. */
+int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
+                      size_t tokens, struct arena *arena, struct err *err);
+size_t selection_query_count(const struct selection *selection, size_t tokens);
+
+/* True for sites whose rows are queries: neither keys and values nor an encoder's tensors. */
+bool selection_is_of_queries(enum site site);
+
+/* Read `3`, `-1`, `0-2` or `-3--1` for an axis of `count` positions, counted from the beginning;
+ * with `count` 0, of unknown length: negative numbers stay. False for anything else. */
+bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size,
+                     size_t count);
+
+/* A number below `count`; negative ones count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
 /* What query heads, rising, look at where `each` of them share one, as key/value heads are: their

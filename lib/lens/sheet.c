@@ -1,51 +1,38 @@
 #include "lens/sheet.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_BYTES = 24 }; /* " layer " and any int */
+#include "base/buf.h"
 
-/* How a layer or a head is written: where it has a number, and where it is a mean. */
-struct form {
-    const char *number;
-    const char *mean;
-};
-
-static const char *write_part(char part[PART_BYTES], const struct form *form, int index, bool mean)
+/* The tensor's name with its layer and head, where it has them: as numbers, or as means. */
+static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
+                              const char *const layers[2], const char *const heads[2])
 {
-    part[0] = '\0';
-    if (mean)
-        snprintf(part, PART_BYTES, "%s", form->mean);
-    else if (index >= 0)
-        snprintf(part, PART_BYTES, form->number, index);
-    return part;
-}
-
-/* The tensor's name with its layer and its head, where it has them. */
-static const char *join(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
-                        const struct form *layers, const struct form *heads)
-{
-    char layer[PART_BYTES];
-    char head[PART_BYTES];
-    snprintf(name, SHEET_NAME_BYTES, "%s%s%s", sheet->tensor,
-             write_part(layer, layers, sheet->layer, sheet->mean_of_layers),
-             write_part(head, heads, sheet->head, sheet->mean_of_heads));
+    size_t size = (size_t)snprintf(name, SHEET_NAME_BYTES, "%s", sheet->tensor);
+    if (sheet->mean_of_layers || sheet->layer >= 0)
+        size += (size_t)snprintf(name + size, SHEET_NAME_BYTES - size,
+                                 layers[sheet->mean_of_layers], sheet->layer);
+    if (sheet->mean_of_heads || sheet->head >= 0)
+        snprintf(name + size, SHEET_NAME_BYTES - size, heads[sheet->mean_of_heads], sheet->head);
     return name;
 }
 
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
-    static const struct form layers = {" layer %d", " mean of layers"};
-    static const struct form heads = {" head %d", " mean of heads"};
-    return join(title, sheet, &layers, &heads);
+    static const char *const layers[] = {" layer %d", " mean of layers"};
+    static const char *const heads[] = {" head %d", " mean of heads"};
+    return write_name(title, sheet, layers, heads);
 }
 
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
-    static const struct form layers = {".l%02d", ".lmean"};
-    static const struct form heads = {".h%02d", ".hmean"};
-    return join(stem, sheet, &layers, &heads);
+    static const char *const layers[] = {".l%02d", ".lmean"};
+    static const char *const heads[] = {".h%02d", ".hmean"};
+    return write_name(stem, sheet, layers, heads);
 }
 
 bool axis_has_heads(const struct axis *axis)
@@ -74,4 +61,406 @@ void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int 
         read_label(&sheet->columns, column, layer, head);
     *layer = sheet->layer >= 0 ? sheet->layer : *layer;
     *head = sheet->head >= 0 ? sheet->head : *layer >= 0 ? *head : -1;
+}
+
+/* --- numbers of one kind ---------------------------------------------------------------------- */
+
+enum { BEFORE_DECIMALS = 5 }; /* columns for the sign, the whole part and the point */
+
+static const double powers[NUMERAL_DIGITS_MAX + 1] = {1,   1e1, 1e2, 1e3, 1e4,
+                                                      1e5, 1e6, 1e7, 1e8, 1e9};
+
+/* "%.*f" of what is not too large, several times as fast, but no sign of what rounds to 0. A float
+ * times a power of ten, of 24 and of 21 bits at most, is exact in a double, so that there is one
+ * rounding, as in printf: to the nearest, or to even. */
+static size_t write_decimals(char text[NUMERAL_BYTES], int digits, float value)
+{
+    char reversed[NUMERAL_BYTES];
+    size_t size = 0;
+    uint64_t rest = (uint64_t)llrint(fabs((double)value) * powers[digits]);
+    bool is_zero = rest == 0;
+    for (int place = 0; place <= digits || rest > 0; place++, rest /= 10) {
+        if (place == digits && digits > 0)
+            reversed[size++] = '.';
+        reversed[size++] = (char)('0' + rest % 10);
+    }
+    if (signbit(value) && !is_zero)
+        reversed[size++] = '-';
+    for (size_t i = 0; i < size; i++)
+        text[i] = reversed[size - 1 - i];
+    text[size] = '\0';
+    return size;
+}
+
+size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value)
+{
+    int digits = numeral.digits;
+    if (!numeral.scientific && fabsf(value) < 1e6f)
+        return write_decimals(text, digits, value);
+    if (numeral.scientific)
+        digits = digits > 2 ? digits - 2 : 1;
+    int size = snprintf(text, NUMERAL_BYTES, numeral.scientific ? "%.*e" : "%.*f", digits,
+                        value == 0 ? 0 : (double)value);
+    return size > 0 ? (size_t)size : 0;
+}
+
+struct numeral numeral_between(float low, float high, int digits)
+{
+    char text[NUMERAL_BYTES];
+    struct numeral numeral = {.digits = digits};
+    assert(digits >= 0 && digits <= NUMERAL_DIGITS_MAX);
+    float largest = fmaxf(-low, high);
+    float smallest = (float)(1 / powers[digits > 2 ? digits - 1 : digits]);
+    size_t most = (size_t)(BEFORE_DECIMALS + digits);
+    /* With nothing larger than `smallest`, decimals would show little but zeros. */
+    numeral.scientific = (largest > 0 && largest < smallest) ||
+                         numeral_write(text, numeral, low) > most ||
+                         numeral_write(text, numeral, high) > most;
+    return numeral;
+}
+
+struct numeral_range numeral_range_empty(void)
+{
+    return (struct numeral_range){.low = INFINITY, .high = -INFINITY};
+}
+
+void numeral_range_add(struct numeral_range *range, float value)
+{
+    if (!isfinite(value)) {
+        range->infinite = true;
+        return;
+    }
+    if (value < range->low)
+        range->low = value;
+    if (value > range->high)
+        range->high = value;
+}
+
+static bool is_empty(const struct numeral_range *range)
+{
+    return range->low > range->high;
+}
+
+struct numeral numeral_of_range(const struct numeral_range *range, int digits)
+{
+    return is_empty(range) ? numeral_between(0, 0, digits)
+                           : numeral_between(range->low, range->high, digits);
+}
+
+/* Of two numbers with the same sign the farther from 0 is at least as wide; all exponents of a
+ * float have two digits. */
+size_t numeral_width(const struct numeral_range *range, struct numeral numeral)
+{
+    char text[NUMERAL_BYTES];
+    size_t low = numeral_write(text, numeral, is_empty(range) ? 0 : range->low);
+    size_t high = numeral_write(text, numeral, is_empty(range) ? 0 : range->high);
+    size_t least = range->infinite ? strlen("-inf") : 0;
+    size_t widest = low > high ? low : high;
+    return widest > least ? widest : least;
+}
+
+struct numeral numeral_of(const float *values, size_t count, int digits)
+{
+    struct numeral_range range = numeral_range_empty();
+    for (size_t i = 0; i < count; i++)
+        numeral_range_add(&range, values[i]);
+    return numeral_of_range(&range, digits);
+}
+
+void numeral_latex(struct buf *latex, const char *text)
+{
+    const char *exponent = strchr(text, 'e');
+    const char *infinity = strstr(text, "inf");
+    if (infinity)
+        buf_format(latex, "%.*s\\infty", (int)(infinity - text), text);
+    else if (exponent)
+        buf_format(latex, "%.*s\\mathrm{e}{%s}", (int)(exponent - text), text, exponent + 1);
+    else
+        buf_text(latex, text);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+double column_number(const struct column *column, size_t row)
+{
+    switch (column->kind) {
+    case COLUMN_FLOAT:
+        return column_float(column, row);
+    case COLUMN_INTEGER:
+        return column_integer(column, row) == COLUMN_MISSING ? (double)NAN
+                                                             : (double)column_integer(column, row);
+    case COLUMN_TEXT:
+    case COLUMN_LABEL:
+        break;
+    }
+    return NAN;
+}
+
+const char *column_text(const struct column *column, size_t row, bool for_people)
+{
+    if (column->kind == COLUMN_TEXT)
+        return ((const char *const *)column->values)[row];
+    const struct label *label = &((const struct label *)column->values)[row];
+    return for_people ? label->text : label->plain;
+}
+
+bool column_is_result(const struct column *column)
+{
+    bool is_number = column->kind == COLUMN_FLOAT || column->kind == COLUMN_INTEGER;
+    return is_number && !(column->flags & (COLUMN_KEY | COLUMN_TEXT_ONLY));
+}
+
+int frame_key(const struct frame *frame, const char *name, size_t row)
+{
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct column *column = &frame->columns[i];
+        if (column->kind != COLUMN_INTEGER || strcmp(column->name, name) != 0)
+            continue;
+        return column_integer(column, row) == COLUMN_MISSING ? -1
+                                                             : (int)column_integer(column, row);
+    }
+    return -1;
+}
+
+const struct column *frame_models(const struct frame *frame)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, "model") == 0 && frame->columns[i].flags & COLUMN_KEY)
+            return &frame->columns[i];
+    return NULL;
+}
+
+int frame_columns(struct frame *frame, const struct column *columns, size_t count,
+                  struct arena *arena, struct err *err)
+{
+    static const size_t sizes[] = {[COLUMN_FLOAT] = sizeof(double),
+                                   [COLUMN_INTEGER] = sizeof(long long),
+                                   [COLUMN_TEXT] = sizeof(const char *),
+                                   [COLUMN_LABEL] = sizeof(struct label)};
+    struct column *copy = arena_alloc(arena, count, sizeof *copy, err);
+    if (!copy)
+        return -1;
+    if (count)
+        memcpy(copy, columns, count * sizeof *copy);
+    frame->columns = copy;
+    frame->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (copy[i].values)
+            continue;
+        copy[i].values = arena_alloc(arena, frame->rows.size, sizes[copy[i].kind], err);
+        if (!copy[i].values)
+            return -1;
+    }
+    return 0;
+}
+
+static void *values_of(struct frame *frame, size_t column, enum column_kind kind)
+{
+    assert(column < frame->count && frame->columns[column].kind == kind);
+    (void)kind;
+    return (void *)frame->columns[column].values;
+}
+
+double *frame_floats(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_FLOAT);
+}
+
+long long *frame_integers(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_INTEGER);
+}
+
+const char **frame_texts(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_TEXT);
+}
+
+struct label *frame_labels(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_LABEL);
+}
+
+/* "surprisal (bits)": in pictures a name does not end in its unit. */
+static const char *picture_label(const struct column *column, struct arena *arena, struct err *err)
+{
+    size_t unit = column->unit ? strlen(column->unit) : 0;
+    size_t size = strlen(column->name);
+    if (!unit || size <= unit || column->name[size - unit - 1] != '_' ||
+        strcmp(column->name + size - unit, column->unit) != 0)
+        return column->name;
+    return arena_format(arena, err, "%.*s (%s)", (int)(size - unit - 1), column->name,
+                        column->unit);
+}
+
+static bool is_shown(const struct column *column, bool coloured)
+{
+    return column_is_result(column) && (!coloured || column->flags & COLUMN_COLOURED);
+}
+
+int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
+                struct arena *arena, struct err *err)
+{
+    size_t rows = frame->rows.size;
+    size_t count = 0;
+    bool coloured = false;
+    bool fraction = true;
+    for (size_t i = 0; i < frame->count; i++)
+        coloured |= for_picture && frame->columns[i].flags & COLUMN_COLOURED;
+    for (size_t i = 0; i < frame->count; i++)
+        count += is_shown(&frame->columns[i], coloured);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    float *values = arena_alloc(arena, rows, count * sizeof *values, err);
+    if (!labels || !values)
+        return -1;
+    for (size_t i = 0, at = 0; i < frame->count; i++) {
+        const struct column *column = &frame->columns[i];
+        if (!is_shown(column, coloured))
+            continue;
+        const char *shown = for_picture ? picture_label(column, arena, err) : column->name;
+        if (!shown)
+            return -1;
+        labels[at] = (struct label){shown, column->name, column->name};
+        fraction = fraction && column->fraction;
+        for (size_t row = 0; row < rows; row++)
+            values[row * count + at] = (float)column_number(column, row);
+        at++;
+    }
+    *sheet = (struct sheet){
+        .tensor = frame->name,
+        .layer = -1,
+        .head = -1,
+        .rows = frame->rows,
+        .columns = {"value", count, labels, 0},
+        .values = values,
+        .fraction = fraction,
+        .running = frame->running && for_picture && count == 1,
+    };
+    return 0;
+}
+
+struct facts *facts_new(struct arena *arena, struct err *err)
+{
+    static const struct label label = {"", "", ""};
+    struct facts *facts = arena_alloc(arena, 1, sizeof *facts, err);
+    if (facts)
+        facts->frame = (struct frame){"facts", {"", 1, &label, 0}, facts->columns, .count = 0};
+    return facts;
+}
+
+static size_t add_fact(struct facts *facts, const char *name, enum column_kind kind)
+{
+    size_t index = facts->frame.count++;
+    assert(index < FACTS_MAX);
+    facts->columns[index] =
+        (struct column){.name = name, .kind = kind, .values = &facts->values[index]};
+    return index;
+}
+
+void facts_float(struct facts *facts, const char *name, double value)
+{
+    facts->values[add_fact(facts, name, COLUMN_FLOAT)].number = value;
+}
+
+void facts_integer(struct facts *facts, const char *name, long long value)
+{
+    facts->values[add_fact(facts, name, COLUMN_INTEGER)].integer = value;
+}
+
+void facts_text(struct facts *facts, const char *name, const char *text)
+{
+    facts->values[add_fact(facts, name, COLUMN_TEXT)].text = text;
+}
+
+void facts_row(struct facts *facts, const char *name, const char *text)
+{
+    size_t index = add_fact(facts, name, COLUMN_TEXT);
+    facts->values[index].text = text;
+    facts->columns[index].flags = COLUMN_TEXT_ONLY;
+}
+
+/* --- the numbers farthest from 0 -------------------------------------------------------------- */
+
+static void offer(struct strongest *list, const struct strong_cell *one)
+{
+    size_t at = list->count;
+    while (at > 0 && fabsf(list->cells[at - 1].value) < fabsf(one->value))
+        at--;
+    if (at == STRONGEST_MAX)
+        return;
+    list->count += list->count < STRONGEST_MAX;
+    for (size_t i = list->count - 1; i > at; i--)
+        list->cells[i] = list->cells[i - 1];
+    list->cells[at] = *one;
+}
+
+void strongest_add(struct strongest *list, const struct sheet *sheet)
+{
+    struct strong_cell one = {.sheet = *sheet};
+    for (one.row = 0; one.row < sheet->rows.size; one.row++)
+        for (one.column = 0; one.column < sheet->columns.size; one.column++) {
+            one.value = sheet_cell(sheet, one.row, one.column);
+            if (isfinite(one.value) && one.value != 0 && !sheet_hides(sheet, one.row, one.column))
+                offer(list, &one);
+        }
+}
+
+static void add_word(struct buf *out, const char *word)
+{
+    buf_format(out, "%s%s", out->size ? " " : "", word);
+}
+
+/* A number says what of; the parts of a layer that have numbers are its heads. */
+static void add_label(struct buf *out, const struct axis *axis, size_t index)
+{
+    const char *text = axis->labels[index].text;
+    if (strcmp(axis->name, "key") == 0)
+        add_word(out, "from");
+    else if (text[strspn(text, "0123456789")] == '\0')
+        add_word(out, strcmp(axis->name, "part") == 0 ? "head" : axis->name);
+    add_word(out, text);
+}
+
+void strong_cell_name(struct buf *out, const struct strong_cell *cell)
+{
+    const struct sheet *sheet = &cell->sheet;
+    if (sheet->layer >= 0)
+        buf_format(out, "layer %d", sheet->layer);
+    if (sheet->head >= 0)
+        buf_format(out, "%shead %d", out->size ? " " : "", sheet->head);
+    add_label(out, &sheet->rows, cell->row);
+    add_label(out, &sheet->columns, cell->column);
+}
+
+int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
+                    struct err *err)
+{
+    enum { BAR_COLUMNS = 24 };
+    enum { NAME, VALUE, BAR };
+    static const struct column columns[] = {
+        [NAME] = {"part", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [VALUE] = {"value", "", .digits = 4},
+        [BAR] = {"bar", "", .kind = COLUMN_TEXT},
+    };
+    *frame =
+        (struct frame){"strongest", {"part", strongest->count, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
+    if (frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err))
+        return -1;
+    frame->rows.labels = frame_labels(frame, NAME);
+    for (size_t i = 0; i < strongest->count; i++) {
+        const struct strong_cell *cell = &strongest->cells[i];
+        struct buf name = {0};
+        struct buf bar = {0};
+        strong_cell_name(&name, cell);
+        buf_text(&bar, "");
+        for (long n = lroundf(fabsf(cell->value / strongest->cells->value) * BAR_COLUMNS); n > 0;
+             n--)
+            buf_text(&bar, cell->value > 0 ? "█" : "░");
+        frame_labels(frame, NAME)[i].text = buf_keep(&name, arena, err);
+        frame_floats(frame, VALUE)[i] = cell->value;
+        frame_texts(frame, BAR)[i] = buf_keep(&bar, arena, err);
+        if (!frame_labels(frame, NAME)[i].text || !frame_texts(frame, BAR)[i])
+            return -1;
+    }
+    return 0;
 }

@@ -1,12 +1,14 @@
 #include "lens/viewer.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/num.h"
-#include "lens/effective.h"
-#include "lens/visible.h"
 #include "model/mechanism.h"
+#include "model/pattern.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
@@ -18,8 +20,7 @@ enum {
     FLOATS_AT_ONCE = 1 << 24,          /* of attention maps: 64 MiB */
 };
 
-/* What a model that is open takes besides. */
-static int complete(struct viewer *viewer, size_t threads, struct err *err)
+static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
 {
     const struct model *opened = &viewer->model;
     if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) ||
@@ -34,14 +35,14 @@ static int complete(struct viewer *viewer, size_t threads, struct err *err)
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, err);
+    return model_open(&viewer->model, model, err) ? -1 : open_rest(viewer, threads, err);
 }
 
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open_folder(&viewer->model, folder, err) ? -1 : complete(viewer, threads, err);
+    return model_open_folder(&viewer->model, folder, err) ? -1 : open_rest(viewer, threads, err);
 }
 
 void viewer_set_precision(struct viewer *viewer, enum precision precision)
@@ -174,31 +175,291 @@ int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap,
     return items ? viewer_run(viewer, look->selection, &texts, tap, err) : -1;
 }
 
-/* The most columns that are counted rather than named. */
+/* --- sinks ------------------------------------------------------------------------------------ */
+
+int capture_init(struct capture *capture, const struct selection *selection,
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err)
+{
+    size_t *all = arena_alloc(arena, config->n_head, sizeof *all, err);
+    *capture = (struct capture){.selection = selection, .arena = arena};
+    for (int site = 0; site < SITE_ALL; site++)
+        if (selection->sites >> site & 1)
+            capture->room += selection_layers_of(selection, (enum site)site).count;
+    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
+    if (!all || !capture->lists)
+        return -1;
+    for (size_t i = 0; i < config->n_head; i++)
+        all[i] = i;
+    capture->all = capture->queries = (struct capture_heads){all, config->n_head};
+    if (selection->heads)
+        capture->queries = (struct capture_heads){selection->heads, selection->head_count};
+    capture->keys.items =
+        selection_shared_heads(&capture->keys.count, capture->queries.items, capture->queries.count,
+                               config->n_head / config->n_kv_head, arena, err);
+    for (size_t s = 0; capture->keys.items && s < texts; s++) {
+        capture->lists[s].items =
+            arena_alloc(arena, capture->room, sizeof *capture->lists[s].items, err);
+        if (!capture->lists[s].items)
+            return -1;
+    }
+    return capture->keys.items ? 0 : -1;
+}
+
+/* The next item of a text's list, with the selected heads and rows of a tensor of this shape, and
+ * memory for its values; NULL with `err`. */
+static struct kept *add_item(struct capture *capture, size_t text, struct kept item, float **data,
+                             struct err *err)
+{
+    struct kept_list *list = &capture->lists[text];
+    bool of_keys = site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM;
+    assert(list->count < capture->room);
+    if (item.rank == 3) {
+        bool whole = capture->selection->whole >> item.site & 1;
+        const struct capture_heads *heads = of_keys ? &capture->keys
+                                            : whole ? &capture->all
+                                                    : &capture->queries;
+        item.heads = heads->items;
+        item.shape[0] = heads->count;
+    }
+    if (capture->selection->queries && selection_is_of_queries(item.site)) {
+        size_t tokens = item.shape[item.rank - 2];
+        if (!list->queries && selection_queries(&list->queries, &list->query_count,
+                                                capture->selection, tokens, capture->arena, err))
+            return NULL;
+        item.queries = list->queries;
+        item.shape[item.rank - 2] = list->query_count;
+    }
+    *data = arena_room(capture->arena, kept_cells(&item), sizeof **data, err);
+    item.data = *data;
+    list->items[list->count] = item;
+    return *data ? &list->items[list->count++] : NULL;
+}
+
+int capture_sink(void *context, const struct announcement *seen, struct err *err)
+{
+    const struct tensor *values = &seen->values;
+    struct kept item = {.site = seen->site, .layer = seen->layer, .rank = values->rank};
+    float *data = NULL;
+    memcpy(item.shape, values->shape, sizeof item.shape);
+    const struct kept *kept = add_item(context, seen->text, item, &data, err);
+    for (size_t i = 0; kept && i < kept_sheet_count(kept); i++) {
+        struct tensor matrix = kept->heads ? tensor_slice(values, kept->heads[i]) : *values;
+        if (!kept->queries)
+            tensor_copy(data, &matrix);
+        for (size_t row = 0; kept->queries && row < kept->shape[kept->rank - 2]; row++) {
+            struct tensor slice = tensor_slice(&matrix, kept->queries[row]);
+            tensor_copy(data + row * matrix.shape[1], &slice);
+        }
+        data += kept->shape[kept->rank - 2] * kept->shape[kept->rank - 1];
+    }
+    return kept ? 0 : -1;
+}
+
+int capture_lend(void *context, struct attention_map_room *room, struct err *err)
+{
+    struct capture *capture = context;
+    struct kept item = {.site = room->site,
+                        .layer = room->layer,
+                        .rank = 3,
+                        .shape = {0, room->queries, room->keys}};
+    float *data = NULL;
+    const struct kept *kept = add_item(capture, room->text, item, &data, err);
+    if (!kept)
+        return -1;
+    for (size_t i = 0; i < kept->shape[0]; i++)
+        room->heads[kept->heads[i]] = data + i * kept->shape[1] * kept->shape[2];
+    if (!kept->queries)
+        return 0;
+    struct kept_list *list = &capture->lists[room->text];
+    if (!list->rows) {
+        list->rows = arena_alloc(capture->arena, room->queries, sizeof *list->rows, err);
+        for (size_t i = 0; list->rows && i < room->queries; i++)
+            list->rows[i] = ATTENTION_NO_ROW;
+        for (size_t i = 0; list->rows && i < list->query_count; i++)
+            list->rows[list->queries[i]] = i;
+    }
+    room->rows = list->rows;
+    return list->rows ? 0 : -1;
+}
+
+/* With several texts the last value begins, and the first context ends. */
+static int take_time(void *context, const struct announcement *seen, struct err *err)
+{
+    struct stopwatch *stopwatch = context;
+    double now = clock_seconds();
+    (void)err;
+    if (seen->site == SITE_V) {
+        stopwatch->begun = now;
+    } else if (stopwatch->begun > 0) {
+        stopwatch->seconds += now - stopwatch->begun;
+        stopwatch->begun = 0;
+    }
+    return 0;
+}
+
+struct tap stopwatch_tap(struct stopwatch *stopwatch)
+{
+    return (struct tap){.sink = take_time, .context = stopwatch};
+}
+
+/* --- visible keys --------------------------------------------------------------------------------
+ *
+ * Which keys the queries of a text attend to, where a layer's window, a pattern of sparse attention
+ * or --knockout excludes more than the causal mask does.
+ */
+
+struct visible_rules {
+    const struct config *config;
+    const struct edits *edits;
+    size_t text, number;  /* in the batch, and in all */
+    size_t rows, columns; /* of the text, or of its prompt, to which indices in edits refer */
+};
+
+/* The knockouts of a layer; whether one of them names heads; whether another edit may have given
+ * excluded keys a value. */
+struct knockouts {
+    struct edits edits;
+    bool by_head, others;
+};
+
+static int find_knockouts(struct knockouts *found, const struct edits *edits, size_t layer,
+                          struct arena *arena, struct err *err)
+{
+    *found = (struct knockouts){.others = edits_have(edits, SITE_WEIGHTS, layer)};
+    if (!edits_have(edits, SITE_MASKED, layer))
+        return 0;
+    struct edit *items = arena_alloc(arena, edits->count, sizeof *items, err);
+    for (size_t i = 0; items && i < edits->count; i++) {
+        if (edits->items[i].op != EDIT_FORBID) {
+            found->others |= edits->items[i].site == SITE_MASKED;
+            continue;
+        }
+        found->by_head |= edits->items[i].heads.count > 0;
+        items[found->edits.count++] = edits->items[i];
+    }
+    found->edits.items = items;
+    return items ? 0 : -1;
+}
+
+/* Mark the keys of a query in a row of zeros: those of the window, which is all of them where there
+ * is none, or of the pattern. `keys` has memory for two lists of keys. */
+static void mark_keys(float *row, const struct kept *kept, const struct config *config,
+                      size_t query, uint32_t *keys)
+{
+    const struct pattern *pattern = &config->mechanism.pattern;
+    size_t window = config_window(config, (size_t)kept->layer);
+    struct view view = {.query = query,
+                        .visible = config->causal ? query + 1 : kept->shape[2],
+                        .drawn = keys + kept->shape[2]};
+    view.first = window && view.visible > window ? view.visible - window : 0;
+    if (config->mechanism.kind == ATTENTION_SPARSE) {
+        view.drawn_count = pattern_draw(pattern, &view, keys + kept->shape[2]);
+        for (size_t i = pattern_keys(pattern, &view, keys); i-- > 0;)
+            row[keys[i]] = 1;
+        return;
+    }
+    for (size_t key = view.first; key < view.visible; key++)
+        row[key] = 1;
+}
+
+static void knock_out(float *row, const struct kept *kept, const struct knockouts *knockouts,
+                      const struct visible_rules *rules, size_t query, size_t head)
+{
+    struct edit_block block = {
+        .site = SITE_MASKED,
+        .layer = (size_t)kept->layer,
+        .text = rules->text,
+        .number = rules->number,
+        .data = row,
+        .heads = 1,
+        .rows = 1,
+        .columns = kept->shape[2],
+        .row_stride = kept->shape[2],
+        .first_head = head,
+        .first_row = query,
+        .row_places = rules->rows,
+        .column_places = rules->columns,
+        .forbidden = 0,
+    };
+    edits_apply(&knockouts->edits, &block);
+}
+
+/* Set `visible` of masked scores and of attention weights. It stays NULL for all others, where the
+ * causal mask is all there is, and where an edit changes such values. */
+static int find_visible(struct kept *kept, const struct visible_rules *rules, struct arena *arena,
+                        struct err *err)
+{
+    struct knockouts knockouts;
+    const struct config *config = rules->config;
+    if (!kept->data || (kept->site != SITE_MASKED && kept->site != SITE_WEIGHTS))
+        return 0;
+    size_t layer = (size_t)kept->layer;
+    if (find_knockouts(&knockouts, rules->edits, layer, arena, err))
+        return -1;
+    bool plain = !knockouts.edits.count && !config_window(config, layer) &&
+                 config->mechanism.kind != ATTENTION_SPARSE;
+    if (knockouts.others || plain)
+        return 0;
+    size_t keys = kept->shape[2];
+    size_t cells = kept->shape[1] * keys;
+    size_t matrices = knockouts.by_head ? kept->shape[0] : 1;
+    float *visible = arena_alloc(arena, matrices * cells, sizeof *visible, err);
+    uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
+    if (!visible || !memory)
+        return -1;
+    for (size_t i = 0; i < matrices * kept->shape[1]; i++) {
+        size_t row = i % kept->shape[1];
+        size_t query = kept->queries ? kept->queries[row] : row;
+        mark_keys(visible + i * keys, kept, config, query, memory);
+        knock_out(visible + i * keys, kept, &knockouts, rules, query,
+                  kept->heads[i / kept->shape[1]]);
+    }
+    kept->visible = visible;
+    kept->visible_step = knockouts.by_head ? cells : 0;
+    return 0;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+/* The most columns of a tensor whose columns are labelled with numbers. */
 static size_t widest(const struct kept_list *lists, size_t count)
 {
     size_t columns = 0;
     for (size_t s = 0; s < count; s++) {
         for (size_t i = 0; i < lists[s].count; i++) {
             const struct kept *kept = &lists[s].items[i];
-            size_t width = kept->shape[kept->rank - 1];
             enum site_axes axes = site_rows[kept->site].axes;
-            if (axes != AXES_HEAD_QUERY_KEY && axes != AXES_QUERY_KEY && width > columns)
-                columns = width;
+            if (axes != AXES_HEAD_QUERY_KEY && axes != AXES_QUERY_KEY)
+                columns = num_max(columns, kept->shape[kept->rank - 1]);
         }
     }
     return columns;
 }
 
-/* Which keys the queries of a text see, of the tensors that have values. */
-static int find_visible(const struct viewer *viewer, const struct look *look, size_t text,
-                        const struct kept_list *list, struct arena *arena, struct err *err)
+/* Add to the tensors of a text the keys that are visible, and the labels of selected queries. */
+static int complete(const struct viewer *viewer, const struct look *look, size_t text,
+                    const struct kept_list *list, struct arena *arena, struct err *err)
 {
-    struct visible_rules rules = {&viewer->model.config, viewer->edits, text, look->first + text,
-                                  look->pairs[text].prompt_count};
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].data && visible_find(&list->items[i], &rules, arena, err))
+    const struct text_pair *pair = &look->pairs[text];
+    struct label *labels = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        struct kept *kept = &list->items[i];
+        size_t prompt = pair->prompt_count;
+        struct visible_rules rules = {&viewer->model.config,
+                                      viewer->edits,
+                                      text,
+                                      look->first + text,
+                                      prompt ? prompt : pair->sentence.count,
+                                      prompt ? prompt : kept->shape[kept->rank - 1]};
+        if (find_visible(kept, &rules, arena, err))
             return -1;
+        size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
+        if (count && !labels && !(labels = arena_alloc(arena, count, sizeof *labels, err)))
+            return -1;
+        for (size_t row = 0; row < count; row++)
+            labels[row] = pair->sentence.labels[kept->queries[row]];
+        kept->query_labels = labels;
+    }
     return 0;
 }
 
@@ -217,7 +478,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     if (!numbers || (named && !words) || !mechanism)
         return -1;
     for (size_t i = 0; i < look->count; i++) {
-        if (find_visible(viewer, look, i, &lists[i], arena, err))
+        if (complete(viewer, look, i, &lists[i], arena, err))
             return -1;
         look->reports[i] = (struct report){
             .model = viewer->model.name,
@@ -255,12 +516,12 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 
 static const enum site first_map = SITE_SCORES, last_map = SITE_WEIGHTS;
 
-static size_t count_maps(const struct selection *selection)
+static size_t count_tensors(const struct selection *selection)
 {
     size_t sites = 0;
     for (enum site site = first_map; site <= last_map; site++)
         sites += selection->sites >> site & 1;
-    return sites * selection->layers.count * selection->head_count;
+    return sites * selection->layers.count;
 }
 
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
@@ -271,7 +532,8 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     size_t tokens = look->pairs[0].sentence.count;
     if (look->count != 1 || selection->sites & ~maps || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
-        count_maps(selection) < FLOATS_AT_ONCE / tokens / tokens)
+        count_tensors(selection) * selection->head_count <
+            FLOATS_AT_ONCE / tokens / selection_query_count(selection, tokens))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -284,6 +546,7 @@ struct by_map {
     struct viewer *viewer;
     struct look look;
     struct selection part;
+    const char *queries;
     struct stream_start start;
     struct capture capture;
     struct arena arena; /* of a pass */
@@ -296,8 +559,9 @@ static int plan_maps(struct kept_list *list, const struct look *look, struct are
     const struct selection *selection = look->selection;
     size_t tokens = look->pairs[0].sentence.count;
     size_t *heads = arena_alloc(arena, selection->head_count, sizeof *heads, err);
-    list->items = arena_alloc(arena, count_maps(selection), sizeof *list->items, err);
-    if (!heads || !list->items)
+    list->items = arena_alloc(arena, count_tensors(selection), sizeof *list->items, err);
+    if (!heads || !list->items ||
+        selection_queries(&list->queries, &list->query_count, selection, tokens, arena, err))
         return -1;
     for (size_t i = 0; i < selection->head_count; i++)
         heads[i] = selection->heads ? selection->heads[i] : i;
@@ -308,8 +572,9 @@ static int plan_maps(struct kept_list *list, const struct look *look, struct are
                     (struct kept){.site = site,
                                   .layer = (int)selection->layers.items[i],
                                   .rank = 3,
-                                  .shape = {selection->head_count, tokens, tokens},
-                                  .heads = heads};
+                                  .shape = {selection->head_count, list->query_count, tokens},
+                                  .heads = heads,
+                                  .queries = list->queries};
     return 0;
 }
 
@@ -346,10 +611,11 @@ static int run_heads(struct by_map *by, const struct kept *kept, look_taker *tak
     size_t most = num_max(FLOATS_AT_ONCE / kept->shape[1] / kept->shape[2], 1);
     for (size_t first = 0; first < kept->shape[0]; first += most) {
         by->part.sites = site_bit(kept->site);
+        by->part.queries = by->queries;
         by->part.heads = kept->heads + first;
         by->part.head_count = num_min(kept->shape[0] - first, most);
         struct kept_list *list = run_part(by, err);
-        if (!list || find_visible(by->viewer, &by->look, 0, list, &by->arena, err))
+        if (!list || complete(by->viewer, &by->look, 0, list, &by->arena, err))
             return -1;
         part.tensors = list->items;
         part.tensor_count = 1;
@@ -363,7 +629,7 @@ static int run_heads(struct by_map *by, const struct kept *kept, look_taker *tak
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err)
 {
-    struct by_map by = {.viewer = viewer, .look = *look};
+    struct by_map by = {.viewer = viewer, .look = *look, .queries = look->selection->queries};
     struct kept_list list = {0};
     size_t channels = viewer->model.config.n_embd;
     float *stream =

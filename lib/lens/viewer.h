@@ -128,9 +128,9 @@ typedef int look_taker(void *context, const struct report *whole, struct report 
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err);
 
-/* --- sinks (capture.c) --------------------------------------------------------------------------
+/* --- sinks --------------------------------------------------------------------------------------
  *
- * A capture keeps what it sees, dense, only the heads that were asked for. Attention maps are
+ * A capture keeps what it receives, dense, only the selected heads and queries. Attention maps are
  * written where they are kept, all else is copied.
  *
  *     struct capture capture;
@@ -140,10 +140,13 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
  *     capture.lists[text].items[i] ...
  */
 
-/* What one text gave, in the order of the pass. */
+/* The tensors of one text, in the order of the pass. */
 struct kept_list {
     struct kept *items;
     size_t count;
+    const size_t *queries; /* [query_count] the selected ones; NULL: all, or not yet known */
+    size_t query_count;
+    size_t *rows; /* [queries of the text] the row of each in maps, or ATTENTION_NO_ROW */
 };
 
 struct capture_heads {
@@ -152,32 +155,49 @@ struct capture_heads {
 };
 
 struct capture {
-    struct kept_list *lists;            /* [text] */
-    size_t room;                        /* items of each list */
-    struct capture_heads queries, keys; /* that are kept; keys and values have their own */
-    struct capture_heads all;           /* … of the sites of which all are … */
-    uint64_t whole;                     /* … which are these */
+    const struct selection *selection;
+    struct kept_list *lists;                 /* [text] */
+    size_t room;                             /* items of each list */
+    struct capture_heads queries, keys, all; /* of query heads: the selected ones, their key/value
+                                                heads, and all */
     struct arena *arena;
 };
 
-/* Room for everything the selection can announce; all memory, now and later, is the arena's. */
+/* Memory for everything the selection can announce; all of it, now and later, is the arena's. */
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err);
 
 /* A tap_sink and its tap_lender; `context` is the capture. */
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
-int capture_lend(void *context, const struct attention_map_room *room, struct err *err);
+int capture_lend(void *context, struct attention_map_room *room, struct err *err);
 
-/* How long passes take from keys and values to contexts: the attention of all layers, without what
- * stands around it. Nothing but STOPWATCH_SITES may be watched: a map costs more than it measures.
- */
+/* The time that passes take from keys and values to contexts: the attention of all layers. Only
+ * STOPWATCH_SITES may be watched: a map costs more than it measures. */
 #define STOPWATCH_SITES (site_bit(SITE_V) | site_bit(SITE_CONTEXT))
 
 struct stopwatch {
-    double begun; /* 0: it stands */
+    double begun; /* 0: it is stopped */
     double seconds;
 };
 
 struct tap stopwatch_tap(struct stopwatch *stopwatch);
+
+/* --- effective attention (effective.c) ----------------------------------------------------------
+ *
+ * Made of what a pass announces and announced after it, to the same sink, as values of the pass
+ * are.
+ *
+ *     value_weighted   a |v|                    [H, T, S]
+ *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
+ *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
+ *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020; rows sum to 1
+ *
+ * x is what leaves the layer. A causal model's matrices are triangles, and so are their products.
+ * Without a residual stream rollout goes through the mean weights alone.
+ *
+ * If the selection has any, watch the sites that they are made of, too, and let `tap` make them and
+ * pass on what was selected, in memory of the arena. */
+int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
+                    struct tap *tap, struct arena *arena, struct err *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "draw/page_facts.h"
-#include "lens/edit_list.h"
+#include "lens/edits.h"
 #include "lens/viewer.h"
 #include "measure/logit_lens.h"
 #include "model/mechanism.h"

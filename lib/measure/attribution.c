@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "lens/strongest.h"
+#include "lens/sheet.h"
 #include "model/config.h"
 #include "model/sampler.h"
 

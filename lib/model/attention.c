@@ -62,6 +62,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .softmax = attention_maps_at(pass, SITE_SOFTMAX, text, head),
         .masked = attention_maps_at(pass, SITE_MASKED, text, head),
         .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
+        .rows = s->maps.rows ? s->maps.rows[text] : NULL,
         .dropout_key = dropout_key(layer, head),
         .slope = attention_slope(c, head),
     };

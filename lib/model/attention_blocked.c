@@ -73,7 +73,9 @@ static enum head_fault put_scores(const struct attention_head *head, const struc
             const float *row = memory->scores + i * memory->stride;
             if (first_nonfinite(row, count) < count)
                 return HEAD_NO_NUMBER;
-            nontemporal_copy(head->scores + (strip->first + i) * head->keys + key, row, count);
+            float *to = strip_map_row(head, head->scores, strip->first + i);
+            if (to)
+                nontemporal_copy(to + key, row, count);
         }
     }
     return HEAD_SOUND;
@@ -84,10 +86,11 @@ static void put_block(const struct attention_head *head, size_t query, struct ke
                       const float *scaled)
 {
     float *const maps[] = {head->masked, head->weights};
-    for (size_t i = 0; i < 2; i++)
-        if (maps[i])
-            memcpy(maps[i] + query * head->keys + keys.first, scaled,
-                   (keys.end - keys.first) * sizeof *scaled);
+    for (size_t i = 0; i < 2; i++) {
+        float *row = strip_map_row(head, maps[i], query);
+        if (row)
+            memcpy(row + keys.first, scaled, (keys.end - keys.first) * sizeof *scaled);
+    }
 }
 
 static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
@@ -95,14 +98,14 @@ static void finish_maps(const struct attention_head *head, size_t query, float l
     struct key_range keys = {attention_first(head, query), strip_visible(head, query)};
     size_t seen = keys.end - keys.first;
     size_t future = head->keys - keys.end;
-    size_t row = query * head->keys;
-    if (head->masked) {
-        nontemporal_fill(head->masked + row, keys.first, -INFINITY);
-        nontemporal_fill(head->masked + row + keys.end, future, -INFINITY);
+    float *masked = strip_map_row(head, head->masked, query);
+    float *weights = strip_map_row(head, head->weights, query);
+    if (masked) {
+        nontemporal_fill(masked, keys.first, -INFINITY);
+        nontemporal_fill(masked + keys.end, future, -INFINITY);
     }
-    if (!head->weights)
+    if (!weights)
         return;
-    float *weights = head->weights + row;
     exp_row(weights + keys.first, seen, largest);
     divide_row(weights + keys.first, seen, sum);
     strip_drop(head, weights + keys.first, query, keys);

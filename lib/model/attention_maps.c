@@ -40,6 +40,11 @@ int attention_maps_init(struct pass *pass)
     size_t total = 0;
     if (count_cells(pass, &total))
         return -1;
+    if (pass->tap->lend) {
+        maps->rows = arena_alloc(pass->arena, pass->batch->count, sizeof *maps->rows, pass->err);
+        if (!maps->rows)
+            return -1;
+    }
     for (int i = 0; i < ATTENTION_MAPS; i++) {
         if (!attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i)))
             continue;
@@ -67,6 +72,7 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
         };
         if (room.queries && pass->tap->lend(pass->tap->context, &room, pass->err))
             return -1;
+        pass->scratch.maps.rows[s] = room.rows;
     }
     return 0;
 }

@@ -47,24 +47,25 @@ static void score_keys(const struct attention_head *head, size_t query, const ui
 /* Raw scores are those of all keys. */
 static bool put_scores(const struct attention_head *head, size_t query)
 {
-    float *row = head->scores + query * head->keys;
-    for (size_t key = 0; key < head->keys; key += FEW) {
+    float *row = strip_map_row(head, head->scores, query);
+    for (size_t key = 0; row && key < head->keys; key += FEW) {
         uint32_t keys[FEW];
         for (size_t i = 0; i < FEW; i++)
             keys[i] = (uint32_t)(key + i);
         score_keys(head, query, keys, num_min(FEW, head->keys - key), row + key);
     }
-    return first_nonfinite(row, head->keys) == head->keys;
+    return !row || first_nonfinite(row, head->keys) == head->keys;
 }
 
 /* A row of a map, if it is watched: the numbers of the seen keys, and another for the rest. */
 static void put_row(const struct attention_head *head, float *map, size_t query, size_t count,
                     float others)
 {
-    for (size_t key = 0; map && key < head->keys; key++)
-        map[query * head->keys + key] = others;
-    for (size_t i = 0; map && i < count; i++)
-        map[query * head->keys + head->memory->seen[i]] = head->memory->row[i];
+    float *row = strip_map_row(head, map, query);
+    for (size_t key = 0; row && key < head->keys; key++)
+        row[key] = others;
+    for (size_t i = 0; row && i < count; i++)
+        row[head->memory->seen[i]] = head->memory->row[i];
 }
 
 /* In chains of CHAIN keys of the text. */
@@ -97,7 +98,7 @@ static enum head_fault compute_query(const struct attention_head *head, size_t q
                         .drawn = memory->drawn};
     view.drawn_count = pattern_draw(&mechanism->pattern, &view, memory->drawn);
     size_t count = pattern_keys(&mechanism->pattern, &view, memory->seen);
-    if (head->scores && !put_scores(head, query))
+    if (!put_scores(head, query))
         return HEAD_NO_NUMBER;
     if (count == 0)
         return HEAD_NO_KEY;

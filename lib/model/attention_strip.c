@@ -244,19 +244,24 @@ void strip_write_context(const struct attention_head *head, const struct strip *
     copy_rows((struct matrix){to, strip->rows, context.columns, stride}, context);
 }
 
+float *strip_map_row(const struct attention_head *head, float *map, size_t query)
+{
+    size_t row = head->rows ? head->rows[query] : query;
+    return map && row != ATTENTION_NO_ROW ? map + row * head->keys : NULL;
+}
+
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others)
 {
-    if (!map)
-        return;
-    nontemporal_copy(map + query * head->keys, from, count);
-    nontemporal_fill(map + query * head->keys + count, head->keys - count, others);
+    strip_put_range(head, map, query, from, (struct key_range){0, count}, others);
 }
 
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
                      struct key_range keys, float others)
 {
-    float *row = map + query * head->keys;
+    float *row = strip_map_row(head, map, query);
+    if (!row)
+        return;
     nontemporal_fill(row, keys.first, others);
     nontemporal_copy(row + keys.first, from + keys.first, keys.end - keys.first);
     nontemporal_fill(row + keys.end, head->keys - keys.end, others);

@@ -102,6 +102,7 @@ struct attention_head {
     size_t group;                               /* of keys and values */
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
+    const size_t *rows;                         /* the row of each query in these: tap.h */
     uint64_t dropout_key;                       /* a number for the head */
     float slope;                                /* ALiBi's: what a score gains a key; 0: nothing */
 };
@@ -192,6 +193,9 @@ void strip_context(const struct attention_head *head, const struct strip *strip,
 void strip_add_context(const struct attention_head *head, const struct strip *strip,
                        struct key_range keys, const float *weights);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
+
+/* The row of a query in an attention map; NULL: it is not wanted. */
+float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
 /* Write one row of an attention map, if it is wanted: its first `count` cells; what the others are.
  */

@@ -26,6 +26,7 @@ enum {
 struct attention_maps {
     float **places[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: wanted in none */
     float *own[ATTENTION_MAPS];     /* [text][H, T, S] where they are not lent; NULL likewise */
+    const size_t **rows;            /* [text] as in tap.h; NULL: none are lent */
 };
 
 struct scratch {

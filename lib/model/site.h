@@ -112,7 +112,7 @@ static inline uint64_t site_bit(enum site site)
 }
 
 /* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023): no
- * value of the pass, and not in `all`; lens/effective.h makes them. */
+ * value of the pass, and not in `all`; lens/effective.c makes them. */
 static inline bool site_is_effective(enum site site)
 {
     return site >= SITE_COUNT;

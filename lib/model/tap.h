@@ -12,6 +12,8 @@
 #ifndef ATTN_MODEL_TAP_H
 #define ATTN_MODEL_TAP_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "math/tensor.h"
 #include "model/site.h"
@@ -57,14 +59,18 @@ struct attention_map_room {
     int layer;
     size_t text;
     size_t queries, keys;
-    float **heads; /* [H] all NULL: fill in where each is to be written, dense, row by row */
+    float **heads;      /* [H] all NULL: fill in where each is to be written, dense, row by row */
+    const size_t *rows; /* [queries] NULL: may be set to the row of each query in that memory, or
+                         * ATTENTION_NO_ROW; the same for all maps of a text */
 };
+
+#define ATTENTION_NO_ROW SIZE_MAX
 
 /* Attention maps are too large to be copied: who keeps them lends the memory that they are written
  * to. It is asked once for every watched site, layer and text; they are whole when the next value
  * is announced, or the pass is over. A head without a place is not written. Returns as a sink does.
  */
-typedef int (*tap_lender)(void *context, const struct attention_map_room *room, struct err *err);
+typedef int (*tap_lender)(void *context, struct attention_map_room *room, struct err *err);
 
 /* The token of the largest logit, the lowest of equal ones. */
 struct likeliest {

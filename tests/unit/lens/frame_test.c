@@ -1,4 +1,4 @@
-#include "lens/frame.h"
+#include "lens/sheet.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "lens/strongest.h"
+#include "lens/sheet.h"
 
 #include <math.h>
 

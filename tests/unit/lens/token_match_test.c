@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "lens/frame.h"
+#include "lens/sheet.h"
 
 enum { NONE = 99 };
 

@@ -34,7 +34,7 @@ struct loan {
     struct arena arena;
 };
 
-static int lend(void *context, const struct attention_map_room *room, struct err *err)
+static int lend(void *context, struct attention_map_room *room, struct err *err)
 {
     struct loan *loan = context;
     ck_assert_uint_lt(loan->count, LENT_MAX);
