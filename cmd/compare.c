@@ -38,7 +38,7 @@ const struct command command_compare = {
     .shared = {{text_options, "words"},
                {model_options, "precision"},
                {edit_options, NULL},
-               {select_options, "show mean hide-first"},
+               {select_options, "show query mean hide-first"},
                {table_options, NULL},
                {running_options, "verbose"}},
     .reads_texts = true,

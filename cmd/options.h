@@ -68,7 +68,7 @@ struct edit_options {
 };
 
 struct select_options {
-    const char *show, *layer, *head, *mean;
+    const char *show, *layer, *head, *query, *mean;
     bool words, hide_first;
 };
 

@@ -38,7 +38,7 @@ const struct command command_page = {
                {model_options, NULL},
                {mechanism_options, NULL},
                {edit_options, NULL},
-               {select_options, NULL},
+               {select_options, "query"},
                {figure_options,
                 "figure-width font font-size dpi cells mark token-range panel-labels mask"},
                {running_options, "verbose"}},

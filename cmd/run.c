@@ -66,7 +66,7 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
-/* Refuse a text of which nothing is left without its first token. */
+/* Refuse a text without the selected queries, or with nothing left after its first token. */
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
@@ -80,6 +80,11 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                    "them");
     }
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
+    const size_t *queries = NULL;
+    size_t count = 0;
+    if (selection_queries(&queries, &count, &request->selection, work->pair.sentence.count, arena,
+                          err))
+        return -1;
     return request->derivation.hide_first
                ? derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)
                : 0;
@@ -160,15 +165,20 @@ static size_t result_bytes(const void *state, const struct driver *driver, const
 {
     const struct config *config = &driver->session.viewer.model.config;
     const struct selection *selection = &((const struct state *)state)->request.selection;
+    size_t tokens = work->pair.sentence.count;
+    size_t rows = selection_query_count(selection, tokens);
     size_t total = 0;
     for (int site = 0; site < SITE_ALL; site++) {
         size_t count = 0;
         if (!(selection->sites >> site & 1))
             continue;
         size_t layers = selection_layers_of(selection, (enum site)site).count;
-        if (!site_size(&count, config, (enum site)site, selection->head_count,
-                       work->pair.sentence.count, work->pair.source.count) ||
-            !num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
+        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens,
+                       work->pair.source.count))
+            return SIZE_MAX;
+        if (selection_is_of_queries((enum site)site))
+            count = count / tokens * rows;
+        if (!num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
             return SIZE_MAX;
     }
     return total;

@@ -287,7 +287,8 @@ int request_make(struct request *request, const struct options *options,
     const char *usual = format_show(format, config.n_encoder_layer > 0);
     bool is_page = format && format_is(format, "text");
     *request = (struct request){
-        .chosen = !is_page || options->select.show || options->select.layer || options->select.head,
+        .chosen = !is_page || options->select.show || options->select.layer ||
+                  options->select.head || options->select.query,
     };
     if (mechanism_options_read(&config.mechanism, &options->mechanism, err) ||
         mechanism_check(&config.mechanism, &config, err))
@@ -307,5 +308,6 @@ int request_make(struct request *request, const struct options *options,
         selection_layers(selection, layer, &config, arena, err) ||
         selection_heads(selection, options->select.head, &config, arena, err))
         return -1;
+    selection->queries = options->select.query;
     return derive_check(&request->derivation, selection, viewer->tokenizer, err);
 }

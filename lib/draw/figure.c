@@ -103,6 +103,8 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
                      struct err *err)
 {
     size_t end = axis->first + axis->size;
+    if (axis->numbers)
+        return err_usage(err, "--query and --token-range cannot be combined");
     if (form->last_token >= end || form->last_token < axis->first)
         return err_usage(err, "--token-range: expected tokens from %zu to %zu, found %zu",
                          axis->first, end - 1, form->last_token);

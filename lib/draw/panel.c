@@ -491,7 +491,8 @@ static int draw_border(const struct section *section, const struct spot *spot,
     size_t rows = section->rows.cells;
     size_t count = 0;
     struct arena arena = {0};
-    if (section->style->form.mask != MASK_TRIANGLE || !spot->sheet->causal) {
+    if (section->style->form.mask != MASK_TRIANGLE || !spot->sheet->causal ||
+        spot->sheet->rows.numbers) {
         canvas->frame(canvas, area, &panel_border);
         return 0;
     }
@@ -516,10 +517,9 @@ static int draw_border(const struct section *section, const struct spot *spot,
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
 {
     return (mark->layer < 0 || mark->layer == sheet->layer) &&
-           (mark->head < 0 || mark->head == sheet->head) && mark->row >= sheet->rows.first &&
-           mark->row - sheet->rows.first < sheet->rows.size &&
-           mark->column >= sheet->columns.first &&
-           mark->column - sheet->columns.first < sheet->columns.size;
+           (mark->head < 0 || mark->head == sheet->head) &&
+           axis_index(&sheet->rows, mark->row) < sheet->rows.size &&
+           axis_index(&sheet->columns, mark->column) < sheet->columns.size;
 }
 
 /* Frames within cells, which leave their neighbours as they are. */
@@ -534,8 +534,8 @@ static void draw_marks(const struct section *section, const struct spot *spot,
             continue;
         double width = fmin(1.2, section->rows.pitch / 5);
         struct pen pen = {{0xd9, 0x48, 0x01}, width, 1};
-        size_t row = (mark->row - spot->sheet->rows.first) / section->rows.step;
-        size_t column = (mark->column - spot->sheet->columns.first) / section->columns.step;
+        size_t row = axis_index(&spot->sheet->rows, mark->row) / section->rows.step;
+        size_t column = axis_index(&spot->sheet->columns, mark->column) / section->columns.step;
         struct box box = {spot->area.x + section->columns.pitch * (double)column + width / 2,
                           spot->area.y + section->rows.pitch * (double)row + width / 2,
                           fmax(section->columns.pitch - width, least),

@@ -304,7 +304,7 @@ int tidy_begin(struct writer *writer, struct err *err)
 
 static void add_position(struct buf *part, size_t index, const struct axis *axis)
 {
-    buf_format(part, "%zu,", axis->first + index);
+    buf_format(part, "%zu,", axis_number(axis, index));
     csv_field(part, axis->labels[index].plain);
     buf_char(part, ',');
 }

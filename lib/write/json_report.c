@@ -165,6 +165,13 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         put_reading(json, report->corrupt, corrupt);
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct kept *kept = &report->tensors[i];
+        if (kept->queries) { /* the same in all tensors that have them */
+            json_put_integers(json, "\n queries", kept->queries, kept->shape[kept->rank - 2]);
+            break;
+        }
+    }
     put_means(json, report);
     if (report->first_shown)
         json_put_integer(json, "\n first_shown", report->first_shown);

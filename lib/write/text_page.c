@@ -194,7 +194,8 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     matrices->rows = text_cut_lines(first->rows.size, place->lines);
     if (!numbers) /* "12 dessert": the number tells which column a row is */
         matrices->index_width =
-            (size_t)snprintf(text, sizeof text, "%zu ", first->rows.first + first->rows.size - 1);
+            (size_t)snprintf(text, sizeof text, "%zu ",
+                             axis_number(&first->rows, first->rows.size - 1));
     matrices->label_width = matrices->index_width + label_width(&first->rows, &matrices->rows);
     for (size_t i = 0; i < matrices->count; i++)
         matrices->label_width =
@@ -302,13 +303,16 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
     struct colour_norm norm =
         matrices->norms ? matrices->norms[index] : norm_of_row(&matrices->heat.norms, sheet, row);
     if (!between && matrices->index_width)
-        buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1, sheet->rows.first + row);
+        buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1,
+                   axis_number(&sheet->rows, row));
     buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
     table_put(table);
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
         bool cut = between || text_cut_between(&matrices->columns, slot);
-        bool hidden = cut ? sheet->causal && column > last_row : sheet_hides(sheet, row, column);
+        size_t last = axis_number(&sheet->rows, last_row);
+        bool hidden = cut ? sheet->causal && sheet->columns.first + column > last
+                          : sheet_hides(sheet, row, column);
         if (hidden || cut)
             table_text(table, hidden ? "" : ellipsis);
         else
