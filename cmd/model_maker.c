@@ -6,7 +6,6 @@
 #include "base/names.h"
 #include "command.h"
 #include "format/json.h"
-#include "format/json_cursor.h"
 #include "progress.h"
 #include "items.h"
 #include "session.h"

@@ -67,18 +67,7 @@ static inline bool dtype_is_quantised(enum dtype dtype)
 
 /* Read `count` elements, in whole blocks, as float32. Only weight types; `in` needs no alignment.
  * F16 and BF16 are exact, subnormals and infinities included; F64 is rounded to the nearest; what a
- * quantised number means is rounded once for each product and sum (quants.c). */
+ * quantised number means is rounded once for each product and sum. */
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
-
-/* --- quantised numbers: quants.c -------------------------------------------------------------- */
-
-/* Blocks of `block` numbers in `bytes` bytes, in the order of the enum. */
-struct quants {
-    const char *name;
-    size_t block, bytes;
-    void (*widen)(float *restrict to, const unsigned char *restrict from, size_t blocks);
-};
-
-extern const struct quants quants_rows[];
 
 #endif

@@ -112,18 +112,7 @@ double gguf_item(const struct gguf_value *array, size_t index);
 /* True when the text is this one. */
 bool gguf_is(struct gguf_text text, const char *other);
 
-/* --- tables: gguf_value.c --------------------------------------------------------------------- */
-
-enum {
-    GGUF_LENGTH_BYTES = 8, /* of texts and arrays stand before them */
-    GGUF_TYPES = 40,
-};
-
-extern const struct gguf_kind_row {
-    const char *name;
-    size_t size; /* 0: it has no fixed one */
-    bool is_whole, is_signed;
-} gguf_kinds[];
+enum { GGUF_TYPES = 40 };
 
 extern const struct gguf_type gguf_types[GGUF_TYPES]; /* without a name: there is none */
 

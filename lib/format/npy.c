@@ -1,7 +1,12 @@
 #include "format/npy.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "format/dtype.h"
 
 enum {
     RANK_MAX = 32, /* numpy's own */
@@ -35,4 +40,117 @@ void npy_begin(struct stream *out, size_t rank, const size_t *shape)
     stream_char(out, (char)(size & 0xff));
     stream_char(out, (char)(size >> 8));
     stream_bytes(out, header, size);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+enum { MAGIC_BYTES = 6, DIGITS_MAX = 19 };
+
+/* The header, a Python dictionary, and the data after it. */
+struct parts {
+    const char *header, *data, *end;
+};
+
+static bool find_parts(struct parts *parts, const struct file *file)
+{
+    enum { VERSION = MAGIC_BYTES, LENGTH = VERSION + 2 };
+    if (file->size < LENGTH + 4 || memcmp(file->bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
+        return false;
+    char version = file->bytes[VERSION];
+    size_t length_bytes = version > 1 ? 4 : 2;
+    size_t size = num_of_bytes(file->bytes + LENGTH, length_bytes);
+    if (version < 1 || version > 3 || size > file->size - LENGTH - length_bytes)
+        return false;
+    parts->header = file->bytes + LENGTH + length_bytes;
+    parts->data = parts->header + size;
+    parts->end = file->bytes + file->size;
+    return true;
+}
+
+/* What stands after a key, without the blanks before it; NULL: nothing. */
+static const char *find_value(const struct parts *parts, const char *key)
+{
+    size_t size = strlen(key);
+    const char *at = memmem(parts->header, (size_t)(parts->data - parts->header), key, size);
+    for (at = at ? at + size : NULL; at && at < parts->data && (*at == ' ' || *at == ':');)
+        at++;
+    return at;
+}
+
+static bool begins(const struct parts *parts, const char *at, const char *word)
+{
+    size_t size = strlen(word);
+    return at && (size_t)(parts->data - at) >= size && memcmp(at, word, size) == 0;
+}
+
+/* `()`, `(3,)`, `(3, 4)`: false for anything else, and for too many axes. */
+static bool read_shape(struct npy *array, const struct parts *parts, const char *at)
+{
+    if (!begins(parts, at, "("))
+        return false;
+    for (at++; at < parts->data && *at != ')';) {
+        size_t digits = 0;
+        size_t number = 0;
+        for (; at < parts->data && *at >= '0' && *at <= '9' && digits < DIGITS_MAX; at++, digits++)
+            number = number * 10 + (size_t)(*at - '0');
+        if (!digits || array->rank == NPY_RANK_MAX)
+            return false;
+        array->shape[array->rank++] = number;
+        while (at < parts->data && (*at == ',' || *at == ' '))
+            at++;
+    }
+    return at < parts->data;
+}
+
+/* The numbers that the shape has; false where they are not those of the data. */
+static bool count_numbers(size_t *count, const struct npy *array, const struct parts *parts,
+                          enum dtype dtype)
+{
+    size_t bytes = 0;
+    *count = 1;
+    for (size_t i = 0; i < array->rank; i++)
+        if (!num_multiply(count, *count, array->shape[i]))
+            return false;
+    return num_multiply(&bytes, *count, dtype_size_bytes(dtype)) &&
+           bytes == (size_t)(parts->end - parts->data);
+}
+
+int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena, struct err *err)
+{
+    struct parts parts;
+    size_t count = 0;
+    *array = (struct npy){0};
+    if (!find_parts(&parts, file))
+        return err_set(err, "expected numpy's file of an array (np.save), found something else");
+    const char *type = find_value(&parts, "'descr'");
+    bool wide = begins(&parts, type, "'<f8'");
+    if (!wide && !begins(&parts, type, "'<f4'"))
+        return err_set(err, "expected float32 or float64 ('<f4', '<f8'), found another type");
+    if (!begins(&parts, find_value(&parts, "'fortran_order'"), "False"))
+        return err_set(err, "expected C order, found another: np.ascontiguousarray makes it");
+    if (!read_shape(array, &parts, find_value(&parts, "'shape'")))
+        return err_set(err, "expected a shape of at most %d axes, found another", NPY_RANK_MAX);
+    enum dtype dtype = wide ? DTYPE_F64 : DTYPE_F32;
+    if (!count_numbers(&count, array, &parts, dtype))
+        return err_set(err, "expected as many numbers as its shape says, found %zu bytes of them",
+                       (size_t)(parts.end - parts.data));
+    float *data = arena_room(arena, count, sizeof *data, err);
+    if (!data)
+        return -1;
+    dtype_to_float(data, parts.data, dtype, count);
+    array->data = data;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(data[i]))
+            return err_set(err, "expected finite numbers, found infinity or nan at %zu", i);
+    return 0;
+}
+
+int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err)
+{
+    struct file file = {0};
+    if (file_map_regular(&file, path, err))
+        return -1;
+    int failed = npy_read_bytes(array, &file, arena, err);
+    file_release(&file);
+    return failed ? err_prefix(err, "'%s'", path) : 0;
 }

@@ -5,7 +5,358 @@
 #include "base/folder.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "format/other_format.h"
+#include "format/sniff_format.h"
+
+/* --- the pickle: those opcodes that tensors are named with, on a stack of values -------------- */
+
+/* Letters, so that the form of a tuple is a text. */
+enum pickle_kind {
+    PICKLE_NONE = 'N',
+    PICKLE_BOOL = 'b',
+    PICKLE_INTEGER = 'i', /* from 0 */
+    PICKLE_TEXT = 't',
+    PICKLE_TUPLE = 'P',
+    PICKLE_DICT = 'D',
+    PICKLE_GLOBAL = 'g',  /* a class or a function */
+    PICKLE_STORAGE = 'S', /* items "tgtti": "storage", class, name, device, count of elements */
+    PICKLE_TENSOR = 'T',  /* items "SiPPbD": storage, offset, shape, strides, … */
+    PICKLE_MARK = '(',
+};
+
+struct pickle_value {
+    enum pickle_kind kind;
+    uint32_t size; /* bytes of a text, items of a tuple; what a global is for */
+    union {
+        int64_t integer; /* of a class of storages: its enum dtype */
+        const char *text;
+        const struct pickle_value *items;
+    };
+};
+
+/* Names and values of the dict that was saved, in turn, in `arena`. */
+struct pickle {
+    struct pickle_value *pairs;
+    size_t pair_count;
+};
+
+enum { PICKLE_BYTES_MAX = 1 << 23 };
+
+/* Room for as many values, of each sort, as the pickle has bytes: an opcode makes one at most, and
+ * one gets into one tuple or dict at most. */
+struct machine {
+    const char *at, *end;
+    size_t size;
+    struct pickle_value *stack, *memo, *items; /* items of all tuples */
+    size_t depth, memoized, item_count;
+    int64_t dicts; /* made so far: the first is the one that was saved */
+    struct pickle *pickle;
+
+    /* of an opcode: what it takes, its argument, what the table says of it */
+    const struct pickle_value *taken;
+    size_t taken_count;
+    uint64_t argument;
+    int row;
+};
+
+static const char *pickle_describe(const struct pickle_value *value)
+{
+    static const char *const kinds[] = {
+        [PICKLE_NONE] = "None",        [PICKLE_BOOL] = "a bool",   [PICKLE_INTEGER] = "a number",
+        [PICKLE_TEXT] = "a text",      [PICKLE_TUPLE] = "a tuple", [PICKLE_DICT] = "a dict",
+        [PICKLE_GLOBAL] = "a class",   [PICKLE_MARK] = "a mark",   [PICKLE_TENSOR] = "a tensor",
+        [PICKLE_STORAGE] = "a storage"};
+    return kinds[value->kind];
+}
+
+/* --- classes and functions: none is called ---------------------------------------------------- */
+
+enum role { MAKE_DICT, MAKE_TENSOR, MAKE_PARAMETER, STORAGE_CLASS };
+
+static const struct global {
+    const char *module, *name;
+    enum role role;
+    enum dtype dtype;
+} globals[] = {
+    {"collections", "OrderedDict", MAKE_DICT, 0},
+    {"torch._utils", "_rebuild_tensor_v2", MAKE_TENSOR, 0},
+    {"torch._utils", "_rebuild_parameter", MAKE_PARAMETER, 0},
+    {"torch", "FloatStorage", STORAGE_CLASS, DTYPE_F32},
+    {"torch", "HalfStorage", STORAGE_CLASS, DTYPE_F16},
+    {"torch", "BFloat16Storage", STORAGE_CLASS, DTYPE_BF16},
+    {"torch", "DoubleStorage", STORAGE_CLASS, DTYPE_F64},
+    {"torch", "BoolStorage", STORAGE_CLASS, DTYPE_BOOL},
+    {"torch", "ByteStorage", STORAGE_CLASS, DTYPE_U8},
+    {"torch", "CharStorage", STORAGE_CLASS, DTYPE_I8},
+    {"torch", "ShortStorage", STORAGE_CLASS, DTYPE_I16},
+    {"torch", "IntStorage", STORAGE_CLASS, DTYPE_I32},
+    {"torch", "LongStorage", STORAGE_CLASS, DTYPE_I64},
+};
+
+static bool is_text(const struct pickle_value *value, const char *text)
+{
+    return value->kind == PICKLE_TEXT && value->size == strlen(text) &&
+           memcmp(value->text, text, value->size) == 0;
+}
+
+static bool has_form(const struct pickle_value *tuple, const char *form)
+{
+    if (tuple->kind != PICKLE_TUPLE || tuple->size != strlen(form))
+        return false;
+    for (size_t i = 0; form[i]; i++)
+        if (tuple->items[i].kind != (enum pickle_kind)form[i])
+            return false;
+    return true;
+}
+
+/* --- opcodes: what one takes from the stack is in `taken` ------------------------------------- */
+
+enum { TO_MARK = -1 }; /* it takes what stands above the last mark, and the mark */
+
+static int push(struct machine *m, struct pickle_value value)
+{
+    m->stack[m->depth++] = value;
+    return 0;
+}
+
+/* The bytes that follow; NULL: there are fewer. */
+static const char *read(struct machine *m, uint64_t size, struct err *err)
+{
+    if (size > (size_t)(m->end - m->at)) {
+        err_set(err, "expected more bytes, found the end");
+        return NULL;
+    }
+    m->at += size;
+    return m->at - size;
+}
+
+static int take(struct machine *m, int count, struct err *err)
+{
+    size_t taken = count == TO_MARK ? 0 : (size_t)count;
+    while (count == TO_MARK && taken < m->depth &&
+           m->stack[m->depth - 1 - taken].kind != PICKLE_MARK)
+        taken++;
+    size_t left = taken + (count == TO_MARK);
+    if (m->depth < left)
+        return err_set(err, "expected %zu values on the stack, found %zu", left, m->depth);
+    m->taken = m->stack + m->depth - taken;
+    m->taken_count = taken;
+    m->depth -= left;
+    return 0;
+}
+
+static int constant(struct machine *m, struct err *err)
+{
+    (void)err;
+    int64_t number = m->row == PICKLE_DICT ? m->dicts++ : 0;
+    return push(m, (struct pickle_value){(enum pickle_kind)m->row, 0, .integer = number});
+}
+
+static int integer(struct machine *m, struct err *err)
+{
+    if (m->argument > (m->row ? INT32_MAX : INT64_MAX))
+        return err_unsupported(err, "expected a number from 0 to 2^63 - 1, found another");
+    return push(m, (struct pickle_value){PICKLE_INTEGER, 0, .integer = (int64_t)m->argument});
+}
+
+static int long_integer(struct machine *m, struct err *err)
+{
+    uint64_t size = m->argument;
+    const char *bytes = read(m, size, err);
+    if (!bytes)
+        return -1;
+    bool fits = size <= 8 && !(size && bytes[size - 1] & 0x80);
+    m->argument = fits ? num_of_bytes(bytes, size) : UINT64_MAX;
+    return integer(m, err);
+}
+
+static int text(struct machine *m, struct err *err)
+{
+    uint32_t size = (uint32_t)m->argument;
+    const char *bytes = read(m, m->argument, err);
+    return bytes ? push(m, (struct pickle_value){PICKLE_TEXT, size, .text = bytes}) : -1;
+}
+
+static int global(struct machine *m, struct err *err)
+{
+    const struct pickle_value *names = m->taken;
+    for (size_t i = 0; i < sizeof globals / sizeof *globals; i++) {
+        const struct global *row = &globals[i];
+        if (is_text(&names[0], row->module) && is_text(&names[1], row->name))
+            return push(m, (struct pickle_value){PICKLE_GLOBAL, row->role, .integer = row->dtype});
+    }
+    if (names[0].kind != PICKLE_TEXT || names[1].kind != PICKLE_TEXT)
+        return err_set(err, "expected the name of a class, found %s", pickle_describe(&names[1]));
+    return err_unsupported(err, "expected tensors alone, found '%.*s.%.*s'", (int)names[0].size,
+                           names[0].text, (int)names[1].size, names[1].text);
+}
+
+/* Two lines, which have more bytes than they make values. */
+static int global_by_lines(struct machine *m, struct err *err)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
+        m->argument = (uint64_t)((end ? end : m->end) - m->at);
+        if (text(m, err) || !read(m, 1, err))
+            return -1;
+    }
+    return take(m, 2, err) || global(m, err) ? -1 : 0;
+}
+
+static int put(struct machine *m, struct err *err)
+{
+    uint64_t index = m->row ? m->memoized : m->argument;
+    if (index >= m->size)
+        return err_unsupported(err, "expected fewer kept values than bytes, found more");
+    m->memo[index] = *m->taken;
+    m->memoized++;
+    return push(m, *m->taken);
+}
+
+static int get(struct machine *m, struct err *err)
+{
+    if (m->argument >= m->size || !m->memo[m->argument].kind)
+        return err_set(err, "expected a value that was kept before, found none");
+    return push(m, m->memo[m->argument]);
+}
+
+static int tuple(struct machine *m, struct err *err)
+{
+    (void)err;
+    struct pickle_value *items = m->items + m->item_count;
+    uint32_t count = (uint32_t)m->taken_count;
+    memcpy(items, m->taken, count * sizeof *items);
+    m->item_count += count;
+    return push(m, (struct pickle_value){PICKLE_TUPLE, count, .items = items});
+}
+
+static int set_items(struct machine *m, struct err *err)
+{
+    struct pickle *pickle = m->pickle;
+    const struct pickle_value *dict = m->depth ? &m->stack[m->depth - 1] : NULL;
+    if (!dict || dict->kind != PICKLE_DICT || m->taken_count % 2)
+        return err_set(err, "expected a dict and pairs for it, found %s",
+                       dict ? pickle_describe(dict) : "nothing");
+    if (dict->integer != 0)
+        return 0;
+    memcpy(pickle->pairs + 2 * pickle->pair_count, m->taken, m->taken_count * sizeof *m->taken);
+    pickle->pair_count += m->taken_count / 2;
+    return 0;
+}
+
+static int reduce(struct machine *m, struct err *err)
+{
+    const struct pickle_value *call = &m->taken[0];
+    const struct pickle_value *given = &m->taken[1];
+    int role = call->kind == PICKLE_GLOBAL ? (int)call->size : -1;
+    if (role == MAKE_DICT && has_form(given, ""))
+        return constant(m, err);
+    if (role == MAKE_TENSOR && has_form(given, "SiPPbD"))
+        return push(m, (struct pickle_value){PICKLE_TENSOR, 0, .items = given->items});
+    if (role == MAKE_PARAMETER && has_form(given, "TbD"))
+        return push(m, given->items[0]);
+    return err_unsupported(err, "expected a call that makes a dict, a tensor or a parameter, found "
+                                "one of another form");
+}
+
+/* What is added to a dict, its _metadata, is not looked at. */
+static int build(struct machine *m, struct err *err)
+{
+    if (m->taken[0].kind == PICKLE_DICT && m->taken[1].kind == PICKLE_DICT)
+        return push(m, m->taken[0]);
+    return err_unsupported(err, "expected a dict that gets a dict, found %s that gets %s",
+                           pickle_describe(&m->taken[0]), pickle_describe(&m->taken[1]));
+}
+
+static int storage(struct machine *m, struct err *err)
+{
+    const struct pickle_value *id = m->taken;
+    if (!has_form(id, "tgtti") || !is_text(&id->items[0], "storage") ||
+        id->items[1].size != STORAGE_CLASS)
+        return err_unsupported(err, "expected the name of a storage, found another");
+    return push(m, (struct pickle_value){PICKLE_STORAGE, 0, .items = id->items});
+}
+
+static const struct opcode {
+    unsigned char code, bytes; /* of its argument */
+    int takes, row;            /* values of the stack; what else is to be known */
+    int (*run)(struct machine *m, struct err *err);
+} opcodes[] = {
+    {0x80, 1, 0, 0, NULL},               /* PROTO */
+    {0x95, 8, 0, 0, NULL},               /* FRAME */
+    {'(', 0, 0, PICKLE_MARK, constant},  /* MARK */
+    {'}', 0, 0, PICKLE_DICT, constant},  /* EMPTY_DICT */
+    {'N', 0, 0, PICKLE_NONE, constant},  /* NONE */
+    {0x88, 0, 0, PICKLE_BOOL, constant}, /* NEWTRUE */
+    {0x89, 0, 0, PICKLE_BOOL, constant}, /* NEWFALSE */
+    {'K', 1, 0, 0, integer},             /* BININT1 */
+    {'M', 2, 0, 0, integer},             /* BININT2 */
+    {'J', 4, 0, 1, integer},             /* BININT */
+    {0x8a, 1, 0, 0, long_integer},       /* LONG1 */
+    {0x8c, 1, 0, 0, text},               /* SHORT_BINUNICODE */
+    {'X', 4, 0, 0, text},                /* BINUNICODE */
+    {0x8d, 8, 0, 0, text},               /* BINUNICODE8 */
+    {'c', 0, 0, 0, global_by_lines},     /* GLOBAL */
+    {0x93, 0, 2, 0, global},             /* STACK_GLOBAL */
+    {'q', 1, 1, 0, put},                 /* BINPUT */
+    {'r', 4, 1, 0, put},                 /* LONG_BINPUT */
+    {0x94, 0, 1, 1, put},                /* MEMOIZE */
+    {'h', 1, 0, 0, get},                 /* BINGET */
+    {'j', 4, 0, 0, get},                 /* LONG_BINGET */
+    {')', 0, 0, 0, tuple},               /* EMPTY_TUPLE */
+    {0x85, 0, 1, 0, tuple},              /* TUPLE1 */
+    {0x86, 0, 2, 0, tuple},              /* TUPLE2 */
+    {0x87, 0, 3, 0, tuple},              /* TUPLE3 */
+    {'t', 0, TO_MARK, 0, tuple},         /* TUPLE */
+    {'s', 0, 2, 0, set_items},           /* SETITEM */
+    {'u', 0, TO_MARK, 0, set_items},     /* SETITEMS */
+    {'R', 0, 2, PICKLE_DICT, reduce},    /* REDUCE */
+    {'b', 0, 2, 0, build},               /* BUILD */
+    {'Q', 0, 1, 0, storage},             /* BINPERSID */
+};
+
+static int step(struct machine *m, unsigned char code, struct err *err)
+{
+    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
+        const struct opcode *opcode = &opcodes[i];
+        if (opcode->code != code)
+            continue;
+        const char *argument = read(m, opcode->bytes, err);
+        if (!argument || take(m, opcode->takes, err))
+            return -1;
+        m->argument = num_of_bytes(argument, opcode->bytes);
+        m->row = opcode->row;
+        return opcode->run ? opcode->run(m, err) : 0;
+    }
+    return err_unsupported(err, "expected what tensors are named with, found opcode 0x%02x", code);
+}
+
+static int pickle_read(struct pickle *pickle, const char *bytes, size_t size, struct arena *arena,
+                       struct err *err)
+{
+    struct machine m = {.at = bytes, .end = bytes + size, .size = size, .pickle = pickle};
+    if (size > PICKLE_BYTES_MAX)
+        return err_unsupported(err, "expected at most %d bytes, found %zu", PICKLE_BYTES_MAX, size);
+    m.memo = arena_alloc(arena, size, sizeof *m.memo, err);
+    m.stack = m.memo ? arena_room(arena, size, 3 * sizeof *m.stack, err) : NULL;
+    if (!m.stack)
+        return -1;
+    m.items = m.stack + size;
+    pickle->pairs = m.items + size;
+    for (const char *at = bytes;; at = m.at) {
+        const char *code = read(&m, 1, err);
+        if (code && *code == '.')
+            break;
+        if (!code || step(&m, (unsigned char)*code, err))
+            return err_prefix(err, "byte %zu", (size_t)(at - bytes));
+    }
+    if (take(&m, 1, err))
+        return -1;
+    if (m.taken->kind == PICKLE_DICT && m.taken->integer == 0)
+        return 0;
+    return err_unsupported(err, "expected a dict of tensors, found %s", pickle_describe(m.taken));
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* A file that is being read. */
 struct reading {
@@ -193,7 +544,7 @@ static int read_file(struct reading *reading, struct err *err)
     const struct file *file = &reading->tensors->file;
     bool archive = file->size > 0 && *file->bytes == 'P';
     if (archive ||
-        !other_format_refuse(file->bytes, file->size, "a zip archive of torch.save", err))
+        !sniff_format_refuse(file->bytes, file->size, "a zip archive of torch.save", err))
         return read_archive(reading, err);
     bool pickle = *file->bytes == '\x80';
     return pickle ? err_append(err, ": torch.save(torch.load(FILE, weights_only=True), FILE) of "

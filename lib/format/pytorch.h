@@ -44,42 +44,4 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
 
-/* --- the list of tensors: pickle.c ----------------------------------------------------------- */
-
-/* Letters, so that the form of a tuple is a text. */
-enum pickle_kind {
-    PICKLE_NONE = 'N',
-    PICKLE_BOOL = 'b',
-    PICKLE_INTEGER = 'i', /* from 0 */
-    PICKLE_TEXT = 't',
-    PICKLE_TUPLE = 'P',
-    PICKLE_DICT = 'D',
-    PICKLE_GLOBAL = 'g',  /* a class or a function */
-    PICKLE_STORAGE = 'S', /* items "tgtti": "storage", class, name, device, count of elements */
-    PICKLE_TENSOR = 'T',  /* items "SiPPbD": storage, offset, shape, strides, … */
-    PICKLE_MARK = '(',
-};
-
-struct pickle_value {
-    enum pickle_kind kind;
-    uint32_t size; /* bytes of a text, items of a tuple; what a global is for */
-    union {
-        int64_t integer; /* of a class of storages: its enum dtype */
-        const char *text;
-        const struct pickle_value *items;
-    };
-};
-
-/* Names and values of the dict that was saved, in turn, in `arena`. */
-struct pickle {
-    struct pickle_value *pairs;
-    size_t pair_count;
-};
-
-enum { PICKLE_BYTES_MAX = 1 << 23 };
-
-int pickle_read(struct pickle *pickle, const char *bytes, size_t size, struct arena *arena,
-                struct err *err);
-const char *pickle_describe(const struct pickle_value *value);
-
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "format/json_cursor.h"
+#include "format/json.h"
 #include "format/json_writer.h"
 #include "model/config.h"
 #include "model/family/family.h"

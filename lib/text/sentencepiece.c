@@ -8,7 +8,7 @@
 #include "base/base64.h"
 #include "base/folder.h"
 #include "format/half.h"
-#include "format/other_format.h"
+#include "format/sniff_format.h"
 #include "text/label.h"
 #include "text/pipeline.h"
 #include "text/sentencepiece.h"
@@ -377,7 +377,7 @@ static int read_file(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
     struct sentencepiece model;
-    if (other_format_refuse(file->bytes, file->size, "a model of SentencePiece", err))
+    if (sniff_format_refuse(file->bytes, file->size, "a model of SentencePiece", err))
         return -1;
     if (is_rank_file(file))
         return err_unsupported(err, RANK_FILE_WHY);

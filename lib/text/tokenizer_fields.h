@@ -3,7 +3,7 @@
 #ifndef ATTN_TEXT_TOKENIZER_FIELDS_H
 #define ATTN_TEXT_TOKENIZER_FIELDS_H
 
-#include "format/json_cursor.h"
+#include "format/json.h"
 
 struct json;
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "format/json_cursor.h"
+#include "format/json.h"
 
 enum {
     WORD_ID_MAX = 10000000,         /* ids a vocabulary may use; larger ones are refused */

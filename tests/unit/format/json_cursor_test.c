@@ -1,4 +1,4 @@
-#include "format/json_cursor.h"
+#include "format/json.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "format/other_format.h"
+#include "format/sniff_format.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const struct {
     {"\x80\x05", err_unsupported, "a Python pickle"},
 };
 
-int other_format_refuse(const char *bytes, size_t size, const char *expected, struct err *err)
+int sniff_format_refuse(const char *bytes, size_t size, const char *expected, struct err *err)
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         size_t length = strlen(others[i].magic);
