@@ -327,46 +327,28 @@ bool dtype_is_weight(enum dtype dtype)
            dtype_is_quantised(dtype);
 }
 
-static void read_halves(float *restrict out, const char *restrict in, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint16_t half = 0;
-        memcpy(&half, in + i * sizeof half, sizeof half);
-        out[i] = float_of_half(half);
-    }
-}
-
-/* The upper half of a float32. */
-static void read_brain_floats(float *restrict out, const char *restrict in, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint16_t upper = 0;
-        memcpy(&upper, in + i * sizeof upper, sizeof upper);
-        out[i] = float_of_bits((uint32_t)upper << 16);
-    }
-}
-
-static void read_doubles(float *restrict out, const char *restrict in, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        double value = 0;
-        memcpy(&value, in + i * sizeof value, sizeof value);
-        out[i] = (float)value;
-    }
-}
-
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
 {
+    const char *from = in;
+    uint16_t half = 0;
+    double wide = 0;
     assert(dtype_is_weight(dtype));
-    if (dtype == DTYPE_F16)
-        read_halves(out, in, count);
-    else if (dtype == DTYPE_BF16)
-        read_brain_floats(out, in, count);
-    else if (dtype == DTYPE_F64)
-        read_doubles(out, in, count);
-    else if (dtype_is_quantised(dtype))
-        quants_rows[dtype - DTYPE_COUNT].widen(out, in,
-                                               count / quants_rows[dtype - DTYPE_COUNT].block);
-    else if (count > 0)
-        memcpy(out, in, count * sizeof *out);
+    if (dtype_is_quantised(dtype)) {
+        const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
+        quants->widen(out, in, count / quants->block);
+    } else if (dtype == DTYPE_F32) {
+        memcpy(out, in, count ? count * sizeof *out : 0);
+    }
+    for (size_t i = 0; dtype == DTYPE_F16 && i < count; i++) {
+        memcpy(&half, from + i * sizeof half, sizeof half);
+        out[i] = float_of_half(half);
+    }
+    for (size_t i = 0; dtype == DTYPE_BF16 && i < count; i++) { /* the upper half of a float32 */
+        memcpy(&half, from + i * sizeof half, sizeof half);
+        out[i] = float_of_bits((uint32_t)half << 16);
+    }
+    for (size_t i = 0; dtype == DTYPE_F64 && i < count; i++) {
+        memcpy(&wide, from + i * sizeof wide, sizeof wide);
+        out[i] = (float)wide;
+    }
 }

@@ -765,7 +765,7 @@ const char *json_describe(const struct json *value, char *text, size_t size)
                        : cJSON_IsTrue(tree)  ? "true"
                        : cJSON_IsFalse(tree) ? "false"
                                              : "nothing";
-    if (cJSON_IsNumber(tree))
+    if (cJSON_IsNumber(tree) && !isinf(tree->valuedouble))
         num_double(shortest, tree->valuedouble);
     if (cJSON_IsString(tree))
         describe_text(tree->valuestring, text, size);

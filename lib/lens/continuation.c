@@ -12,11 +12,6 @@ static const struct config *config_of(const struct continuation *text)
     return &text->viewer->model.config;
 }
 
-static bool has_source(const struct continuation *text)
-{
-    return config_of(text)->n_encoder_layer;
-}
-
 static int keep_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct continuation *text = context;
@@ -50,7 +45,8 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
                          .source_count = text->source->count,
                          .prompt_count = text->prompt_count,
                          .cache = &text->cache,
-                         .source_cache = has_source(text) ? &text->source_cache : NULL};
+                         .source_cache =
+                             config_of(text)->n_encoder_layer ? &text->source_cache : NULL};
     struct text_list one = {.items = &fresh, .count = 1};
     struct tap tap = {
         .sink = keep_logits, .likeliest = text->screens ? choice : NULL, .context = text};
@@ -59,9 +55,18 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
     return viewer_run(text->viewer, &selection, &one, tap, err);
 }
 
-/* The prompt's own words; for ids, those they stand for. */
+/* Make room for the prompt and what may follow; begin with the prompt's own words, or with those of
+ * its ids. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
+    size_t positions = config_of(text)->n_positions;
+    text->room = prompt->count + text->generation.tokens;
+    if (positions && text->room > positions)
+        text->room = positions;
+    text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
+    text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
+    if (!text->ids || !text->tokens)
+        return -1;
     if (prompt->text)
         buf_bytes(&text->text, prompt->text, prompt->size);
     for (size_t i = 0; i < prompt->count; i++) {
@@ -74,17 +79,6 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     }
     text->count = text->prompt_count = prompt->count;
     return buf_check(&text->text, err);
-}
-
-static int take_room(struct continuation *text, size_t prompt_count, struct err *err)
-{
-    size_t positions = config_of(text)->n_positions;
-    text->room = prompt_count + text->generation.tokens;
-    if (positions && text->room > positions)
-        text->room = positions;
-    text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
-    text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
-    return text->ids && text->tokens ? 0 : -1;
 }
 
 /* Whether choices are made without the logits of all tokens. */
@@ -126,14 +120,13 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
     if (cache_init(&text->cache, config_of(text), err) ||
-        batch_check_length(config_of(text), prompt->count, err) ||
-        take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
+        batch_check_length(config_of(text), prompt->count, err) || begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
                      &text->arena, err)) {
         continuation_release(text);
         return -1;
     }
-    if (has_source(text))
+    if (config_of(text)->n_encoder_layer)
         cache_init_source(&text->source_cache, config_of(text));
     text->screens = can_screen(viewer, generation, text->room - text->prompt_count);
     return 0;
@@ -149,17 +142,6 @@ void continuation_release(struct continuation *text)
     arena_release(&text->arena);
     arena_release(&text->step);
     *text = (struct continuation){0};
-}
-
-static int add_token(struct continuation *text, struct err *err)
-{
-    struct token *token = &text->tokens[text->count];
-    text->shown = text->text.size;
-    text->ids[text->count] = token->id = text->chosen;
-    token->start = wording_add(&text->text, text->viewer->tokenizer, text->chosen);
-    token->end = text->text.size;
-    text->count++;
-    return buf_check(&text->text, err);
 }
 
 int continuation_next(struct continuation *text, bool *more, struct err *err)
@@ -183,7 +165,13 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         return 0;
     }
     *more = true;
-    return add_token(text, err);
+    struct token *token = &text->tokens[text->count];
+    text->shown = text->text.size;
+    text->ids[text->count] = token->id = text->chosen;
+    token->start = wording_add(&text->text, text->viewer->tokenizer, text->chosen);
+    token->end = text->text.size;
+    text->count++;
+    return buf_check(&text->text, err);
 }
 
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
@@ -324,19 +312,6 @@ static int fill_step(struct frame *steps, size_t step, uint32_t id, const struct
                : -1;
 }
 
-static int list_choices(struct frame *frame, const struct frame *steps,
-                        const struct choice *choices, const struct tokenizer *tokenizer,
-                        struct arena *arena, struct err *err)
-{
-    size_t count = steps->rows.size;
-    const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
-    for (size_t i = 0; lists && i < count; i++)
-        lists[i] = choices[i].best;
-    const struct likely_table table = {"choices", steps, 1, lists, count ? choices->best_count : 0,
-                                       tokenizer};
-    return lists ? likely_frame(frame, &table, arena, err) : -1;
-}
-
 int continuation_tables(struct report *report, const struct continuation *text,
                         const struct choice *choices, struct arena *arena, struct err *err)
 {
@@ -364,7 +339,12 @@ int continuation_tables(struct report *report, const struct continuation *text,
         if (fill_step(frames, i, i < added ? text->ids[text->prompt_count + i] : text->chosen,
                       choices ? &choices[i] : NULL, tokenizer, arena, err))
             return -1;
-    if (choices && list_choices(&frames[1], frames, choices, tokenizer, arena, err))
+    const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
+    for (size_t i = 0; choices && lists && i < count; i++)
+        lists[i] = choices[i].best;
+    const struct likely_table table = {
+        "choices", frames, 1, lists, choices && count ? choices->best_count : 0, tokenizer};
+    if (!lists || (choices && likely_frame(&frames[1], &table, arena, err)))
         return -1;
     facts_integer(facts, "prompt_tokens", (long long)text->prompt_count);
     facts_text(facts, "end_of", ends[text->end]);

@@ -88,18 +88,6 @@ static const float *values_of(const struct effective *e, const struct held_text 
     return text->held[HELD_VALUES] + head / (c->n_head / c->n_kv_head) * text->keys * c->d_v;
 }
 
-/* Divide rows [T, T] by their sums, where a row of nothing stays so. */
-static void share_rows(double *y, size_t width)
-{
-    for (double *row = y; row < y + width * width; row += width) {
-        double sum = 0;
-        for (size_t i = 0; i < width; i++)
-            sum += row[i];
-        for (size_t i = 0; i < width && sum > 0; i++)
-            row[i] /= sum;
-    }
-}
-
 /* --- weights by the length of the values that they weigh -------------------------------------- */
 
 /* The rows of W_O that a head's context meets, as the products read them: [dv, C]. */
@@ -337,8 +325,14 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     }
     for (size_t query = 0; query < text->queries && !failed; query++)
         failed = measure_query(square + query * text->keys, e, &run, seen, query, err);
-    if (!failed)
-        share_rows(square, text->keys);
+    for (double *row = square; !failed && row < square + text->keys * text->keys;
+         row += text->keys) { /* shares of the row's sum; a row of zeros stays so */
+        double sum = 0;
+        for (size_t i = 0; i < text->keys; i++)
+            sum += row[i];
+        for (size_t i = 0; i < text->keys && sum > 0; i++)
+            row[i] /= sum;
+    }
     failed = failed || show_square(e, seen, SITE_VALUE_ZEROING, square, err);
     arena_release(&arena);
     return failed ? -1 : 0;

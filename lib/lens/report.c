@@ -35,40 +35,20 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
     return at_itself ? &report->sentence : &report->source;
 }
 
-static const struct label *labels_of_text(const struct tokenized *tokenized)
-{
-    return tokenized->words ? tokenized->word_labels : tokenized->labels;
-}
-
-static const struct label *labels_of(const struct report *report, enum site_part part,
-                                     enum things things)
-{
-    switch (things) {
-    case OF_QUERIES:
-        return labels_of_text(report_queries(report, part));
-    case OF_KEYS:
-        return labels_of_text(report_keys(report, part));
-    case OF_WORDS:
-        return report->words ? report->words : report->numbers;
-    case OF_NUMBERS:
-        break;
-    }
-    return report->numbers;
-}
-
 static struct axis make_axis(const struct report *report, const struct kept *kept,
                              const struct axis_row *row, size_t size)
 {
-    bool of_text = row->things == OF_QUERIES || row->things == OF_KEYS;
-    size_t first = of_text ? report->first_shown : 0;
+    enum site_part part = site_rows[kept->site].part;
     if (row->things == OF_QUERIES && kept->queries)
         return (struct axis){row->name, size, kept->query_labels, .numbers = kept->queries};
-    return (struct axis){
-        .name = row->name,
-        .size = size,
-        .labels = labels_of(report, site_rows[kept->site].part, row->things) + first,
-        .first = first,
-    };
+    if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
+        bool words = row->things == OF_WORDS && report->words;
+        return (struct axis){row->name, size, words ? report->words : report->numbers, 0, NULL};
+    }
+    const struct tokenized *text =
+        row->things == OF_QUERIES ? report_queries(report, part) : report_keys(report, part);
+    const struct label *labels = text->words ? text->word_labels : text->labels;
+    return (struct axis){row->name, size, labels + report->first_shown, report->first_shown, NULL};
 }
 
 bool kept_is_mean_of_heads(const struct kept *kept)
@@ -132,21 +112,15 @@ struct kept kept_head(const struct kept *kept, size_t index)
     return one;
 }
 
-/* Attention, and what is made of it: shares of each row. */
-static bool is_fraction(enum site site)
-{
-    const uint64_t sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_ENC_WEIGHTS) |
-                           site_bit(SITE_CROSS_WEIGHTS) | site_bit(SITE_SOFTMAX) |
-                           site_bit(SITE_VALUE_ZEROING) | site_bit(SITE_ROLLOUT);
-    return sites & site_bit(site);
-}
-
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index)
 {
     assert(index < kept_sheet_count(kept));
     assert(kept->rank == (kept->heads ? 3 : 2));
     if (kept->made)
         return *kept->made;
+    const uint64_t fractions = site_bit(SITE_WEIGHTS) | site_bit(SITE_ENC_WEIGHTS) |
+                               site_bit(SITE_CROSS_WEIGHTS) | site_bit(SITE_SOFTMAX) |
+                               site_bit(SITE_VALUE_ZEROING) | site_bit(SITE_ROLLOUT);
     const struct site_row *site = &site_rows[kept->site];
     const struct axis_row *axes = axis_rows[site->axes];
     size_t rows = kept->shape[kept->rank - 2];
@@ -158,7 +132,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .rows = make_axis(report, kept, &axes[0], rows),
         .columns = make_axis(report, kept, &axes[1], columns),
         .values = kept->data ? kept->data + index * rows * columns : NULL,
-        .fraction = is_fraction(kept->site),
+        .fraction = fractions & site_bit(kept->site),
         .causal = report->causal && site->masked,
         .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
         .mean_of_layers = kept_is_mean_of_layers(kept),
@@ -319,24 +293,6 @@ static int join_layers(struct kept *first, const struct kept *tensors, size_t co
     return first->visible ? join_visible(first, tensors, count, sources, arena, err) : 0;
 }
 
-static int join_all_layers(struct kept *tensors, size_t *count, struct arena *arena,
-                           struct err *err)
-{
-    uint64_t seen = 0;
-    size_t joined = 0;
-    for (size_t i = 0; i < *count; i++) {
-        if (seen & site_bit(tensors[i].site))
-            continue;
-        struct kept *first = &tensors[joined++];
-        *first = tensors[i];
-        seen |= site_bit(first->site);
-        if (first->layer >= 0 && join_layers(first, &tensors[i], *count - i, arena, err))
-            return -1;
-    }
-    *count = joined;
-    return 0;
-}
-
 static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
                       struct err *err)
 {
@@ -347,7 +303,20 @@ static int take_means(struct report *report, const struct derivation *how, struc
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     report->tensors = tensors;
-    return how->mean_of_layers ? join_all_layers(tensors, &report->tensor_count, arena, err) : 0;
+    uint64_t seen = 0;
+    size_t joined = 0;
+    for (size_t i = 0; how->mean_of_layers && i < report->tensor_count; i++) {
+        if (seen & site_bit(tensors[i].site))
+            continue;
+        struct kept *first = &tensors[joined++];
+        *first = tensors[i];
+        seen |= site_bit(first->site);
+        if (first->layer >= 0 &&
+            join_layers(first, &tensors[i], report->tensor_count - i, arena, err))
+            return -1;
+    }
+    report->tensor_count = how->mean_of_layers ? joined : report->tensor_count;
+    return 0;
 }
 
 /* --- words, and the rest without the first token ---------------------------------------------- */

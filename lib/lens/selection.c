@@ -7,40 +7,31 @@
 #include "base/num.h"
 #include "model/model.h"
 
-static int unknown_site(const struct site_word *word, const struct config *config, struct err *err)
-{
-    const char *known[SITE_ALL + 2] = {"tokens"};
-    struct names names = {known, word->of_list, sizeof *known};
-    int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* what is derived is not edited */
-    for (int site = 0; site < sites; site++)
-        if (site_exists(config, (enum site)site))
-            known[names.count++] = site_rows[site].name;
-    if (word->of_list)
-        known[names.count++] = "all";
-    return names_refuse(names, word->option, word->name, word->size, err);
-}
-
-static int missing_site(enum site site, const char *option, const struct config *config,
-                        struct err *err)
-{
-    const char *name = site_rows[site].name;
-    struct config whole = *config;
-    whole.mechanism.without = 0;
-    if (site == SITE_SOFTMAX)
-        return err_usage(err, "%s: '%s' exists only with --mask-after", option, name);
-    if (site_exists(&whole, site))
-        return err_usage(err, "%s: '%s' is left out by --without mlp", option, name);
-    return err_usage(err, "%s: a model of type \"%s\" has no '%s'", option,
-                     config_kind_name(config), name);
-}
-
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err)
 {
-    bool found = site_find(word->name, word->size, site);
-    if (!found || (*site >= SITE_COUNT && !word->of_list))
-        return unknown_site(word, config, err);
-    return site_exists(config, *site) ? 0 : missing_site(*site, word->option, config, err);
+    const char *known[SITE_ALL + 2] = {"tokens"};
+    struct names names = {known, word->of_list, sizeof *known};
+    int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* effective attention is not edited */
+    struct config whole = *config;
+    whole.mechanism.without = 0;
+    if (!site_find(word->name, word->size, site) || (int)*site >= sites) {
+        for (int i = 0; i < sites; i++)
+            if (site_exists(config, (enum site)i))
+                known[names.count++] = site_rows[i].name;
+        if (word->of_list)
+            known[names.count++] = "all";
+        return names_refuse(names, word->option, word->name, word->size, err);
+    }
+    const char *name = site_rows[*site].name;
+    if (site_exists(config, *site))
+        return 0;
+    if (*site == SITE_SOFTMAX)
+        return err_usage(err, "%s: '%s' exists only with --mask-after", word->option, name);
+    if (site_exists(&whole, *site))
+        return err_usage(err, "%s: '%s' is left out by --without mlp", word->option, name);
+    return err_usage(err, "%s: a model of type \"%s\" has no '%s'", word->option,
+                     config_kind_name(config), name);
 }
 
 static uint64_t all_sites(const struct config *config)
@@ -52,34 +43,24 @@ static uint64_t all_sites(const struct config *config)
     return sites;
 }
 
-static int add_name(struct selection *selection, const char *name, size_t size,
-                    const struct config *config, struct err *err)
-{
-    enum site site;
-    if (size == 3 && memcmp(name, "all", 3) == 0) {
-        selection->tokens = true;
-        selection->sites |= all_sites(config);
-        return 0;
-    }
-    if (size == 6 && memcmp(name, "tokens", 6) == 0) {
-        selection->tokens = true;
-        return 0;
-    }
-    if (selection_site(&site, &(struct site_word){"--show", name, size, true}, config, err))
-        return -1;
-    selection->sites |= site_bit(site);
-    return 0;
-}
-
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err)
 {
     selection->sites = 0;
     selection->tokens = false;
     for (const char *name = list;; name++) {
+        enum site site;
         size_t size = strcspn(name, ",");
-        if (add_name(selection, name, size, config, err))
+        bool all = size == 3 && memcmp(name, "all", 3) == 0;
+        bool tokens = size == 6 && memcmp(name, "tokens", 6) == 0;
+        selection->tokens |= all || tokens;
+        if (all)
+            selection->sites |= all_sites(config);
+        else if (!tokens && selection_site(&site, &(struct site_word){"--show", name, size, true},
+                                           config, err))
             return -1;
+        else if (!tokens)
+            selection->sites |= site_bit(site);
         name += size;
         if (*name == '\0')
             return 0;
