@@ -51,6 +51,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request->derivation.mean_of_texts && driver->is_batch)
         return err_usage(err, "--mean texts: a batch writes the result of each text: 'attn-cli run "
                               "-f FILE --mean texts' averages them");
+    if (request->derivation.mean_of_texts && request->selection.queries)
+        return err_usage(err, "--mean texts and --query cannot be combined");
     if (request->derivation.mean_of_texts && request->selection.tokens)
         return err_usage(err, "--mean texts: tokens have no mean: leave them out of --show");
     return output_check_selection(&driver->output, &request->selection, err);

@@ -74,7 +74,7 @@ static int session_open(struct session *session, struct err *err)
         return -1;
     print_note_of_model(&viewer->model);
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
-                             &session->arena, err))
+                              &session->arena, err))
         return -1;
     viewer_set_precision(viewer, session->precision);
     print_note_of_tokenizer(viewer->tokenizer);
@@ -224,8 +224,8 @@ static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
 }
 
 int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
-                         const struct folder *folder, const struct options *options,
-                         struct arena *arena, struct err *err)
+                          const struct folder *folder, const struct options *options,
+                          struct arena *arena, struct err *err)
 {
     enum { AUTO, NONE, BOS };
     static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};

@@ -279,8 +279,8 @@ static int open_tokenizer(struct job *job, struct err *err)
                        job->folder.path);
     if (!job->options->tokens.decode) /* there is no text */
         print_note_of_tokenizer(job->tokenizer);
-    return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options, &job->arena,
-                                err);
+    return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options,
+                                 &job->arena, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)

@@ -193,9 +193,8 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     matrices->cell_width = TEXT_HEAT;
     matrices->rows = text_cut_lines(first->rows.size, place->lines);
     if (!numbers) /* "12 dessert": the number tells which column a row is */
-        matrices->index_width =
-            (size_t)snprintf(text, sizeof text, "%zu ",
-                             axis_number(&first->rows, first->rows.size - 1));
+        matrices->index_width = (size_t)snprintf(text, sizeof text, "%zu ",
+                                                 axis_number(&first->rows, first->rows.size - 1));
     matrices->label_width = matrices->index_width + label_width(&first->rows, &matrices->rows);
     for (size_t i = 0; i < matrices->count; i++)
         matrices->label_width =

@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
-#include "lens/edit_list.h"
+#include "lens/edits.h"
 
 static struct viewer viewer;
 static struct arena arena;
