@@ -91,56 +91,6 @@ static void expect_near(double found, double expected)
                   "expected %.9g, found %.9g", expected, found);
 }
 
-/* --- the worked example ----------------------------------------------------------------------- */
-
-static void expect_numbers(const float *found, const double *expected, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        ck_assert_msg(fabs((double)found[i] - expected[i]) <= 0.5e-4 + 1e-9,
-                      "number %zu: expected %.4f, found %.6f", i, expected[i], (double)found[i]);
-}
-
-static void open_life(void)
-{
-    open_bundled("life", "Life is short eat dessert first");
-    explain(0, 0, 1);
-}
-
-TEST(the_worked_example_has_the_published_numbers)
-{
-    open_life();
-    expect_numbers(block_called("input", "x")->values, (double[]){0.1794, 1.8951, 0.4954}, 3);
-    expect_numbers(block_called("query", "W_q")->total, (double[]){0.5667, 1.8269}, 2);
-    expect_numbers(block_called("scores", "score")->values,
-                   (double[]){-0.6004, 3.4707, -1.5023, 0.4991, 1.2903, -1.3374}, 6);
-    expect_numbers(block_called("weights", "weight")->values,
-                   (double[]){0.0386, 0.6870, 0.0204, 0.0840, 0.1470, 0.0229}, 6);
-    expect_numbers(block_called("context", "weighted")->total,
-                   (double[]){0.5313, 1.3607, 0.7891, 1.3110}, 4);
-}
-
-TEST(each_step_works_out_one_row)
-{
-    static const struct {
-        const char *step, *text;
-    } cases[] = {
-        {"query", "q_0 = 0.1794 · 0.2961 + 1.8951 · 0.2517 + 0.4954 · 0.0740 = 0.5667"},
-        {"scores", "score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004"},
-        {"scaled", "scaled_0 = -0.6004 · 0.7071 = -0.4246"},
-        {"weights", "weight_0 = e^(-0.4246 - 2.4542) / 1.4556 = 0.0562 / 1.4556 = 0.0386"},
-        {"values",
-         "weight_0 · v_0 = [0.0386 · (-0.2546), 0.0386 · (-0.2608), …] = [-0.0098, -0.0101, …]"},
-        {"context", "context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313"},
-    };
-    open_life();
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct step *step = step_called(cases[i].step);
-        ck_assert_str_eq(step->worked, cases[i].text);
-    }
-    ck_assert_ptr_null(step_called("masked")->worked);
-    ck_assert_ptr_null(step_called("output")->worked);
-}
-
 /* --- what any model gives --------------------------------------------------------------------- */
 
 static double dot(const float *a, const float *b, size_t stride, size_t count)
