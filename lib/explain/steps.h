@@ -55,7 +55,7 @@ struct trace {
     const float *k_pre;     /* [S, dk] before the rotary embedding; NULL: there is none */
     struct raw_heads raw_q, raw_k; /* of all tokens, where heads are normed */
     const struct rotary *rotary;   /* NULL: there is none */
-    const float *waves;            /* [T, components] cosines and sines */
+    const float *cos_sin;          /* [T, components] cosines and sines */
 
     /* Of the query: its rows of the above, and what follows from them. */
     const float *token, *position, *stream, *x;

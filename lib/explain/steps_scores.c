@@ -18,7 +18,7 @@ static void draw_embedding(struct builder *builder, const char *name)
     const struct config *config = trace->config;
     struct buf *out = &builder->out;
     const struct number scale = builder_number(builder, config->embedding_scale);
-    bool waves = config->sinusoids;
+    bool sinusoids = config->sinusoids;
     buf_format(out, "%s = ", name);
     if (config->embedding_scale == sqrtf((float)config->n_embd))
         buf_format(out, "√%zu · ", config->n_embd);
@@ -28,8 +28,9 @@ static void draw_embedding(struct builder *builder, const char *name)
                report_queries(trace->report, trace->part)->tokens[trace->query].id,
                trace->word_rows ? " · P_in" : "");
     if (trace->position)
-        buf_format(out, " + %s[%zu]", waves ? "PE" : "wpe", trace->query + config->position_offset);
-    if (trace->position && waves)
+        buf_format(out, " + %s[%zu]", sinusoids ? "PE" : "wpe",
+                   trace->query + config->position_offset);
+    if (trace->position && sinusoids)
         builder_note(builder, "PE is the sinusoidal position embedding.");
     builder_end_formula(builder);
 }
@@ -223,13 +224,13 @@ static void work_rotation(struct builder *builder, const char *name, const float
     const struct trace *trace = builder->trace;
     const struct rotary *r = trace->rotary;
     float amplitude = (float)rotary_amplitude(r);
-    const float *wave = trace->waves + trace->query * r->components;
+    const float *cos_sin = trace->cos_sin + trace->query * r->components;
     const struct number numbers[] = {
         builder_number(builder, amplitude),
         builder_number(builder, from[0]),
-        builder_number(builder, wave[0] / amplitude),
+        builder_number(builder, cos_sin[0] / amplitude),
         builder_number(builder, from[r->neighbours ? 1 : r->components / 2]),
-        builder_number(builder, wave[r->components / 2] / amplitude),
+        builder_number(builder, cos_sin[r->components / 2] / amplitude),
         builder_number(builder, to[0])};
     buf_format(&builder->out, "%s = ", name);
     if (amplitude != 1)

@@ -203,11 +203,11 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
     const struct rotary *rotary = trace->rotary;
     if (rotary) {
         size_t width = rotary->components;
-        float *waves = arena_alloc(arena, trace->keys * width, sizeof *waves, err);
-        if (!waves)
+        float *cos_sin = arena_alloc(arena, trace->keys * width, sizeof *cos_sin, err);
+        if (!cos_sin)
             return -1;
-        rotary_fill((struct matrix){waves, trace->keys, width, width}, rotary, 0, trace->keys);
-        trace->waves = waves;
+        rotary_fill((struct matrix){cos_sin, trace->keys, width, width}, rotary, 0, trace->keys);
+        trace->cos_sin = cos_sin;
     }
     if (trace->config->head_norm == HEAD_NORM_NONE ||
         mechanism_lacks(&trace->config->mechanism, PART_NORM))

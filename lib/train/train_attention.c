@@ -126,8 +126,7 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-/* Scores become weights; what cannot be seen gets 0. A score that is no number stays one, and makes
- * the loss none. */
+/* Scores become weights, 0 for later keys. A NaN remains, and the loss becomes NaN. */
 static void weigh(const struct head_work *head, float *strip, size_t first)
 {
     size_t rows = side_at(head, first);

@@ -105,7 +105,7 @@ static void heads_backward(struct train_step *step, size_t layer)
     const struct layer_tape *t = &step->tape.layers[layer];
     struct gradient_tape *d = &step->d;
     if (step->config->family)
-        pass_turn(step, &d->heads, layer, true);
+        pass_rotate(step, &d->heads, layer, true);
     if (step->config->head_norm) {
         head_norm_backward(step, d->heads.q_plain, d->heads.q, t->heads.q_plain, PARAMETER_Q_NORM,
                            layer);
@@ -138,7 +138,7 @@ static void activation_backward_block(const struct row_operation *op, const stru
     activate_backward(dy, x, activation);
 }
 
-/* From d.hidden, of what the last projection reads, to d.norm. */
+/* From d.hidden, the gradient of the input of the last projection, to d.norm. */
 static void hidden_backward(struct train_step *step, size_t layer)
 {
     const struct layer_tape *t = &step->tape.layers[layer];

@@ -44,7 +44,7 @@ static void describe_state(struct json_writer *json, const struct train_checkpoi
     }
 }
 
-/* With the hashes of that, and of the files beside it: a resumed training is held against them. */
+/* With the hashes of the settings and of the other files, which --resume checks. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *beside)
 {
     struct json_writer json = {.buf = out};
@@ -101,7 +101,7 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- one set of files ------------------------------------------------------------------------ */
 
-/* What every checkpoint has; those of its tokenizer depend on its kind. */
+/* Files of every checkpoint; those of its tokenizer depend on its kind. */
 static const char *const always[] = {weights_file, optimizer_file, "config.json"};
 
 static int check_file(const struct json *member, const struct folder *folder, struct err *err)
@@ -184,7 +184,7 @@ static int check_state(const struct train_checkpoint *state, const struct json *
     return failed ? -1 : 0;
 }
 
-/* Files get their names one after another: all of them must be those of the same step. */
+/* Files are renamed one after another: all must be of the same step. */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
     const struct json *files = json_member(root, "files");
@@ -248,7 +248,7 @@ static int write_optimizer(struct buf *bytes, const struct trainer *trainer,
     return failed || buf_check(bytes, err) ? -1 : 0;
 }
 
-/* What describes the others gets its name last: until then they do not fit what it says. */
+/* training.json is renamed last: until then the hashes in it do not match. */
 int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
                            const struct buf *log, const struct target_folder *target,
                            struct err *err)

@@ -1,5 +1,5 @@
-/* train_pass.c: the layers of a training step, forward, and what both ways share. Operations on
- * rows are shared between threads block by block. */
+/* train_pass.c: the forward pass of a training step, and the operations of both passes. Threads
+ * share the blocks of rows. */
 #include "train/train_pass.h"
 
 #include <string.h>
@@ -78,7 +78,8 @@ static void embed_block(const struct row_operation *op, const struct row_block *
 {
     const struct train_step *step = op->step;
     const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
-    const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0); /* NULL: they turn */
+    const float *positions =
+        parameter_at(&step->weights, PARAMETER_WPE, 0); /* NULL: there are none */
     const struct config *c = step->config;
     struct matrix y = block_rows(op->y, block);
     for (size_t i = 0; i < y.rows; i++) {
@@ -110,7 +111,7 @@ struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t 
                           bool backward)
 {
     struct matrix matrix = parameter_matrix(&step->weights, id, layer);
-    bool by_outputs = step->config->family != NULL; /* it lies as [out, in] */
+    bool by_outputs = step->config->family != NULL; /* stored as [out, in] */
     struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
                                 matrix.rows};
     if (by_outputs && !backward)
@@ -159,25 +160,25 @@ void pass_split(struct train_step *step, const struct projections *heads, bool b
     }
 }
 
-static void turn_block(const struct row_operation *op, const struct row_block *block)
+static void rotate_block(const struct row_operation *op, const struct row_block *block)
 {
     const struct config *c = op->step->config;
     rotate(block_rows(op->y, block), block_rows(op->x, block), c->d_k, &c->rotary,
            block_rows(op->more, block));
 }
 
-void pass_turn(struct train_step *step, const struct projections *heads, size_t layer,
-               bool backward)
+void pass_rotate(struct train_step *step, const struct projections *heads, size_t layer,
+                 bool backward)
 {
     const struct matrix both[] = {heads->q, heads->k};
-    struct matrix waves = backward ? step->scratch.reversed : step->scratch.waves;
+    struct matrix cos_sin = backward ? step->scratch.cos_minus_sin : step->scratch.cos_sin;
     for (size_t i = 0; i < 2 && config_rotary(step->config, layer); i++)
         row_operation_run(
-            step, (struct row_operation){turn_block, .y = both[i], .x = both[i], .more = waves},
+            step, (struct row_operation){rotate_block, .y = both[i], .x = both[i], .more = cos_sin},
             both[i]);
 }
 
-/* Queries, keys and values: normed, where heads are, and turned. */
+/* Queries, keys and values, with the norm of heads and the rotary embedding. */
 static void project_heads(struct train_step *step, size_t layer, struct matrix x)
 {
     const struct projections *heads = &step->tape.layers[layer].heads;
@@ -199,7 +200,7 @@ static void project_heads(struct train_step *step, size_t layer, struct matrix x
         norm(step, pass_heads(heads->k, width), pass_heads(heads->k_plain, width), PARAMETER_K_NORM,
              layer);
     }
-    pass_turn(step, heads, layer, false);
+    pass_rotate(step, heads, layer, false);
 }
 
 static void activation_block(const struct row_operation *op, const struct row_block *block)
@@ -210,7 +211,7 @@ static void activation_block(const struct row_operation *op, const struct row_bl
         multiply_rows(y, block_rows(op->more, block));
 }
 
-/* y = the activation of x, times `more`, where there is such */
+/* y = the activation of x, times `more` in a gated MLP */
 static void apply_activation(struct train_step *step, struct matrix y, struct matrix x,
                              struct matrix more)
 {
@@ -232,7 +233,7 @@ static void add_block(const struct row_operation *op, const struct row_block *bl
                        more.data);
 }
 
-/* y = x + drop(more), or a share of that */
+/* y = x + scale · drop(more) */
 static void add_branch(struct train_step *step, struct matrix y, struct matrix x,
                        struct matrix more, uint64_t key)
 {

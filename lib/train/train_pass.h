@@ -1,19 +1,17 @@
-/* train_pass.h: the passes that a training step is made of, and what they share. */
+/* train_pass.h: the forward and backward passes of a training step, and their operations. */
 #ifndef ATTN_TRAIN_TRAIN_PASS_H
 #define ATTN_TRAIN_TRAIN_PASS_H
 
 #include "train/train_step.h"
 
-/* --- operations on blocks of rows, shared between threads: what is summed over rows is summed by
- * blocks, each into numbers of its own, then those in their order, so that the bits don't depend on
- * the threads.
+/* --- operations on blocks of rows, shared between threads. Sums over rows are made block by block,
+ * then added in the order of the blocks, so that the bits do not depend on the threads.
  */
 struct row_block {
     size_t index;        /* of the block */
     size_t first, count; /* its rows */
 };
 
-/* What an operation works with. */
 struct row_operation {
     void (*run)(const struct row_operation *op, const struct row_block *block);
     const struct train_step *step;
@@ -21,13 +19,13 @@ struct row_operation {
     struct matrix dx, dy;     /* backward: dx of dy */
     struct matrix parts;      /* [blocks, …] sums of each block */
     struct norm norm;
-    uint64_t key; /* of what is dropped */
-    size_t first; /* of the batch's rows, where the matrices have some of them alone */
+    uint64_t key; /* of dropout */
+    size_t first; /* row of the batch, if the matrices have only some rows */
     float factor; /* of gradients */
     size_t rows;  /* of all blocks */
 };
 
-/* Run it on all rows of a matrix. */
+/* Run it on all blocks of rows of a matrix. */
 void row_operation_run(const struct train_step *step, struct row_operation op, struct matrix over);
 
 size_t row_blocks(size_t rows);
@@ -41,7 +39,7 @@ static inline struct matrix block_rows(struct matrix whole, const struct row_blo
 /* y [C, T] = x [T, C]ᵀ, by all threads. */
 void parallel_transpose(const struct train_step *step, struct matrix y, struct matrix x);
 
-/* --- dropout: the key of each place differs; the rate is 0 where this pass drops nothing */
+/* --- dropout: each place has its own key; the rate is 0 in a pass without dropout */
 enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
 uint64_t dropout_key(const struct train_step *step, enum drop_place place, size_t layer);
@@ -55,34 +53,33 @@ void drop_rows(const struct row_operation *op, struct matrix x, const struct row
 void train_forward(struct train_step *step);
 void train_backward(struct train_step *step);
 
-/* gradient [in, out] += xᵀ · dy, summed over rows in their order; xᵀ is given. */
+/* gradient [in, out] += xᵀ · dy, summed in the order of the rows, from xᵀ. */
 void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
                          struct matrix dy);
 
-/* A matrix as products take it, [in, out] without its bias, or for the way back [out, in]: where it
- * lies, or transposed or packed into memory that the next one takes again. */
+/* A matrix for a product, [in, out] without its bias, or for the backward pass [out, in]: in place,
+ * or in scratch memory that the next call overwrites. */
 struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
                           bool backward);
 
-/* Heads side by side as rows of one head each. */
+/* Rows of several heads as rows of one head each. */
 static inline struct matrix pass_heads(struct matrix rows, size_t width)
 {
     return (struct matrix){rows.data, rows.rows * (rows.columns / width), width, width};
 }
 
-/* Where a family's one matrix has them group by group: each head from its place in `joined` to that
- * among its like, or back. */
+/* Copy each head of a matrix in groups from `joined` to its queries, keys or values, or back. */
 void pass_split(struct train_step *step, const struct projections *heads, bool backward);
 
-/* Queries and keys turn by their positions, or back. */
-void pass_turn(struct train_step *step, const struct projections *heads, size_t layer,
-               bool backward);
+/* Apply the rotary embedding to queries and keys, or its inverse. */
+void pass_rotate(struct train_step *step, const struct projections *heads, size_t layer,
+                 bool backward);
 
 /* --- causal attention: context from q, k and v, keeping the weights; or backward d.heads from
  * d.context */
 void train_attention(struct train_step *step, size_t layer, bool backward);
 
-/* Each thread's memory. */
+/* Allocate the scratch memory of each thread. */
 int train_attention_init(struct train_step *step, struct err *err);
 
 #endif

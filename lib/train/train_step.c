@@ -83,7 +83,7 @@ static int take_matrix(struct train_step *step, struct matrix *matrix, size_t co
     return matrix->data ? 0 : -1;
 }
 
-/* Queries, keys and values, side by side or each for itself. */
+/* Queries, keys and values, in one matrix or three. */
 static int take_heads(struct train_step *step, struct projections *heads, struct err *err)
 {
     const struct config *c = step->config;
@@ -153,8 +153,8 @@ static int take_gradients(struct train_step *step, struct err *err)
            (c->gated && take_matrix(step, &d->up, c->n_inner, err));
 }
 
-/* The same for every text; they turn back by the same cosines and the opposite sines. */
-static int take_waves(struct train_step *step, struct err *err)
+/* The same for every text; the inverse has the same cosines and negated sines. */
+static int take_cos_sin(struct train_step *step, struct err *err)
 {
     const struct rotary *rotary = &step->config->rotary;
     struct train_scratch *scratch = &step->scratch;
@@ -162,13 +162,13 @@ static int take_waves(struct train_step *step, struct err *err)
     size_t pairs = rotary->components / 2;
     if (!config_rotates(step->config))
         return 0;
-    if (take_matrix(step, &scratch->waves, rotary->components, err) ||
-        take_matrix(step, &scratch->reversed, rotary->components, err))
+    if (take_matrix(step, &scratch->cos_sin, rotary->components, err) ||
+        take_matrix(step, &scratch->cos_minus_sin, rotary->components, err))
         return -1;
     for (size_t text = 0; text < step->plan.texts; text++)
-        rotary_fill(matrix_rows(scratch->waves, text * tokens, tokens), rotary, 0, tokens);
-    copy_rows(scratch->reversed, scratch->waves);
-    struct matrix sines = matrix_columns(scratch->reversed, pairs, pairs);
+        rotary_fill(matrix_rows(scratch->cos_sin, text * tokens, tokens), rotary, 0, tokens);
+    copy_rows(scratch->cos_minus_sin, scratch->cos_sin);
+    struct matrix sines = matrix_columns(scratch->cos_minus_sin, pairs, pairs);
     for (size_t row = 0; row < sines.rows; row++)
         scale_row(sines.data + row * sines.stride, sines.data + row * sines.stride, pairs, -1);
     return 0;
@@ -193,7 +193,7 @@ static int take_scratch(struct train_step *step, struct err *err)
     scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
     return scratch->transposed && scratch->transposed_weight && scratch->parts && scratch->losses &&
                    scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err) &&
-                   !take_waves(step, err)
+                   !take_cos_sin(step, err)
                ? train_attention_init(step, err)
                : -1;
 }
@@ -229,7 +229,7 @@ int train_step_check(const struct config *c, struct err *err)
     return 0;
 }
 
-/* A window that is as long as the texts hides nothing. */
+/* A window at least as long as the texts hides no key. */
 static int check_plan(const struct train_step_plan *plan, struct err *err)
 {
     const struct config *config = &plan->new_model->config;
@@ -295,13 +295,14 @@ static void cross_entropy_block(const struct row_operation *op, const struct row
     }
 }
 
-/* The matrix that makes logits: the token embedding, or one of its own. */
+/* The unembedding: the token embedding if they are tied. */
 static enum parameter_id unembedding(const struct train_step *step)
 {
     return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
 }
 
-/* Logits of the rows x from `first` on, their losses, and in the logits' place their gradients. */
+/* Logits of the rows x, which begin at row `first`, and their losses; the gradients of the logits
+ * overwrite them. */
 static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first)
 {
     const struct config *c = step->config;
@@ -351,7 +352,7 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
     double sum = 0;
     for (size_t row = 0; row < step->rows; row++) {
         if (!isfinite(step->scratch.losses[row]))
-            return err_set(err, "the loss of token %zu of text %zu is no number",
+            return err_set(err, "the loss of token %zu of text %zu is not finite",
                            row % step->plan.tokens, row / step->plan.tokens);
         sum += step->scratch.losses[row];
     }
@@ -360,7 +361,7 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
 }
 
 /* The mean loss over the step's rows, from tape.norm_f; for the backward pass d.norm, the gradient
- * of tape.norm_f, and that of the unembedding, too. Fails at a logit that is no number. */
+ * of tape.norm_f, and that of the unembedding, too. An error if a loss is not finite. */
 static int train_loss(struct train_step *step, bool backward, double *loss, struct err *err)
 {
     const struct config *c = step->config;

@@ -22,26 +22,25 @@
 #include "math/gemm.h"
 #include "model/new_model.h"
 
-/* One number for every number of a model: its weights, their gradients, what an optimiser remembers
- * of them. All of a new model's tensors lie one after another, so such a set is one long row, and a
- * tensor's place in it is the same in every set. */
+/* One number for each number of a model: its weights, their gradients, or an optimiser's state. The
+ * tensors of a new model follow each other, so a set is one long row, in which a tensor has the
+ * same offset in every set. */
 struct parameters {
     const struct new_model *new_model;
     float *values; /* [count] */
     size_t count;
 };
 
-/* Zeros, as many as the new model has numbers. */
+/* Zeros, one for each number of the new model. */
 int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
                      struct arena *arena, struct err *err);
 
-/* Where a tensor begins, NULL where the model has none (`layer` is 0 outside layers); and where one
- * of the new model's does. */
+/* The first number of a tensor, NULL if the model has none (`layer` is 0 outside layers). */
 float *parameter_at(const struct parameters *parameters, enum parameter_id id, size_t layer);
 float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor);
 
-/* A matrix as it lies, [in, out], or [out, in] as those of other families do, where it may be some
- * rows of its tensor; the numbers of its bias, NULL: it has none. A norm's scale with its shift. */
+/* A matrix in its own order: [in, out], or in other families [out, in], where it may be some rows
+ * of its tensor; its bias, or NULL; a norm's scale with its shift. */
 struct matrix parameter_matrix(const struct parameters *parameters, enum parameter_id id,
                                size_t layer);
 float *parameter_bias(const struct parameters *parameters, enum parameter_id id, size_t layer);
@@ -51,37 +50,37 @@ struct norm parameter_norm(const struct parameters *parameters, enum parameter_i
 
 struct train_step_plan {
     struct machine *machine;
-    struct new_model *new_model; /* its numbers are read, and never written here */
-    size_t texts;                /* at a time */
+    struct new_model *new_model; /* only read */
+    size_t texts;                /* of a batch */
     size_t tokens;               /* of each */
-    float dropout; /* of attention, of what is added to the stream, of embeddings; 0: none */
+    float dropout;               /* of weights, of branches and of embeddings; 0: none */
 };
 
 struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
-    const uint32_t *targets; /* [texts, tokens] the token after each */
-    uint64_t key;            /* of what is dropped: rng.h */
+    const uint32_t *targets; /* [texts, tokens] the next tokens */
+    uint64_t key;            /* of dropout: rng.h */
     float share;             /* of this batch in a step's loss: 1 / batches */
 };
 
 /* Queries, keys and values; N rows are the tokens of all texts. */
 struct projections {
     struct matrix joined;  /* [N, (H + 2 Hkv)·d] of one matrix, by thirds or groups; else absent */
-    struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: parts of that, or their own */
-    struct matrix q_plain, k_plain; /* … before heads are normed; where they are not, the same */
+    struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: parts of `joined`, or their own */
+    struct matrix q_plain, k_plain; /* before the norm of heads; without one, the same */
 };
 
-/* What a layer keeps. */
+/* Activations of a layer for the backward pass. */
 struct layer_tape {
     struct matrix norm_1; /* [N, C] */
     struct projections heads;
-    float *weights;        /* [texts, H, T, weights_stride] softmax, before anything is dropped */
+    float *weights;        /* [texts, H, T, weights_stride] softmax, before dropout */
     struct matrix context; /* [N, H·d] */
     struct matrix mid;     /* [N, C] the stream between attention and MLP */
     struct matrix norm_2;  /* [N, C] */
-    struct matrix hidden;  /* [N, I] before the activation … */
-    struct matrix up;      /* [N, I] … what is multiplied with, where the MLP is gated … */
-    struct matrix active;  /* [N, I] … and after both */
+    struct matrix hidden;  /* [N, I] before the activation */
+    struct matrix up;      /* [N, I] the factor of a gated MLP */
+    struct matrix active;  /* [N, I] after the activation and the gate */
 };
 
 struct tape {
@@ -93,24 +92,24 @@ struct tape {
 /* Gradients of the tensors of these names. */
 struct gradient_tape {
     struct matrix stream;  /* [N, C] */
-    struct matrix branch;  /* [N, C] of what is added to the stream */
+    struct matrix branch;  /* [N, C] of the output of a sublayer */
     struct matrix context; /* [N, H·d] */
     struct matrix norm;    /* [N, C] */
     struct projections heads;
     struct matrix hidden, up; /* [N, I] */
 };
 
-/* Memory that every operation uses for itself. */
+/* Scratch memory, which every operation may overwrite. */
 struct train_scratch {
-    float *transposed; /* activations, a column a row */
+    float *transposed; /* activations */
     size_t transposed_stride;
     float *transposed_weight;
-    float *parts;                  /* [blocks, 2 · widest] sums of blocks */
-    struct matrix waves, reversed; /* [N, components] that queries and keys turn by, and back */
-    struct matrix out;             /* [N, C] */
+    float *parts;                         /* [blocks, 2 · widest] sums of blocks */
+    struct matrix cos_sin, cos_minus_sin; /* [N, components] of the rotary embedding, and back */
+    struct matrix out;                    /* [N, C] */
     struct matrix logits;
     double *losses; /* [N] */
-    float **heads;  /* [thread] attention's own */
+    float **heads;  /* [thread] of the attention */
 };
 
 struct train_step {
@@ -126,20 +125,20 @@ struct train_step {
     struct gradient_tape d;
     struct train_scratch scratch;
     const struct train_batch *batch;
-    bool dropping; /* this pass drops */
+    bool dropping; /* this pass has dropout */
     struct arena arena;
 };
 
-/* Can a model of this config be trained? What it does that has no way back is refused by name. */
+/* Refused: a model with a part that has no backward pass. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* Take all memory; gradients are 0. Refused: such a model, texts that are longer than it has
- * positions, or than a window. */
+/* Allocate all memory; gradients are 0. Refused: also texts longer than the model's positions or a
+ * window. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 
-/* The mean loss of all tokens in nats; its gradients are added to step->gradients. Fails where a
- * number is none. */
+/* The mean loss of all tokens in nats; its gradients are added to step->gradients. An error if a
+ * loss is NaN or infinite. */
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err);
 int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,

@@ -331,7 +331,7 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
     double norm = adamw_norm(gradients);
     report->gradient_norm = norm;
     if (!isfinite(norm))
-        return err_set(err, "step %lld: a gradient is no number", step);
+        return err_set(err, "step %lld: a gradient is not finite", step);
     float factor = s->clip > 0 && norm > s->clip ? (float)(s->clip / (norm + 1e-6)) : 1.0f;
     adamw_step(&trainer->adamw, trainer->machine, gradients,
                &(struct adamw_step){report->rate, factor});
