@@ -109,6 +109,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         driver->place.count = driver->jobs / driver->items.count;
         driver->place.sentences = 1;
     }
+    own->mean.arena = &driver->kept;
     driver->style.two_sided = own->instrument == &patch_instrument;
     driver->output.draws_pages = true;
     return 0;
@@ -197,8 +198,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     if (!own->is_mean)
         return 0;
     int failed = patch_mean_report(&report, &own->mean, err) || driver_write(driver, &report, err);
-    arena_release(&own->mean.arena);
-    own->mean = (struct patch_mean){.count = 0};
+    own->mean = (struct patch_mean){.arena = own->mean.arena};
     return failed;
 }
 

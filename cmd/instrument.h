@@ -59,13 +59,13 @@ struct patch_mean {
     double clean, corrupt;
     size_t count;
     bool noise;
-    struct arena arena;
+    struct arena *arena; /* of all of it */
 };
 
 /* Add the patches of a pair. Refused: axes of other sizes than the first has. */
 int patch_mean_add(struct patch_mean *mean, const struct inquiry *inquiry, struct err *err);
 
-/* The report of the means, which lasts until the mean's arena is released. */
+/* The report of the means, in memory of the arena. */
 int patch_mean_report(struct report *report, struct patch_mean *mean, struct err *err);
 
 /* Whether a format is for programs, which get every number. */

@@ -240,7 +240,7 @@ static int begin_mean(struct patch_mean *mean, const struct inquiry *inquiry, st
 {
     const struct report *report = &inquiry->report;
     const char *mechanism = report->mechanism;
-    struct arena *arena = &mean->arena;
+    struct arena *arena = mean->arena;
     mean->noise = inquiry->plan.noise;
     mean->report = (struct report){.model = inquiry->viewer->model.name,
                                    .precision = report->precision,
@@ -287,7 +287,7 @@ int patch_mean_add(struct patch_mean *mean, const struct inquiry *inquiry, struc
 
 int patch_mean_report(struct report *report, struct patch_mean *mean, struct err *err)
 {
-    struct arena *arena = &mean->arena;
+    struct arena *arena = mean->arena;
     double count = (double)mean->count;
     struct facts *facts = facts_new(arena, err);
     struct kept *kept = arena_alloc(arena, mean->report.tensor_count, sizeof *kept, err);
