@@ -128,7 +128,7 @@ static int read_options(struct job *job, struct err *err)
                         : options->input.operands.count ? *options->input.operands.items
                                                         : NULL;
     if (own(options)->shape && model)
-        return err_usage(err, "--shape: replaces a model, found '%s' as well", model);
+        return err_usage(err, "--shape and the model '%s' cannot be combined", model);
     if (options->mechanism.attention && !own(options)->growth)
         return err_usage(err, "--attention: expected --growth, which compares kinds of attention");
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||

@@ -160,18 +160,18 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
                    "of its tokens",
                    most);
     if (tokenizer && tokenizer_pads(tokenizer))
-        print_note("tokenizer.json: 'padding' is not applied: a text has no tokens but its own");
+        print_note("tokenizer.json: 'padding' is not applied: no tokens are added");
 }
 
 void print_note_of_model(const struct model *model)
 {
     if (model->config.lacks_head)
-        print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding "
-                   "makes the logits",
+        print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
+                   "used for the logits",
                    model->folder.path, model_head(model).name);
     if (model->context)
-        print_note("'%s' is made for texts of at most %zu tokens: what it makes of longer ones may "
-                   "be worth little",
+        print_note("'%s' was trained on texts of at most %zu tokens: results for longer ones may "
+                   "be meaningless",
                    model->folder.path, model->context);
 }
 

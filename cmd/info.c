@@ -330,10 +330,11 @@ static void tell_kind(struct info *info, const struct model *model)
 {
     const struct config *c = &model->config;
     struct buf name = {0};
-    const char *sight = c->n_encoder_layer ? "causal, and sees all of a second text (--source)"
-                        : c->cross         ? "every token sees all of a second text (--source)"
-                        : c->causal        ? "causal"
-                                           : "every token sees every token";
+    const char *sight = c->n_encoder_layer
+                            ? "causal, with cross-attention to a second text (--source)"
+                        : c->cross  ? "cross-attention to a second text (--source)"
+                        : c->causal ? "causal"
+                                    : "bidirectional";
     bool bundled = bundled_find(model->folder.path);
     bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
     label_line(&name, model->name, strlen(model->name));
@@ -362,12 +363,12 @@ static void tell_config(struct info *info, const struct config *c)
     else
         TELL(info, "layers", "%zu", c->n_layer);
     if (c->n_kv_head != c->n_head)
-        snprintf(kv_heads, sizeof kv_heads, ", %zu of keys and values", c->n_kv_head);
+        snprintf(kv_heads, sizeof kv_heads, ", %zu for keys and values", c->n_kv_head);
     if (c->d_k == c->d_v)
-        TELL(info, "heads", "%zu a layer%s, %zu wide", c->n_head, kv_heads, c->d_k);
+        TELL(info, "heads", "%zu per layer%s, size %zu", c->n_head, kv_heads, c->d_k);
     else
-        TELL(info, "heads", "%zu a layer%s, keys %zu wide, values %zu", c->n_head, kv_heads, c->d_k,
-             c->d_v);
+        TELL(info, "heads", "%zu per layer%s, key size %zu, value size %zu", c->n_head, kv_heads,
+             c->d_k, c->d_v);
     TELL(info, "channels", "%zu", c->n_embd);
     if (has_mlp)
         TELL(info, "mlp", "%zu wide, %s%s", c->n_inner, activation_name(c->activation),
@@ -438,12 +439,12 @@ static void tell_memory(struct info *info, const struct config *c, size_t tokens
         bool always;
     } rows[] = {
         {"thread_bytes", "%s more for each thread", attention_bytes(c, tokens, tokens), true},
-        {"logits_bytes", "%s more while logits are made",
+        {"logits_bytes", "%s more while logits are computed",
          site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0, false},
-        {"converted_bytes", "up to %s for weights that become float32", converted, false},
+        {"converted_bytes", "up to %s for weights converted to float32", converted, false},
     };
     char size[NUM_SIZE_BYTES];
-    TELL(info, "memory", "%s for a run of %zu tokens, and what --show keeps",
+    TELL(info, "memory", "%s for a run of %zu tokens, plus the output of --show",
          num_size(size, pass_memory_bytes(c, tokens)), tokens);
     facts_integer(info->facts, "run_tokens", (long long)tokens);
     facts_integer(info->facts, "run_bytes", (long long)pass_memory_bytes(c, tokens));
@@ -667,7 +668,7 @@ static int show_alone(struct info *info, bool *found)
         struct buf name = {0};
         size_t size = tokenizer_size(tokenizer);
         info->tokenizer = tokenizer;
-        buf_text(&name, "none, a tokenizer alone: ");
+        buf_text(&name, "none, only a tokenizer: ");
         label_line(&name, path, strlen(path));
         tell_buf(info, "model", NULL, &name);
         TELL(info, "vocabulary", "%zu, %s", size, tokenizer_kind(tokenizer));

@@ -80,7 +80,7 @@ struct job {
     struct model_maker model;
 };
 
-/* Sizes come from one place, and words do. */
+/* One source of sizes, and one of words. */
 static int check_sources(const struct options *options, struct err *err)
 {
     const struct texts *texts =
@@ -93,15 +93,15 @@ static int check_sources(const struct options *options, struct err *err)
         {"--vocab", options->make.vocab},
         {options->make.texts.count ? "--vocab-from" : "--sentence", text}};
     const char *found = NULL;
-    if (model_maker_source(&found, sizes, sizeof sizes / sizeof *sizes, "sizes come", err))
+    if (model_maker_source(&found, sizes, sizeof sizes / sizeof *sizes, err))
         return -1;
     if (!found && !new_words_are_given(options))
         return err_usage(err, "expected words or sizes: --sentence TEXT, --vocab-from FILE, --like "
                               "MODEL, --shape NAME or --config FILE");
-    if (model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err))
+    if (model_maker_source(&found, words, sizeof words / sizeof *words, err))
         return -1;
     if (options->make.size && !text)
-        return err_usage(err, "--vocab-size: goes with --vocab-from, found no --vocab-from");
+        return err_usage(err, "--vocab-size: expected --vocab-from as well, found none");
     return new_words_check_merges(&options->make, err);
 }
 
@@ -243,8 +243,7 @@ static int keep_given(struct job *job, struct err *err)
     }
     safetensors_release(&given);
     if (kept == job->model.new_model.count && options_are_given(job->options, "seed"))
-        print_note("the numbers of '%s' were given, not drawn: --seed changes nothing",
-                   job->like.path);
+        print_note("the weights of '%s' are not random: --seed has no effect", job->like.path);
     return 0;
 }
 

@@ -69,8 +69,8 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
         return err_prefix(err, "--model '%s'", pattern);
     if (found->count > count)
         return 0;
-    return err_set(err, "--model: expected model directories that fit '%s', found none in '%.*s'",
-                   pattern, (int)(size > 1 ? size - 1 : 1), *folder ? folder : ".");
+    return err_set(err, "--model: expected folders that match '%s', found none in '%.*s'", pattern,
+                   (int)(size > 1 ? size - 1 : 1), *folder ? folder : ".");
 }
 
 int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
@@ -115,7 +115,7 @@ static void note_equal(const struct model_list *list)
     for (size_t i = 0; i < list->open; i++) {
         if (strcmp(list->hashes[i], hash) != 0)
             continue;
-        print_note("'%s' has the weights of '%s': the hash of both begins %.16s",
+        print_note("'%s' has the same weights as '%s': both hashes begin with %.16s",
                    list->names.names[list->open], list->names.names[i], hash);
         return;
     }

@@ -24,7 +24,7 @@ bool new_words_are_given(const struct options *options)
 int new_words_check_merges(const struct make_options *options, struct err *err)
 {
     if (options->merges && !options->vocab)
-        return err_usage(err, "--merges: goes with --vocab, found no --vocab");
+        return err_usage(err, "--merges: expected --vocab as well, found none");
     return 0;
 }
 
@@ -85,8 +85,8 @@ static int list_words(struct new_words *words, struct err *err)
     if (!failed && !list.count)
         failed = err_set(err, "the text is empty: expected at least one word");
     if (!failed && list.unspaced.size)
-        print_note("'%s' has no blanks between its words: each character is one (with blanks "
-                   "between them, words are what they separate)",
+        print_note("'%s' has no spaces: each character becomes a word (put spaces between words to "
+                   "keep them whole)",
                    label_excerpt(shown, list.unspaced.bytes, list.unspaced.size));
     if (!failed) {
         word_list_sort(&list);
@@ -118,7 +118,8 @@ static int learn_pairs(struct new_words *words, size_t size, struct err *err)
         failed = buf_check(&words->json, err) || buf_check(&words->merges, err);
     }
     if (!failed && learner.token_count < size)
-        print_note("no pair occurs twice any more: %zu tokens, not %zu", learner.token_count, size);
+        print_note("no pair of tokens occurs twice: the vocabulary has %zu tokens, not %zu",
+                   learner.token_count, size);
     bpe_learner_release(&learner);
     return failed ? -1 : 0;
 }
@@ -198,8 +199,8 @@ static int map_vocab(struct new_words *words, const struct make_options *options
     if (!is_json && has_model(&is_json, vocab->bytes, vocab->size, err))
         return err_prefix(err, "'%s'", path);
     if (is_json && options->merges)
-        return err_usage(err, "--merges: goes with a vocab.json, found '%s', which has its own",
-                         path);
+        return err_usage(
+            err, "--merges: expected a vocab.json, found '%s', which has merges of its own", path);
     vocab->name = is_json ? "tokenizer.json" : vocab->name;
     return options->merges ? map_file(words, "merges.txt", options->merges, err) : 0;
 }
@@ -245,13 +246,12 @@ int new_words_find(struct new_words *words, const struct options *options,
 }
 
 int model_maker_source(const char **found, const struct source_option *options, size_t count,
-                       const char *what, struct err *err)
+                       struct err *err)
 {
     *found = NULL;
     for (size_t i = 0; i < count; i++) {
         if (options[i].value && *found)
-            return err_usage(err, "%s: %s from one place, found %s as well", *found, what,
-                             options[i].name);
+            return err_usage(err, "%s and %s cannot be combined", *found, options[i].name);
         *found = options[i].value ? options[i].name : *found;
     }
     return 0;
@@ -314,8 +314,8 @@ int save_folder_check(const struct folder *folder, const char *path, struct err 
         const char *name = tokenizer_file_name(i);
         if (folder_has(&target, name) && !folder_has(folder, name))
             return err_output(err,
-                              "cannot write '%s': the '%s' that is there would be read with the "
-                              "new files: move it, or give another place",
+                              "cannot write '%s': its '%s' would be read with the new files: move "
+                              "it, or choose another folder",
                               path, name);
     }
     return 0;

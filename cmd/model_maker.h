@@ -45,12 +45,12 @@ struct model_maker {
 };
 
 /* An option that says where something comes from. Of several the one that was given; NULL: none.
- * Two are refused: "--like: sizes come from one place, found --shape as well". */
+ * Two are refused. */
 struct source_option {
     const char *name, *value;
 };
 int model_maker_source(const char **found, const struct source_option *options, size_t count,
-                       const char *what, struct err *err);
+                       struct err *err);
 
 /* True when the options name words, so that those of another model are not asked for. */
 bool new_words_are_given(const struct options *options);

@@ -141,8 +141,10 @@ static int refuse_name_of_others(const char *name, struct err *err)
         if (find_text(command_set(commands[i]), name))
             buf_format(&others, "%s%s", others.size ? ", " : "", commands[i]->name);
     if (others.size)
-        err_usage(err, "unknown option '--%s': it is one of %s; --help lists those of this one",
-                  name, others.bytes);
+        err_usage(
+            err,
+            "unknown option '--%s': it belongs to %s; --help lists the options of this command",
+            name, others.bytes);
     int failed = others.size ? -1 : 0;
     buf_release(&others);
     return failed;

@@ -181,10 +181,11 @@ int session_check_source(const struct input_options *options, const struct model
                          struct err *err)
 {
     if (options->source && !model->config.cross)
-        return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
+        return err_usage(err, "--source: expected none, found a text: '%s' has no cross-attention",
                          model->name);
     if (!options->source && model->config.cross)
-        return err_usage(err, "--source: expected a text that '%s' attends to, found none",
+        return err_usage(err,
+                         "--source: expected a text for the cross-attention of '%s', found none",
                          model->name);
     return 0;
 }

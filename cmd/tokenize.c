@@ -260,7 +260,7 @@ static int check_options(struct job *job, struct err *err)
                         : options->input.literal_special ? "--literal-special"
                                                          : NULL;
     if (options->tokens.decode && other)
-        return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
+        return err_usage(err, "--decode and %s cannot be combined", other);
     if (options->tokens.only_ids && options->output.format)
         return err_usage(err, "--only-ids prints no table: --format %s cannot be combined with it",
                          options->output.format);

@@ -120,7 +120,7 @@ struct job {
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* A model comes from one place. */
+/* One source of the model. */
 static int check_sources(const struct options *options, struct err *err)
 {
     const struct source_option sources[] = {{"--resume", own(options)->resume},
@@ -128,7 +128,7 @@ static int check_sources(const struct options *options, struct err *err)
                                             {"--shape", options->make.shape},
                                             {"--config", options->make.config}};
     const char *found = NULL;
-    if (model_maker_source(&found, sources, sizeof sources / sizeof *sources, "a model comes", err))
+    if (model_maker_source(&found, sources, sizeof sources / sizeof *sources, err))
         return -1;
     if (!found)
         return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
@@ -192,8 +192,8 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
         double found = trainer_setting_value(&line, row);
         if (row->option && options_are_given(options, row->option) && expected != found)
             return err_usage(err,
-                             "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
-                             "it out, or begin anew with --model",
+                             "--%s: expected %.16g as in '%s', found %.16g: leave the option out, "
+                             "or start again with --model",
                              row->option, expected, own(options)->resume, found);
     }
     return 0;
@@ -351,7 +351,7 @@ static void note_duration(struct job *job)
         return;
     job->noted = true;
     if (all >= NOTE_LEAST)
-        print_note("%lld steps will take about %s; Ctrl-C saves, --resume goes on", steps,
+        print_note("%lld steps will take about %s; Ctrl-C saves, --resume continues", steps,
                    progress_time(whole, all));
 }
 
@@ -406,7 +406,7 @@ static int run_steps(struct job *job, struct err *err)
     if (save(job, true, err))
         return -1;
     if (step_of(job) < job->trainer.settings.steps)
-        return err_interrupted(err, "interrupted after step %lld: --resume '%s' goes on",
+        return err_interrupted(err, "interrupted after step %lld: --resume '%s' continues",
                                step_of(job), job->output);
     return 0;
 }

@@ -36,8 +36,10 @@ static int found_file(const char *known, const char *name, struct err *err)
     struct folder folder = {.path = path.bytes};
     bool is_model =
         path.bytes && (folder_has(&folder, "config.json") || checkpoint_is_there(&folder));
-    err_set(err, "'%s': expected a model directory or a bundled model (%s), found a file", name,
-            known);
+    err_set(err,
+            "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in the "
+            "cache of the Hugging Face Hub, found another file",
+            name, known);
     if (is_model)
         err_append(err, ": did you mean '%s', which it is in?", folder.path);
     buf_release(&path);
@@ -49,14 +51,16 @@ static int found_nothing(const char *known, const char *name, struct names names
     char guess[NAMES_GUESS_BYTES];
     struct hub_name hub;
     if (hub_guess(&hub, name))
-        return err_set(
-            err,
-            "'%s': expected a model directory or a bundled model (%s), found nothing, nor '%s' in "
-            "the cache of the Hugging Face Hub: 'hf download %s%s%s --include \"*.json\" \"*.txt\" "
-            "\"*.model\" \"*.safetensors\"' puts it there, for --model %s%s%s",
-            name, known, hub.model, hub.model, *hub.revision ? " --revision " : "", hub.revision,
-            hub.model, *hub.revision ? "@" : "", hub.revision);
-    return err_set(err, "'%s': expected a model directory or a bundled model (%s), found nothing%s",
+        return err_set(err,
+                       "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name "
+                       "in the cache of the Hugging Face Hub, found nothing: 'hf "
+                       "download %s%s%s --include \"*.json\" \"*.txt\" "
+                       "\"*.model\" \"*.safetensors\"' downloads it for --model %s%s%s",
+                       name, known, hub.model, *hub.revision ? " --revision " : "", hub.revision,
+                       hub.model, *hub.revision ? "@" : "", hub.revision);
+    return err_set(err,
+                   "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in "
+                   "the cache of the Hugging Face Hub, found nothing%s",
                    name, known, names_guess(guess, names_nearest(names, name, strlen(name))));
 }
 

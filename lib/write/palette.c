@@ -85,7 +85,7 @@ struct colour colour_ink(struct colour ground)
 const struct palette palette_rows[] = {
     {"blues", "from white to dark blue", false, {0xfbfdff, 0xb9d8f2, 0x5e9fd8, 0x1f5fae, 0x0a2558}},
     {"night",
-     "the same on a dark ground: from black to light blue",
+     "for dark backgrounds: from black to light blue",
      false,
      {0x12161d, 0x1b3a6b, 0x2a71c0, 0x79b6ea, 0xecf6ff}},
     {"greys", "from white to black", false, {0xffffff, 0x111111}},
@@ -99,7 +99,7 @@ const struct palette palette_rows[] = {
      true,
      {0x0b3a7a, 0x2f7fca, 0x9fcbee, 0xfafafa, 0xf6bd8a, 0xd16d14, 0x6f2d00}},
     {"dusk",
-     "the same on a dark ground: blue, black, orange",
+     "for dark backgrounds: blue, black, orange",
      true,
      {0xc4e4ff, 0x4f9be4, 0x1d4a86, 0x15171b, 0x7c3d0c, 0xe0812e, 0xffdcb8}},
     {"purple-green",
