@@ -111,61 +111,22 @@ static struct frame *add_frame(struct info *info, struct frame frame, const stru
 
 /* --- the tokenizer ---------------------------------------------------------------------------- */
 
-/* Is it read, or another in its place? */
-static bool is_used(const struct info *info, const char *name)
-{
-    if (!info->tokenizer)
-        return false;
-    const char *file = tokenizer_file(info->tokenizer);
-    return strcmp(name, file) == 0 ||
-           (strcmp(file, "vocab.json") == 0 && strcmp(name, "merges.txt") == 0);
-}
-
-static int list_file(struct info *info, const char *name, struct buf *list)
-{
-    bool is_there = false;
-    if (folder_look(&is_there, info->folder, name, info->err))
-        return -1;
-    if (is_there)
-        buf_format(list, "%s%s", list->size ? ", " : "", name);
-    return 0;
-}
-
-/* Files that are there and are, or are not, read. */
-static int list_files(struct info *info, struct buf *read, struct buf *unread)
-{
-    const char *gguf = gguf_file_name(info->folder);
-    bool has_merges =
-        is_used(info, "merges.txt") && strcmp(tokenizer_kind(info->tokenizer), "words") != 0;
-    if (gguf) {
-        buf_text(read, info->tokenizer ? gguf : "");
-        return 0;
-    }
-    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
-        const char *name = tokenizer_file_name(i);
-        if (tokenizer_file_opens(i) && list_file(info, name, is_used(info, name) ? read : unread))
-            return -1;
-    }
-    return list_file(info, "tokenizer_config.json", info->tokenizer ? read : unread) ||
-                   (has_merges && list_file(info, "special_tokens_map.json", read))
-               ? -1
-               : 0;
-}
-
+/* "vocab.json, merges.txt, tokenizer_config.json", or a GGUF file. */
 static void tell_files(struct info *info)
 {
-    struct buf read = {0};
-    struct buf unread = {0};
+    const char *gguf = gguf_file_name(info->folder);
+    const char *file = info->tokenizer ? tokenizer_file(info->tokenizer) : "";
+    bool has_merges = info->tokenizer && strcmp(file, "vocab.json") == 0 &&
+                      strcmp(tokenizer_kind(info->tokenizer), "words") != 0;
+    const char *const others[] = {has_merges ? "merges.txt" : NULL,
+                                  info->tokenizer ? "tokenizer_config.json" : NULL,
+                                  has_merges ? "special_tokens_map.json" : NULL};
     struct buf row = {0};
-    info->failed |= list_files(info, &read, &unread) != 0;
-    buf_bytes(&row, read.bytes, read.size);
-    buf_text(&row, unread.size ? "; not read: " : "");
-    buf_bytes(&row, unread.bytes, unread.size);
-    if (info->tokenizer)
-        tell_buf(info, "tokenizer", NULL, &row);
-    buf_release(&row);
-    tell_buf(info, NULL, "tokenizer_files", &read);
-    tell_buf(info, NULL, "tokenizer_files_not_read", &unread);
+    buf_text(&row, gguf && info->tokenizer ? gguf : file);
+    for (size_t i = 0; i < sizeof others / sizeof *others && !gguf; i++)
+        if (others[i] && folder_has(info->folder, others[i]))
+            buf_format(&row, ", %s", others[i]);
+    tell_buf(info, "tokenizer", "tokenizer_files", &row);
 }
 
 static void add_token(const struct info *info, struct buf *row, uint32_t id)

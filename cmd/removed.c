@@ -7,7 +7,7 @@
 /* One row for each removed command or option; kept until version 1.0. */
 static const struct removed {
     const char *commands; /* that had the option; NULL: all; "": it is a command */
-    const char *name;     /* without dashes */
+    const char *name;     /* or several, without dashes */
     const char *now;      /* what to use instead */
 } rows[] = {
     {"generate", "temp", "use --temperature"},
@@ -19,8 +19,7 @@ static const struct removed {
     {"run heads score lens attribute patch generate", "style", "use --cells"},
     {"score lens page", "top-k", "use --top"},
     {"tokenize", "ids", "use --only-ids"},
-    {"patch", "from", "use --path FROM:TO"},
-    {"patch", "to", "use --path FROM:TO"},
+    {"patch", "from to", "use --path FROM:TO"},
     {"patch", "denoise", "it is the default; --noise is the other direction"},
     {"heads", "data", "use --file"},
     {"train", "batch", "use --batch-size"},
@@ -41,12 +40,8 @@ static const struct removed {
     {"bench", "seed", "'--attention random:K:SEED' draws the random keys"},
     {"run heads score lens attribute patch generate", "no-title",
      "--title '' draws neither title nor subtitle"},
-    {"run heads score lens attribute patch generate", "x-title",
-     "axes are named by what they are; edit the svg or tex for other words"},
-    {"run heads score lens attribute patch generate", "y-title",
-     "axes are named by what they are; edit the svg or tex for other words"},
-    {"run heads score lens attribute patch generate", "bar-title",
-     "the bar is named by its tensor; edit the svg or tex for other words"},
+    {"run heads score lens attribute patch generate", "x-title y-title bar-title",
+     "edit the svg or tex for other words"},
     {"run heads score lens attribute patch generate", "transparent",
      "delete the first rectangle of the svg"},
     {"run heads score lens attribute patch generate", "no-pool",
@@ -91,7 +86,7 @@ int removed_option(struct option_set set, const char *name, struct err *err)
         const char *had = rows[i].commands;
         bool applies = !had || name_is_among(had, set.command->name) ||
                        (set.done && name_is_among(had, set.done->name));
-        if (applies && strcmp(rows[i].name, name) == 0)
+        if (applies && name_is_among(rows[i].name, name))
             return refuse(name, "--", rows[i].now, err);
     }
     return 0;

@@ -174,76 +174,67 @@ static int print_tables(struct job *job, struct err *err)
 
 /* --- from ids back to the text ---------------------------------------------------------------- */
 
-struct decoder {
+struct decoding {
     const struct tokenizer *tokenizer;
-    struct file file;
-    struct stream *out; /* NULL: look at the ids first */
-    size_t count;       /* of ids */
+    size_t count; /* of ids */
     struct token_decoder state;
-    struct buf text; /* that was not written yet */
+    struct buf text;
 };
 
-static void write_text(struct decoder *decoder)
+static int decode_list(struct decoding *decoding, const char *text, size_t size, struct err *err)
 {
-    if (decoder->out && decoder->text.size)
-        stream_bytes(decoder->out, decoder->text.bytes, decoder->text.size);
-    buf_clear(&decoder->text);
-}
-
-static int write_list(struct decoder *decoder, const char *text, size_t size, struct err *err)
-{
-    const struct tokenizer *tokenizer = decoder->tokenizer;
+    const struct tokenizer *tokenizer = decoding->tokenizer;
     struct id_list list = {
         .at = text,
         .end = text + size,
         .limit = tokenizer_size(tokenizer),
-        .count = decoder->count,
+        .count = decoding->count,
     };
     uint32_t id = 0;
     while (id_list_next(&list, &id, err)) {
-        decoder->count++;
-        if (!tokenizer_decode(tokenizer, &decoder->state, id))
-            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
-                             id);
-        write_text(decoder);
+        decoding->count++;
+        if (!tokenizer_decode(tokenizer, &decoding->state, id))
+            return err_usage(err, "id %zu of the list: %u is not in the vocabulary",
+                             decoding->count, id);
     }
-    return list.failed || buf_check(&decoder->text, err) ? -1 : 0;
+    return list.failed || buf_check(&decoding->text, err) ? -1 : 0;
 }
 
-static int write_lists(struct decoder *decoder, const struct texts *lists, struct err *err)
+static int decode_lists(struct decoding *decoding, const struct file *file,
+                        const struct texts *lists, struct err *err)
 {
-    decoder->count = 0;
-    token_decoder_release(&decoder->state);
-    tokenizer_decode_begin(decoder->tokenizer, &decoder->state, &decoder->text);
-    if (write_list(decoder, decoder->file.bytes, decoder->file.size, err)) {
+    tokenizer_decode_begin(decoding->tokenizer, &decoding->state, &decoding->text);
+    if (decode_list(decoding, file->bytes, file->size, err)) {
         err->kind = ERR_INPUT; /* a file with a bad id is bad input, not wrong usage */
         return -1;
     }
     for (size_t i = 0; i < lists->count; i++)
-        if (write_list(decoder, lists->items[i], strlen(lists->items[i]), err))
+        if (decode_list(decoding, lists->items[i], strlen(lists->items[i]), err))
             return -1;
-    token_decoder_end(&decoder->state);
-    write_text(decoder);
-    if (decoder->count)
-        return buf_check(&decoder->text, err);
-    return err_set(err, "the list is empty: expected at least one id");
+    token_decoder_end(&decoding->state);
+    if (!decoding->count)
+        return err_set(err, "the list is empty: expected at least one id");
+    return buf_check(&decoding->text, err);
 }
 
-/* All ids of the operands, the file or standard input are checked before a byte is written. */
+/* The ids of the operands, of the file or of standard input. */
 static int decode(const struct options *options, const struct tokenizer *tokenizer, struct err *err)
 {
-    struct decoder decoder = {.tokenizer = tokenizer};
+    struct decoding decoding = {.tokenizer = tokenizer};
     struct stream out = {0};
+    struct file file = {0};
     const struct texts *lists = &options->input.operands;
     const char *path = lists->count || options->input.file ? options->input.file : "-";
-    if (path && input_file_open(&decoder.file, path, err))
+    if (path && input_file_open(&file, path, err))
         return -1;
-    int failed = write_lists(&decoder, lists, err) || output_to(&out, options->output.path, err);
-    decoder.out = &out;
-    failed = stream_end(&out, failed || write_lists(&decoder, lists, err), err);
-    token_decoder_release(&decoder.state);
-    buf_release(&decoder.text);
-    file_release(&decoder.file);
+    int failed =
+        decode_lists(&decoding, &file, lists, err) || output_to(&out, options->output.path, err);
+    if (!failed && decoding.text.size)
+        stream_bytes(&out, decoding.text.bytes, decoding.text.size);
+    failed = stream_end(&out, failed, err);
+    token_decoder_release(&decoding.state);
+    buf_release(&decoding.text);
+    file_release(&file);
     return failed ? -1 : 0;
 }
 

@@ -93,9 +93,6 @@ const struct command command_train = {
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
-static const double NOTE_SECONDS = 2; /* after which the pace is known … */
-static const double NOTE_LEAST = 60;  /* … and how long it takes, said where it is longer */
-
 struct job {
     const struct options *options;
     const char *output;            /* the directory to write */
@@ -113,7 +110,6 @@ struct job {
     double began;         /* the time that the first step began … */
     long long first_step; /* … and which it was */
     struct progress progress;
-    bool noted;           /* how long it will take */
     long long saved_step; /* the last one that was saved; -1: none */
     char saved_path[4096];
 };
@@ -340,21 +336,6 @@ static void write_line(struct job *job, const struct trainer_report *report, dou
     stream_flush(&job->out);
 }
 
-/* Once it is known: who would not wait so long can still stop. */
-static void note_duration(struct job *job)
-{
-    char whole[PROGRESS_TIME_BYTES];
-    long long steps = job->trainer.settings.steps - job->first_step;
-    double seconds = clock_seconds() - job->began;
-    double all = seconds / (double)(step_of(job) - job->first_step) * (double)steps;
-    if (job->noted || seconds < NOTE_SECONDS)
-        return;
-    job->noted = true;
-    if (all >= NOTE_LEAST)
-        print_note("%lld steps will take about %s; Ctrl-C saves, --resume continues", steps,
-                   progress_time(whole, all));
-}
-
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static int report_step(struct job *job, const struct trainer_report *report, struct err *err)
@@ -373,7 +354,6 @@ static int report_step(struct job *job, const struct trainer_report *report, str
     write_line(job, report, held_out);
     snprintf(loss, sizeof loss, "loss %.4f", report->loss);
     progress_show(&job->progress, (size_t)step, (size_t)job->trainer.settings.steps, loss);
-    note_duration(job);
     paused = clock_seconds();
     int failed = saves ? save(job, false, err) : 0;
     job->began += clock_seconds() - paused;

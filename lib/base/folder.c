@@ -16,24 +16,16 @@ static const struct folder_file *held_file(const struct folder *folder, const ch
     return NULL;
 }
 
-int folder_look(bool *has, const struct folder *folder, const char *name, struct err *err)
+bool folder_has(const struct folder *folder, const char *name)
 {
     char path[PATH_MAX]; /* not on the heap: without memory a file must not seem to be absent */
     mode_t kind = 0;
-    *has = folder->files && held_file(folder, name);
     if (folder->files)
-        return 0;
+        return held_file(folder, name);
     int size = snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    if (size > 0 && size < PATH_MAX && file_kind(&kind, path, err)) /* a longer one names no file */
-        return -1;
-    *has = kind != 0;
-    return 0;
-}
-
-bool folder_has(const struct folder *folder, const char *name)
-{
-    bool has = false;
-    return folder_look(&has, folder, name, NULL) || has;
+    if (size <= 0 || size >= PATH_MAX) /* it names no file */
+        return false;
+    return file_kind(&kind, path, NULL) || kind;
 }
 
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err)

@@ -26,9 +26,6 @@ struct folder {
 /* What cannot be looked at is there: opening it says what is wrong. */
 bool folder_has(const struct folder *folder, const char *name);
 
-/* The same, or an error that says so. */
-int folder_look(bool *has, const struct folder *folder, const char *name, struct err *err);
-
 /* Open a file of the folder; release it with file_release. The error names path and file. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
 

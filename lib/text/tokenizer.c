@@ -63,11 +63,6 @@ const char *tokenizer_file_name(size_t index)
     return openers[index].name;
 }
 
-bool tokenizer_file_opens(size_t index)
-{
-    return openers[index].open;
-}
-
 /* Refuse a file that a tokenizer could be made of, but not by this program; its name tells. */
 static int refuse_name(const char *path, const char *name, struct err *err)
 {

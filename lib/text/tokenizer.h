@@ -105,10 +105,9 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
                       uint32_t id);
 
 /* What `info` says of it: the file it was opened from (vocab.json stands for merges.txt, too);
- * whether another name's file could have been it; the stages that a text goes through, ""  of words
- * alone; the id of `bos_token` or `eos_token`; and the added tokens by id. */
+ * the stages that a text goes through, "" of words alone; the id of `bos_token` or `eos_token`; and
+ * the added tokens by id. */
 const char *tokenizer_file(const struct tokenizer *tokenizer);
-bool tokenizer_file_opens(size_t index);
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
                    bool *found, struct err *err);
