@@ -34,17 +34,9 @@ static int check_stack(struct err *err)
                    LEAST_KIB, (unsigned long long)limit.rlim_cur / KIB);
 }
 
-/* An option where a command should be: one of a command's, or a misspelt one of the program's. */
+/* An option where a command should be. */
 static int option_first(const char *argument, struct err *err)
 {
-    static const char *const own[] = {"help", "version"};
-    bool known = argument[1] != '-';
-    for (size_t i = 0; i < command_count; i++)
-        known |= option_is_known(command_set(commands[i]), argument);
-    const char *near =
-        known ? NULL : names_nearest(NAMES_LIST(own), argument + 2, strlen(argument + 2));
-    if (near)
-        return err_usage(err, "unknown option '%s': did you mean '--%s'?", argument, near);
     if (option_is_known(command_set(&command_run), argument))
         return err_usage(err, "expected a command before '%s': try 'attn-cli run %s …'", argument,
                          argument);
