@@ -213,7 +213,7 @@ else
     check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1 -t 1
     room=4096 # the allocator keeps more or less; all tokens would be 10 MiB
     check 'heads: memory is flat' flat all.txt heads --score self,entropy --format jsonl
-    # Two threads hold up to four groups of texts, as it comes; all results are 106 MiB.
+    # Two threads hold up to eight groups of texts; all results are 106 MiB.
     room=32768
     check 'fables, lines: memory is flat' flat fables.txt batch -m tiny -t 2
     room=1024
