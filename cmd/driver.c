@@ -181,6 +181,7 @@ static int survey_work(void *context, struct driver *driver, struct work *work, 
     }
     survey->tokens += tokens;
     survey->longest = num_max(survey->longest, work->pair.sentence.count);
+    survey->longest_source = num_max(survey->longest_source, work->pair.source.count);
     const struct task *task = driver->task;
     size_t result = task->result_bytes ? task->result_bytes(driver->state, driver, work) : 0;
     size_t held = task->held_bytes ? task->held_bytes(driver->state, driver, work) : result;
@@ -438,6 +439,7 @@ static int run_setting(struct driver *driver, size_t setting, size_t *done,
     progress_set_quiet(is_quiet);
     driver->session.viewer.machine.progress = jobs == 1 && task->parts ? &progress->sink : NULL;
     driver->expected = driver->written;
+    driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
              run_groups(driver, jobs_of(driver, setting).end, done, progress, err) ||
              (driver->mean.texts && driver_write_mean(driver, err)) ||

@@ -125,7 +125,7 @@ struct driver {
 
     /* Found when all jobs are checked. */
     struct survey {
-        size_t tokens, longest, broken, failed;
+        size_t tokens, longest, longest_source, broken, failed;
         struct dropped dropped, in_source; /* characters that vocabularies lack */
         size_t bytes, largest;             /* of all results, and of one; */
         size_t memory;                     /* that a job takes, at least */
@@ -177,8 +177,8 @@ int group_look(const struct group *group, const struct selection *selection, str
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 
-/* Of the driver itself (results.c): write the results of jobs, which come in their order, or the mean
- * of those of a setting; make the bytes of one in memory, as a thread does that does not write. */
+/* Of the driver itself (results.c): write the results of jobs, which come in their order, or the
+ * mean of a setting's; make a result's bytes in memory, in a thread that does not write. */
 int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
                        struct err *err);
 int driver_write_mean(struct driver *driver, struct err *err);

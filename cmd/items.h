@@ -102,8 +102,8 @@ size_t items_blank_before(const struct items *items, size_t index);
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
-/* Of items.c and item.c: where a column's values go: an item_field of the command, ITEM_FIELDS + its
- * index among the names that are copied, or the index behind them if it is not there yet. And refuse
+/* Of items.c and item.c. The place of a column's values: an item_field of the command, ITEM_FIELDS
+ * + its index among the names that are copied, or the index behind them if it is new. And refuse
  * --special with ids. */
 size_t items_place_of(const struct items *items, const char *name);
 int items_check_ids(const struct input_options *options, struct err *err);

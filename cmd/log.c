@@ -86,8 +86,8 @@ static bool skip(struct span *span, const char *text)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Write a line of NAME.batch: the header if `is_head`, else the line of the end, once all others are
- * on disk. */
+/* Write the header of NAME.batch if `is_head`, else the line of the end, once all lines of the log
+ * are on disk. */
 static int write_line(struct log *log, bool is_head, struct err *err)
 {
     struct buf line = {0};

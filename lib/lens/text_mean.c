@@ -6,11 +6,13 @@
 
 #include "base/num.h"
 
-/* What was added of one tensor. All but the counts has a matrix for each head. */
+/* The sums of one tensor. Values and, where heads differ, visible keys have a matrix for each head.
+ * Matrices have room for the longest text. */
 struct mean_sums {
     struct kept kept; /* without values; its shape is that of the longest text so far */
     double *values, *visible;
-    double *counts; /* [rows, columns] how many texts have the cell */
+    double *counts;       /* the number of texts that have the cell */
+    size_t rows, columns; /* of the room */
 };
 
 static size_t rows_of(const struct kept *kept)
@@ -31,75 +33,45 @@ static size_t visible_count(const struct kept *kept)
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-/* Move `count` matrices of an older shape into larger ones, which are zero. */
-static void move(double *to, const struct kept *shape, const double *from, const struct kept *older,
-                 size_t count)
+/* Add `count` matrices to the upper left corners of others. */
+static void add(double *sums, const struct mean_sums *room, const float *from,
+                const struct kept *kept, size_t count)
 {
-    size_t rows = rows_of(older);
-    size_t columns = columns_of(older);
+    size_t rows = rows_of(kept);
+    size_t columns = columns_of(kept);
     for (size_t row = 0; row < count * rows; row++)
-        memcpy(to + (row / rows * rows_of(shape) + row % rows) * columns_of(shape),
-               from + row * columns, columns * sizeof *to);
+        for (size_t column = 0; column < columns; column++)
+            sums[(row / rows * room->rows + row % rows) * room->columns + column] +=
+                (double)from[row * columns + column];
 }
 
-/* Give sums the shape of `kept`, where that is larger. */
-static int enlarge(struct mean_sums *sums, const struct kept *kept, struct arena *arena,
-                   struct err *err)
+static bool has_key_columns(const struct kept *kept)
 {
-    struct mean_sums older = *sums;
-    size_t *shape = &sums->kept.shape[kept->rank - 2];
-    shape[0] = num_max(shape[0], rows_of(kept));
-    shape[1] = num_max(shape[1], columns_of(kept));
-    size_t cells = shape[0] * shape[1];
+    enum site_axes axes = site_rows[kept->site].axes;
+    return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
+}
+
+static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t longest,
+                      struct arena *arena, struct err *err)
+{
     size_t sheets = kept_sheet_count(kept);
+    *sums = (struct mean_sums){.kept = *kept, .rows = longest};
+    sums->columns = has_key_columns(kept) ? longest : columns_of(kept);
+    size_t cells = sums->rows * sums->columns;
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
     if (kept->visible)
         sums->visible = arena_alloc(arena, visible_count(kept) * cells, sizeof *sums->visible, err);
     if (!sums->values || !sums->counts || (kept->visible && !sums->visible))
         return -1;
-    if (!older.values)
+    if (!kept->heads)
         return 0;
-    move(sums->values, &sums->kept, older.values, &older.kept, sheets);
-    move(sums->counts, &sums->kept, older.counts, &older.kept, 1);
-    if (kept->visible)
-        move(sums->visible, &sums->kept, older.visible, &older.kept, visible_count(kept));
+    size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
+    if (!heads)
+        return -1;
+    memcpy(heads, kept->heads, sheets * sizeof *heads);
+    sums->kept.heads = heads;
     return 0;
-}
-
-/* Let all sums have room for the tensors of a report. */
-static int fit(struct text_mean *mean, const struct report *report, struct err *err)
-{
-    bool fits = mean->texts > 0;
-    struct arena *arena = &mean->matrices[!mean->open];
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *sums = &mean->sums[i].kept;
-        const struct kept *kept = &report->tensors[i];
-        assert(!kept->made && kept->site == sums->site && kept->layer == sums->layer &&
-               kept->rank == sums->rank && !kept->visible == !sums->visible);
-        fits &= rows_of(kept) <= rows_of(sums) && columns_of(kept) <= columns_of(sums);
-    }
-    if (fits)
-        return 0;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (enlarge(&mean->sums[i], &report->tensors[i], arena, err))
-            return -1;
-    arena_release(&mean->matrices[mean->open]);
-    mean->open = !mean->open;
-    return 0;
-}
-
-/* Add `count` matrices to the upper left corners of others. */
-static void add(double *to, const struct kept *shape, const float *from, const struct kept *kept,
-                size_t count)
-{
-    size_t rows = rows_of(kept);
-    size_t columns = columns_of(kept);
-    for (size_t row = 0; row < count * rows; row++) {
-        double *sums = to + (row / rows * rows_of(shape) + row % rows) * columns_of(shape);
-        for (size_t column = 0; column < columns; column++)
-            sums[column] += (double)from[row * columns + column];
-    }
 }
 
 static int begin(struct text_mean *mean, const struct report *report, struct err *err)
@@ -107,37 +79,32 @@ static int begin(struct text_mean *mean, const struct report *report, struct err
     const char *mechanism = report->mechanism;
     mean->first = *report;
     mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
-    if (!mean->sums)
-        return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        struct kept *kept = &mean->sums[i].kept;
-        *kept = report->tensors[i];
-        if (!kept->heads)
-            continue;
-        size_t *heads = arena_alloc(&mean->arena, kept->shape[0], sizeof *heads, err);
-        if (!heads)
+    for (size_t i = 0; mean->sums && i < report->tensor_count; i++)
+        if (begin_sums(&mean->sums[i], &report->tensors[i], mean->longest, &mean->arena, err))
             return -1;
-        memcpy(heads, kept->heads, kept->shape[0] * sizeof *heads);
-        kept->heads = heads;
-    }
     if (mechanism)
         mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
-    return mechanism && !mean->first.mechanism ? -1 : 0;
+    return !mean->sums || (mechanism && !mean->first.mechanism) ? -1 : 0;
 }
 
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err)
 {
-    if ((!mean->texts && begin(mean, report, err)) || fit(mean, report, err))
+    if (!mean->texts && begin(mean, report, err))
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct mean_sums *sums = &mean->sums[i];
         const struct kept *kept = &report->tensors[i];
-        add(sums->values, &sums->kept, kept->data, kept, kept_sheet_count(kept));
-        if (kept->visible)
-            add(sums->visible, &sums->kept, kept->visible, kept, visible_count(kept));
+        size_t *shape = &sums->kept.shape[kept->rank - 2];
+        assert(!kept->made && kept->site == sums->kept.site && kept->layer == sums->kept.layer &&
+               rows_of(kept) <= sums->rows && columns_of(kept) <= sums->columns);
+        shape[0] = num_max(shape[0], rows_of(kept));
+        shape[1] = num_max(shape[1], columns_of(kept));
+        add(sums->values, sums, kept->data, kept, kept_sheet_count(kept));
+        if (sums->visible)
+            add(sums->visible, sums, kept->visible, kept, visible_count(kept));
         for (size_t row = 0; row < rows_of(kept); row++)
             for (size_t column = 0; column < columns_of(kept); column++)
-                sums->counts[row * columns_of(&sums->kept) + column]++;
+                sums->counts[row * sums->columns + column]++;
     }
     mean->texts++;
     return 0;
@@ -145,14 +112,18 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* `count` matrices of sums, each divided by the counts. NULL with `err`. */
+/* `count` matrices of sums, divided by the counts and without room to spare. NULL with `err`. */
 static float *divide(const double *values, const struct mean_sums *sums, size_t count,
                      struct arena *arena, struct err *err)
 {
-    size_t cells = rows_of(&sums->kept) * columns_of(&sums->kept);
-    float *mean = arena_alloc(arena, count * cells, sizeof *mean, err);
-    for (size_t i = 0; mean && i < count * cells; i++)
-        mean[i] = sums->counts[i % cells] > 0 ? (float)(values[i] / sums->counts[i % cells]) : NAN;
+    size_t rows = rows_of(&sums->kept);
+    size_t columns = columns_of(&sums->kept);
+    float *mean = arena_alloc(arena, count * rows * columns, sizeof *mean, err);
+    for (size_t i = 0; mean && i < count * rows * columns; i++) {
+        size_t cell = i / columns % rows * sums->columns + i % columns;
+        double value = values[i / (rows * columns) * sums->rows * sums->columns + cell];
+        mean[i] = sums->counts[cell] > 0 ? (float)(value / sums->counts[cell]) : NAN;
+    }
     return mean;
 }
 
@@ -162,18 +133,16 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
 {
     static const struct label texts[] = {{"texts", "texts", "texts"}};
     const struct kept *kept = &sums->kept;
-    enum site_axes axes = site_rows[kept->site].axes;
-    bool of_keys = axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
     const struct sheet like = kept_sheet(report, kept, 0);
     *sheet = (struct sheet){
         .layer = -1, .head = -1, .rows = like.rows, .causal = like.causal, .whole = true};
-    sheet->columns = of_keys ? like.columns : (struct axis){"count", 1, texts, 0};
+    sheet->columns = has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
     sheet->tensor = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site));
     float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
     for (size_t row = 0; values && row < sheet->rows.size; row++)
         for (size_t column = 0; column < sheet->columns.size; column++)
             values[row * sheet->columns.size + column] =
-                (float)sums->counts[row * columns_of(kept) + column];
+                (float)sums->counts[row * sums->columns + column];
     sheet->values = values;
     return values && sheet->tensor ? 0 : -1;
 }
@@ -253,8 +222,6 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
 
 void text_mean_release(struct text_mean *mean)
 {
-    for (size_t i = 0; i < 2; i++)
-        arena_release(&mean->matrices[i]);
     arena_release(&mean->arena);
     *mean = (struct text_mean){0};
 }

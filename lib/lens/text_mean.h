@@ -3,7 +3,7 @@
  * A cell is averaged over the texts that are long enough to have it, and has a count of its own.
  * Sums run in double precision in the order in which reports are added.
  *
- *     struct text_mean mean = {0};
+ *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
  *     if (text_mean_report(&whole, &mean, &as, &arena, err)) ...
  *     text_mean_release(&mean);
@@ -14,11 +14,10 @@
 #include "lens/report.h"
 
 struct text_mean {
-    struct report first;      /* of the first text: model, selection and the like */
-    struct mean_sums *sums;   /* [first.tensor_count] */
-    size_t texts;             /* that were added */
-    struct arena matrices[2]; /* sums, in the one that is `open`: longer texts move them */
-    unsigned open;
+    size_t longest;         /* tokens of the longest text or source */
+    struct report first;    /* of the first text: model, selection and the like */
+    struct mean_sums *sums; /* [first.tensor_count] */
+    size_t texts;           /* that were added */
     struct arena arena;
 };
 

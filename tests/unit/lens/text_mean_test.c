@@ -30,6 +30,7 @@ static void add(size_t tokens, float value)
                               .data = data,
                               .heads = heads};
     const struct report report = {.model = "m", .tensors = &kept, .tensor_count = 1};
+    mean.longest = LONGEST;
     ck_assert_int_eq(text_mean_add(&mean, &report, &err), 0);
 }
 
@@ -88,6 +89,7 @@ TEST(a_cell_of_no_text_is_nan)
                                   .rank = 2,
                                   .shape = {shapes[i][0], shapes[i][1]},
                                   .data = data};
+        mean.longest = 2;
         const struct report one = {.model = "m", .tensors = &kept, .tensor_count = 1};
         ck_assert_int_eq(text_mean_add(&mean, &one, &err), 0);
     }
