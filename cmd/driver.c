@@ -140,16 +140,6 @@ static struct range jobs_of(const struct driver *driver, size_t setting)
                           num_min(driver->end, (setting + 1) * items)};
 }
 
-static int visit_job(struct driver *driver, size_t job, work_visit *visit, void *context,
-                     struct arena *arena, struct err *err)
-{
-    struct work work;
-    struct err why = {0};
-    if (read_work(driver, job, &work, arena, &why) && fail_work(driver, &work, &why, arena, err))
-        return -1;
-    return visit(context, driver, &work, err);
-}
-
 int driver_each(struct driver *driver, work_visit *visit, void *context, struct err *err)
 {
     struct arena arena = {0};
@@ -159,7 +149,11 @@ int driver_each(struct driver *driver, work_visit *visit, void *context, struct 
         struct range jobs = jobs_of(driver, setting);
         failed = open_setting(driver, setting, err);
         for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
-            failed = visit_job(driver, job, visit, context, &arena, err);
+            struct work work;
+            struct err why = {0};
+            failed = (read_work(driver, job, &work, &arena, &why) &&
+                      fail_work(driver, &work, &why, &arena, err)) ||
+                     visit(context, driver, &work, err);
             arena_clear(&arena);
         }
         if (failed && driver->sweep.of_models)

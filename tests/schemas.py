@@ -40,6 +40,7 @@ LINES = [
     (["run", TEXT], None),
     (["run", TEXT, "-s", "eat", "--words", "--mean", "heads,layers", "--precision", "bf16"], None),
     (["run", TEXT, "--hide-first", "--head", "0,2", "--attention", "window:2"], None),
+    (["run", TEXT, "-s", "eat", "--mean", "heads,texts"], None),
     (["run", "-m", "life-cross", "Life is", "--source", "the cat", "--words"], None),
     (["run", "-m", "translate", "-s", "<s> le", "--source", "the cat", "--mean", "layers"], None),
     (["run", TEXT, "--format", "csv", "-o", "folder/"], "folder/manifest.json"),
