@@ -199,21 +199,21 @@ static void write_hint(struct driver *driver)
 {
     const struct config *config = &driver->session.viewer.model.config;
     struct stream *out = &driver->output.stream;
+    size_t columns = driver->place.columns;
     bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
     char line[HINT_BYTES];
-    stream_char(out, '\n');
+    snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
+             config->n_layer);
     if (config->n_encoder_layer)
         snprintf(line, sizeof line,
                  "These are the last layers of %zu in the encoder, %zu in the decoder.",
                  config->n_encoder_layer, config->n_layer);
-    else
-        snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
-                 config->n_layer);
+    stream_char(out, '\n');
     if (more)
-        text_wrap(out, line, 0, 0, driver->place.columns);
+        text_wrap(out, line, 0, 0, columns);
     snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
              more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
-    text_wrap(out, line, 0, 0, driver->place.columns);
+    text_wrap(out, line, 0, 0, columns);
 }
 
 static int finish(void *state, struct driver *driver, struct err *err)

@@ -63,12 +63,13 @@ int session_read_options(struct session *session, struct err *err)
 }
 
 /* With --long a model reads texts of any length; what it lacks is noted. */
-static int session_open(struct session *session, struct err *err)
+int session_begin(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
     const char *name = session->model ? session->model : options->model.name;
-    if (viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
+    if (session_read_options(session, err) ||
+        viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
         provenance_add_model(&viewer->model, err) ||
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
@@ -84,16 +85,8 @@ static int session_open(struct session *session, struct err *err)
         print_note("'%s/config.json': a model of type \"%s\" has no use for %s",
                    viewer->model.folder.path, config_kind_name(&viewer->model.config),
                    viewer->model.config.unread);
-    return 0;
-}
-
-int session_begin(struct session *session, struct err *err)
-{
-    return session_read_options(session, err) || session_open(session, err) ||
-                   viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
-                   session_edit(session, err)
-               ? -1
-               : 0;
+    return viewer_set_mechanism(viewer, &session->mechanism, err) || session_edit(session, err) ? -1
+                                                                                                : 0;
 }
 
 int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
@@ -116,28 +109,23 @@ int session_read_item(struct session *session, const struct item *item, struct t
                : 0;
 }
 
-static int read_item(struct session *session, const struct items *items, size_t index,
-                     struct text_pair *pair, struct err *err)
-{
-    struct item item;
-    if (items_read(items, &item, index, &session->arena, err))
-        return -1;
-    if (session_check_source(&item.options.input, &session->viewer.model, err))
-        return item.fields[ITEM_SOURCE] ? items_blame(items, index, err) : -1;
-    return session_read_item(session, &item, pair, &session->arena, err)
-               ? items_blame(items, index, err)
-               : 0;
-}
-
 struct text_pair *session_read_items(struct session *session, const struct items *items,
                                      struct err *err)
 {
     struct dropped dropped = {0};
     struct dropped in_source = {0};
-    struct text_pair *pairs = arena_alloc(&session->arena, items->count, sizeof *pairs, err);
+    struct arena *arena = &session->arena;
+    struct text_pair *pairs = arena_alloc(arena, items->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < items->count; i++) {
-        if (read_item(session, items, i, &pairs[i], err))
+        struct item item;
+        if (items_read(items, &item, i, arena, err))
             return NULL;
+        bool fits = !session_check_source(&item.options.input, &session->viewer.model, err);
+        if (!fits || session_read_item(session, &item, &pairs[i], arena, err)) {
+            if (fits || item.fields[ITEM_SOURCE])
+                items_blame(items, i, err);
+            return NULL;
+        }
         dropped_add(&dropped, &pairs[i].sentence, i);
         if (i == 0) /* it is the same for all */
             dropped_add(&in_source, &pairs[i].source, i);

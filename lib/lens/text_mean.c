@@ -134,8 +134,7 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
     static const struct label texts[] = {{"texts", "texts", "texts"}};
     const struct kept *kept = &sums->kept;
     const struct sheet like = kept_sheet(report, kept, 0);
-    *sheet = (struct sheet){
-        .layer = -1, .head = -1, .rows = like.rows, .causal = like.causal, .whole = true};
+    *sheet = (struct sheet){.layer = -1, .head = -1, .rows = like.rows, .whole = true};
     sheet->columns = has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
     sheet->tensor = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site));
     float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
