@@ -394,7 +394,7 @@ static int draw_bars(const struct section *section, struct canvas *canvas, struc
 
 /* --- the scale of colours, or the legend of an overlay ---------------------------------------- */
 
-enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
+enum { TICKS_MAX = 16, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
 static const double BAR_LEAST = 0.4; /* of a width on paper; its title may have the rest */
@@ -402,46 +402,6 @@ static const double END_ROOM = 3.3;  /* of a number at the bar's end, in sizes: 
 static const double TICK = 2;
 static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in sizes */
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
-
-struct ticks {
-    size_t count;
-    float values[2 * TICKS_MAX];
-};
-
-static void add_tick(struct ticks *ticks, double value)
-{
-    if (ticks->count < sizeof ticks->values / sizeof *ticks->values)
-        ticks->values[ticks->count++] = (float)value;
-}
-
-/* Even steps, 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of ten below the
- * highest. */
-static struct ticks choose_ticks(const struct colour_norm *norm)
-{
-    struct ticks ticks = {0};
-    double low = (double)norm_ends(norm).low;
-    double high = (double)norm_ends(norm).high;
-    double most = fmax(-low, high);
-    if (most <= 0)
-        return ticks;
-    if (norm->scale == COLOURS_LOG) {
-        double power = pow(10, floor(log10(most)));
-        for (int i = 0; i < 4; i++, power /= 10) {
-            add_tick(&ticks, power);
-            if (low < 0)
-                add_tick(&ticks, -power);
-        }
-        add_tick(&ticks, 0);
-        return ticks;
-    }
-    double fifth = (norm->two_sided ? 2 * most : high - low) / 5;
-    double power = pow(10, floor(log10(fifth)));
-    double steps = fifth / power;
-    double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
-    for (double i = ceil(low / step - 1e-9); i * step <= high * (1 + 1e-6); i++)
-        add_tick(&ticks, i * step + 0.0); /* no -0 */
-    return ticks;
-}
 
 static void draw_tick(const struct section *section, struct canvas *canvas, struct box bar,
                       double share, const char *text)
@@ -461,7 +421,7 @@ struct tick_row {
     const struct section *section;
     struct canvas *canvas;
     struct box bar;
-    double taken[2 * TICKS_MAX + 2][2];
+    double taken[TICKS_MAX][2];
     size_t count;
 };
 
@@ -475,40 +435,71 @@ static void put_tick(struct tick_row *row, double share, const char *sign, float
     for (size_t i = 0; i < row->count; i++)
         if (to > row->taken[i][0] && from < row->taken[i][1])
             return;
+    if (row->count == TICKS_MAX)
+        return;
     row->taken[row->count][0] = from;
     row->taken[row->count++][1] = to;
     draw_tick(row->section, row->canvas, row->bar, share, text);
+}
+
+static void put_value(struct tick_row *row, double value)
+{
+    float tick = (float)value;
+    put_tick(row, (double)norm_share(&row->section->norms.whole, tick), "", tick);
+}
+
+/* Both ends, then even steps, 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of ten
+ * below the highest. */
+static void put_ticks(struct tick_row *row)
+{
+    const struct colour_norms *norms = &row->section->norms;
+    struct extent ends = norm_ends(&norms->whole);
+    double low = (double)ends.low;
+    double high = (double)ends.high;
+    double most = fmax(-low, high);
+    if (most <= 0)
+        return;
+    if (low < 0 || *norms_below(norms))
+        put_tick(row, 0, norms_below(norms), ends.low);
+    put_tick(row, 1, norms_above(norms), ends.high);
+    if (norms->whole.scale == COLOURS_LOG) {
+        double power = pow(10, floor(log10(most)));
+        for (int i = 0; i < 4; i++, power /= 10) {
+            put_value(row, power);
+            if (low < 0)
+                put_value(row, -power);
+        }
+        put_value(row, 0);
+        return;
+    }
+    double fifth = (norms->whole.two_sided ? 2 * most : high - low) / 5;
+    double power = pow(10, floor(log10(fifth)));
+    double steps = fifth / power;
+    double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
+    for (double i = ceil(low / step - 1e-9); i * step <= high * (1 + 1e-6); i++)
+        put_value(row, i * step + 0.0); /* no -0 */
 }
 
 static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
 {
     unsigned char levels[STEPS];
     const struct cells cells = {.rows = 1, .columns = STEPS, .levels = levels};
-    const struct colour_norms *norms = &section->norms;
+    struct tick_row row = {.section = section, .canvas = canvas, .bar = bar};
     enum style_range range = section->style->range;
+    bool two_sided = section->norms.whole.two_sided;
     for (size_t i = 0; i < STEPS; i++)
         levels[i] = (unsigned char)(1 + i * (RAMP_LEVELS - 2) / (STEPS - 1));
     canvas->cells(canvas, bar, &cells, &section->ramp);
     canvas->frame(canvas, bar, &edge);
-    if (range == RANGE_ROW ||
-        (range == RANGE_HEAD && section->panels > 1)) { /* names, no numbers */
-        bool two_sided = norms->whole.two_sided;
-        const char *high = range == RANGE_ROW ? "highest of the row" : "highest of the head";
-        if (two_sided)
-            draw_tick(section, canvas, bar, 0.5, "0");
-        draw_tick(section, canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
-        draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
+    if (range == RANGE_ALL || (range == RANGE_HEAD && section->panels == 1)) {
+        put_ticks(&row);
         return;
     }
-    struct ticks ticks = choose_ticks(&norms->whole);
-    struct extent ends = norm_ends(&norms->whole);
-    struct tick_row row = {.section = section, .canvas = canvas, .bar = bar};
-    if (ticks.count && (ends.low < 0 || *norms_below(norms)))
-        put_tick(&row, 0, norms_below(norms), ends.low);
-    if (ticks.count)
-        put_tick(&row, 1, norms_above(norms), ends.high);
-    for (size_t i = 0; i < ticks.count; i++)
-        put_tick(&row, (double)norm_share(&norms->whole, ticks.values[i]), "", ticks.values[i]);
+    const char *high = range == RANGE_ROW ? "highest of the row" : "highest of the head";
+    if (two_sided)
+        draw_tick(section, canvas, bar, 0.5, "0");
+    draw_tick(section, canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
+    draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
 /* Heads of a legend in one line. */
