@@ -22,32 +22,22 @@ enum {
 /* What shapes and offsets are made of: json.h knows integers up to 2^53. */
 #define NUMBERS "a whole number from 0 to 9007199254740991"
 
-/* The length as the file claims it; the file has at least LENGTH_BYTES. */
-static uint64_t claimed_length(const struct file *file)
-{
-    return num_of_bytes(file->bytes, LENGTH_BYTES);
-}
-
-/* Only where no header can be: a header of 640 bytes begins like a pickle, too. */
-static int refuse_other(const struct file *file, struct err *err)
-{
-    bool fits = file->size > LENGTH_BYTES && claimed_length(file) <= file->size - LENGTH_BYTES;
-    if (fits && memchr("{ \t\n\r", file->bytes[LENGTH_BYTES], strlen("{ \t\n\r")))
-        return 0;
-    return sniff_format_refuse(file->bytes, file->size, "a safetensors file", err);
-}
-
 static int read_length(size_t *length, const struct file *file, struct err *err)
 {
+    size_t rest = file->size < LENGTH_BYTES ? 0 : file->size - LENGTH_BYTES;
+    uint64_t claimed = file->size < LENGTH_BYTES ? 0 : num_of_bytes(file->bytes, LENGTH_BYTES);
+    bool has_header = rest && claimed <= rest && memchr("{ \t\n\r", file->bytes[LENGTH_BYTES], 5);
+    /* A header of 640 bytes begins like a pickle, too. */
+    if (!has_header && sniff_format_refuse(file->bytes, file->size, "a safetensors file", err))
+        return -1;
     if (file->size < LENGTH_BYTES)
         return err_set(err, "expected at least %d bytes, found %zu", LENGTH_BYTES, file->size);
-    uint64_t claimed = claimed_length(file);
     if (claimed > SAFETENSORS_HEADER_MAX)
         return err_set(err, "header: expected at most %d bytes, found a length of %" PRIu64,
                        SAFETENSORS_HEADER_MAX, claimed);
-    if (claimed > file->size - LENGTH_BYTES)
+    if (claimed > rest)
         return err_set(err, "header: expected %" PRIu64 " bytes, found %zu to the end of the file",
-                       claimed, file->size - LENGTH_BYTES);
+                       claimed, rest);
     *length = (size_t)claimed;
     return 0;
 }
@@ -251,14 +241,10 @@ static int read_file(struct safetensors *tensors, struct err *err)
     const struct file *file = &tensors->file;
     struct json *header = NULL;
     size_t length = 0;
-    int failed = -1;
-    if (refuse_other(file, err) || read_length(&length, file, err))
-        goto done;
-    if (parse_header(&header, file, length, err) || read_entries(tensors, header, err) ||
-        check_tiling(tensors, file->bytes + LENGTH_BYTES + length, err))
-        goto done;
-    failed = safetensors_list(tensors, err);
-done:
+    int failed = read_length(&length, file, err) || parse_header(&header, file, length, err) ||
+                 read_entries(tensors, header, err) ||
+                 check_tiling(tensors, file->bytes + LENGTH_BYTES + length, err) ||
+                 safetensors_list(tensors, err);
     json_free(header);
     return failed;
 }

@@ -24,30 +24,32 @@ static int keep_logits(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-size_t continuation_keep_past(struct cache *cache, size_t count)
+/* The tokens of `ids` [count] that a cache does not have yet, as a text of a pass. Where rotations
+ * depend on the length, all tokens are read again. */
+static struct text unread_text(const struct continuation *text, const uint32_t *ids, size_t count,
+                               struct cache *cache, struct cache *source_cache)
 {
-    const struct config *c = cache->config;
+    const struct config *c = config_of(text);
     size_t past = cache->count;
     if (past &&
         (rotary_depends(&c->rotary, past, count) || rotary_depends(&c->rotary_local, past, count)))
         cache_forget(cache, 0);
-    return cache->count;
+    return (struct text){.ids = ids + cache->count,
+                         .count = count - cache->count,
+                         .source_ids = text->source->ids,
+                         .source_count = text->source->count,
+                         .prompt_count = text->prompt_count,
+                         .cache = cache,
+                         .source_cache = c->n_encoder_layer ? source_cache : NULL};
 }
 
 /* Read the tokens that no pass has seen yet, for the next choice. */
 static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
     struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
-    size_t past = continuation_keep_past(&text->cache, text->count);
-    struct text fresh = {.ids = text->ids + past,
-                         .count = text->count - past,
-                         .source_ids = text->source->ids,
-                         .source_count = text->source->count,
-                         .prompt_count = text->prompt_count,
-                         .cache = &text->cache,
-                         .source_cache =
-                             config_of(text)->n_encoder_layer ? &text->source_cache : NULL};
-    struct text_list one = {.items = &fresh, .count = 1};
+    struct text unread =
+        unread_text(text, text->ids, text->count, &text->cache, &text->source_cache);
+    struct text_list one = {.items = &unread, .count = 1};
     struct tap tap = {
         .sink = keep_logits, .likeliest = text->screens ? choice : NULL, .context = text};
     arena_clear(&text->step);
@@ -450,21 +452,13 @@ static int take_logits(void *context, const struct announcement *seen, struct er
 static int read_beams(struct search *search, struct err *err)
 {
     struct continuation *text = search->text;
-    const struct config *c = &text->viewer->model.config;
     const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     const struct tap tap = {.sink = take_logits, .context = search};
     struct arena arena = {0};
     struct text *texts = arena_alloc(&arena, search->live_count, sizeof *texts, err);
     for (size_t i = 0; texts && i < search->live_count; i++) {
         struct beam *beam = search->live[i];
-        size_t past = continuation_keep_past(&beam->cache, search->count);
-        texts[i] = (struct text){.ids = beam->ids + past,
-                                 .count = search->count - past,
-                                 .source_ids = text->source->ids,
-                                 .source_count = text->source->count,
-                                 .prompt_count = text->prompt_count,
-                                 .cache = &beam->cache,
-                                 .source_cache = c->n_encoder_layer ? &beam->source_cache : NULL};
+        texts[i] = unread_text(text, beam->ids, search->count, &beam->cache, &beam->source_cache);
     }
     const struct text_list list = {.items = texts, .count = search->live_count};
     arena_clear(&text->step);

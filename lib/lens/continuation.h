@@ -101,10 +101,6 @@ int continuation_next(struct continuation *text, bool *more, struct err *err);
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 
-/* How many tokens of a cache are still what they would be in a text of `count` tokens: where its
- * length rotates all of them, they begin anew. */
-size_t continuation_keep_past(struct cache *cache, size_t count);
-
 enum { CHOICE_BEST = 5 };
 
 /* A token and the logarithm of its probability, as the model gives it: before any temperature and

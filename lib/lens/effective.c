@@ -192,21 +192,15 @@ static void roll(struct held_text *text, const double *mixed, bool first)
     text->rollout = y;
 }
 
-static int take_square(double **square, const struct effective *e, const struct held_text *text,
-                       struct err *err)
-{
-    if (!*square)
-        *square = arena_room(e->arena, text->keys * text->keys, sizeof **square, err);
-    return *square ? 0 : -1;
-}
-
 /* A layer more, as far as one that is shown. */
 static int make_rollout(const struct effective *e, const struct announcement *seen, struct err *err)
 {
     struct held_text *text = &e->texts[seen->text];
-    if (take_square(&text->mixed, e, text, err) || take_square(&text->rollout, e, text, err) ||
-        take_square(&text->spare, e, text, err))
-        return -1;
+    double **squares[] = {&text->mixed, &text->rollout, &text->spare};
+    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
+        if (!*squares[i] && !(*squares[i] = arena_room(e->arena, text->keys * text->keys,
+                                                       sizeof **squares[i], err)))
+            return -1;
     mix(e, text, text->mixed);
     roll(text, text->mixed, seen->layer == 0);
     if (!is_selected(e, SITE_ROLLOUT, seen->layer))

@@ -71,24 +71,8 @@ static int check(size_t count, size_t size, size_t dropped_count, struct err *er
     return err_set(err, "the text is empty: expected at least one token");
 }
 
-/* A vocabulary may have words for which the model has no row. */
-static int check_ids(const struct tokens *tokens, const struct lexicon *lexicon, struct err *err)
-{
-    char word[LABEL_EXCERPT_BYTES];
-    for (size_t i = 0; i < tokens->count; i++) {
-        uint32_t id = tokens->items[i].id;
-        if (id < lexicon->config->vocab_size)
-            continue;
-        struct token_bytes token = bytes_of(lexicon->tokenizer, id);
-        label_excerpt(word, token.bytes, token.size);
-        return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u", i,
-                       word, lexicon->config->vocab_size, id);
-    }
-    return 0;
-}
-
-/* A text's tokens on their way in: as many as the model has positions are kept, the others counted
- * alone, so that a text that is far too long takes no memory. */
+/* Tokens of a text: as many as the model has positions are kept, the others only counted, so that a
+ * text that is far too long takes no memory. */
 struct gathering {
     struct token_list kept;
     size_t count;
@@ -105,15 +89,15 @@ static int gather(void *context, const struct token *tokens, size_t count, struc
     return 0;
 }
 
-static int encode(struct tokens *tokens, const struct input *input, const struct lexicon *lexicon,
-                  struct arena *arena, struct err *err)
+static int encode(struct tokens *tokens, const struct input *input,
+                  const struct token_limits *limits, struct arena *arena, struct err *err)
 {
-    struct gathering gathering = {.limit = lexicon->config->n_positions};
+    struct gathering gathering = {.limit = limits->config->n_positions};
     struct token_sink sink = {gather, &gathering};
     struct token_list list = {.sink = &sink};
-    int failed = tokenizer_stream(lexicon->tokenizer, &list, input->text, input->size, err) ||
+    int failed = tokenizer_stream(limits->tokenizer, &list, input->text, input->size, err) ||
                  check(gathering.count, input->size, list.dropped_count, err) ||
-                 batch_check_length(lexicon->config, gathering.count, err);
+                 batch_check_length(limits->config, gathering.count, err);
     gathering.kept.dropped_count = list.dropped_count;
     gathering.kept.dropped_first = list.dropped_first;
     failed = failed || token_list_keep(&gathering.kept, tokens, arena, err);
@@ -123,22 +107,34 @@ static int encode(struct tokens *tokens, const struct input *input, const struct
 }
 
 static int read_tokens(struct tokens *tokens, const struct input *input,
-                       const struct lexicon *lexicon, struct arena *arena, struct err *err)
+                       const struct token_limits *limits, struct arena *arena, struct err *err)
 {
+    char word[LABEL_EXCERPT_BYTES];
+    size_t vocab_size = limits->config->vocab_size;
     if (!input->text)
-        return tokens_from_ids(tokens, input->ids, lexicon->config->vocab_size, arena, err) ||
-                       batch_check_length(lexicon->config, tokens->count, err)
+        return tokens_from_ids(tokens, input->ids, vocab_size, arena, err) ||
+                       batch_check_length(limits->config, tokens->count, err)
                    ? -1
                    : 0;
-    if (!lexicon->tokenizer && lexicon->why && *lexicon->why)
-        err_unsupported(err, "%s", lexicon->why);
-    if (!lexicon->tokenizer)
-        err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
-    if (!lexicon->tokenizer)
+    if (!limits->tokenizer) {
+        if (limits->why && *limits->why)
+            err_unsupported(err, "%s", limits->why);
+        else
+            err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
         return err_about(err, ERR_ABOUT_TOKENIZER);
-    if (encode(tokens, input, lexicon, arena, err))
+    }
+    if (encode(tokens, input, limits, arena, err))
         return -1;
-    return check_ids(tokens, lexicon, err);
+    for (size_t i = 0; i < tokens->count; i++) { /* a vocabulary may be larger than the model's */
+        uint32_t id = tokens->items[i].id;
+        struct token_bytes token = bytes_of(limits->tokenizer, id);
+        if (id < vocab_size)
+            continue;
+        label_excerpt(word, token.bytes, token.size);
+        return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u", i,
+                       word, vocab_size, id);
+    }
+    return 0;
 }
 
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
@@ -175,23 +171,23 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 }
 
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
-                   const struct lexicon *lexicon, struct arena *arena, struct err *err)
+                   const struct token_limits *limits, struct arena *arena, struct err *err)
 {
     struct tokens tokens = {0};
-    if (read_tokens(&tokens, input, lexicon, arena, err) ||
-        tokenized_label(tokenized, &tokens, lexicon->tokenizer, arena, err))
+    if (read_tokens(&tokens, input, limits, arena, err) ||
+        tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
     tokenized->text = input->text;
     tokenized->size = input->text ? input->size : 0;
     if (input->text)
-        tokenizer_adds(lexicon->tokenizer, &tokenized->added_before, &tokenized->added_after);
+        tokenizer_adds(limits->tokenizer, &tokenized->added_before, &tokenized->added_after);
     return 0;
 }
 
-int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, struct arena *arena,
-                    struct err *err)
+int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limits,
+                    struct arena *arena, struct err *err)
 {
-    const struct config *config = lexicon->config;
+    const struct config *config = limits->config;
     if (config->bos_id < 0)
         return err_set(err, "expected a text to begin with (--sentence): field 'bos_token_id' of "
                             "config.json names no token for it");
@@ -204,25 +200,11 @@ int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, 
         return -1;
     begin->id = (uint32_t)config->bos_id;
     struct tokens tokens = {.items = begin, .count = 1};
-    if (tokenized_label(tokenized, &tokens, lexicon->tokenizer, arena, err))
+    if (tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
-    tokenized->text = lexicon->tokenizer ? "" : NULL;
+    tokenized->text = limits->tokenizer ? "" : NULL;
     tokenized->added_before = 1;
     return 0;
-}
-
-/* The bytes in hexadecimal where they are no text; else NULL. */
-static int write_hex(const char **hex, const struct token_bytes *token, struct arena *arena,
-                     struct err *err)
-{
-    char *text = NULL;
-    if (!token->bytes || is_text(token))
-        return 0;
-    text = arena_alloc(arena, 2 * token->size + 1, 1, err);
-    for (size_t i = 0; text && i < token->size; i++)
-        snprintf(text + 2 * i, 3, "%02x", (unsigned char)token->bytes[i]);
-    *hex = text;
-    return text ? 0 : -1;
 }
 
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
@@ -249,9 +231,15 @@ int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, cons
             tokenized->text ? (long long)token->start : COLUMN_MISSING;
         frame_integers(frame, END)[i] = tokenized->text ? (long long)token->end : COLUMN_MISSING;
         frame_labels(frame, TEXT)[i] = tokenized->labels[i];
-        if (tokenized->bytes &&
-            write_hex(&frame_texts(frame, BYTES)[i], &tokenized->bytes[i], arena, err))
+        const struct token_bytes *bytes = tokenized->bytes ? &tokenized->bytes[i] : NULL;
+        if (!bytes || !bytes->bytes || is_text(bytes))
+            continue;
+        char *hex = arena_alloc(arena, 2 * bytes->size + 1, 1, err);
+        if (!hex)
             return -1;
+        for (size_t k = 0; k < bytes->size; k++)
+            snprintf(hex + 2 * k, 3, "%02x", (unsigned char)bytes->bytes[k]);
+        frame_texts(frame, BYTES)[i] = hex;
     }
     return 0;
 }
@@ -268,9 +256,7 @@ const struct label *labels_of_numbers(size_t count, struct arena *arena, struct 
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
-        char number[NUMBER_BYTES];
-        int size = snprintf(number, sizeof number, "%zu", i);
-        const char *text = arena_text(arena, number, (size_t)size, err);
+        const char *text = arena_format(arena, err, "%zu", i);
         if (!text)
             return NULL;
         labels[i] = (struct label){.text = text, .exact = text, .plain = text};
@@ -319,27 +305,21 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
     return labels;
 }
 
-static void text_visible(struct buf *out, const char *text, size_t size)
+void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
 {
-    for (size_t at = 0; at < size;) {
-        const char *blank = memchr(text + at, ' ', size - at);
-        size_t end = blank ? (size_t)(blank - text) : size;
+    const char *text = tokenized->text;
+    if (!text)
+        buf_text(out, "ids ");
+    for (size_t i = 0; !text && i < tokenized->count; i++)
+        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
+    for (size_t at = 0; text && at < tokenized->size;) {
+        const char *blank = memchr(text + at, ' ', tokenized->size - at);
+        size_t end = blank ? (size_t)(blank - text) : tokenized->size;
         label_visible(out, text + at, end - at);
         if (blank)
             buf_char(out, ' ');
         at = end + (blank != NULL);
     }
-}
-
-void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
-{
-    if (tokenized->text) {
-        text_visible(out, tokenized->text, tokenized->size);
-        return;
-    }
-    buf_text(out, "ids ");
-    for (size_t i = 0; i < tokenized->count; i++)
-        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
 }
 
 /* --- a token by its name ---------------------------------------------------------------------- */

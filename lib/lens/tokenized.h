@@ -1,9 +1,9 @@
 /* tokenized.h: a text as tokens with their labels, ready to be run and shown.
  *
- *     struct lexicon lexicon = {tokenizer, &config, NULL};
+ *     struct token_limits limits = {tokenizer, &config, NULL};
  *     struct input input = {.text = "Life is short", .size = 13};
  *     struct tokenized tokenized;
- *     if (tokenized_make(&tokenized, &input, &lexicon, &arena, err)) ...
+ *     if (tokenized_make(&tokenized, &input, &limits, &arena, err)) ...
  */
 #ifndef ATTN_LENS_TOKENIZED_H
 #define ATTN_LENS_TOKENIZED_H
@@ -30,7 +30,7 @@ struct input {
 };
 
 /* What a model can read. */
-struct lexicon {
+struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids will do */
     const struct config *config;       /* how many words and positions there are */
     const char *why; /* … there is no tokenizer, though the folder has one; NULL, "": it has none */
@@ -62,12 +62,12 @@ struct tokenized {
 /* Tokenize and label; all memory is the arena's. Refused: an empty text, one of more tokens than
  * the model has positions, and a token for which the model has no row. */
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
-                   const struct lexicon *lexicon, struct arena *arena, struct err *err);
+                   const struct token_limits *limits, struct arena *arena, struct err *err);
 
 /* The text that is empty but for the token that texts of the model begin with, which has no place
  * in it. Refused where the config names none. */
-int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, struct arena *arena,
-                    struct err *err);
+int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limits,
+                    struct arena *arena, struct err *err);
 
 /* Label tokens that are there already; they are borrowed. The text is for the caller to fill in. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,

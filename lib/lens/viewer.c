@@ -123,15 +123,15 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
                 const struct input *source, struct arena *arena, struct err *err)
 {
     struct config config = viewer->model.config;
-    struct lexicon lexicon = {viewer->tokenizer, &config, viewer->why};
+    struct token_limits limits = {viewer->tokenizer, &config, viewer->why};
     if (viewer->reads_any_length)
         config.n_positions = 0;
     *pair = (struct text_pair){0};
-    if (!input && tokenized_begin(&pair->sentence, &lexicon, arena, err))
+    if (!input && tokenized_begin(&pair->sentence, &limits, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);
-    if (input && tokenized_make(&pair->sentence, input, &lexicon, arena, err))
+    if (input && tokenized_make(&pair->sentence, input, &limits, arena, err))
         return -1;
-    if (source && tokenized_make(&pair->source, source, &lexicon, arena, err))
+    if (source && tokenized_make(&pair->source, source, &limits, arena, err))
         return err_prefix(err, "source");
     return 0;
 }

@@ -1,5 +1,4 @@
-/* viewer.h: a model and all it takes to look at it: texts in, reports out, or what is seen to a
- * sink.
+/* viewer.h: an open model, its tokenizer and machine; runs texts for reports, or for a tap.
  *
  *     struct viewer viewer = {0};
  *     struct text_pair pair = {0};
@@ -21,22 +20,22 @@
 struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: the model takes ids only */
-    char why[TOKENIZER_WHY_BYTES]; /* … because its tokenizer is not supported; "": it has none */
+    char why[TOKENIZER_WHY_BYTES]; /* why its tokenizer is not supported; "": it has none */
     bool reads_any_length;         /* texts longer than the context are run by parts */
     struct machine machine;
-    const struct chat *chat;   /* what texts were wrapped in (text/chat.h); NULL: nothing */
-    const struct edits *edits; /* of every pass from now on, borrowed; NULL: none */
-    struct arena scratch;      /* a pass's; its memory serves for the next */
+    const struct chat *chat;   /* the chat template around each text; NULL: none */
+    const struct edits *edits; /* of every later pass, borrowed; NULL: none */
+    struct arena scratch;      /* of one pass; its memory serves for the next */
 };
 
-/* What is looked at: a sentence, and in cross-attention the text it looks at. */
+/* A text and, for cross-attention, its source. */
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
     size_t prompt_count; /* of the sentence's tokens, as in batch.h; 0: all */
 };
 
-/* What one pass runs. */
+/* The texts of one pass. */
 struct text_list {
     const struct text *items; /* [count] */
     size_t count;
@@ -44,7 +43,7 @@ struct text_list {
     const struct stream_start *start; /* NULL: passes begin with the embedding */
 };
 
-/* A look at several pairs, and what it gives. */
+/* A selection of tensors of several pairs, and the reports on them. */
 struct look {
     const struct selection *selection;
     const struct text_pair *pairs; /* [count] */
@@ -54,55 +53,52 @@ struct look {
     const struct stream_start *start; /* NULL: passes begin with the embedding */
 };
 
-/* Open a model by name or path (NULL: the default) on `threads` threads (0: one a processor). */
+/* Open a model by name or path (NULL: the default), or from a folder, which must outlive the
+ * viewer, on `threads` threads (0: one for each processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
-
-/* The model whose files a folder holds, which must outlive the viewer. */
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* A second viewer of the same model for another thread: it attends and edits in the same way, and
- * its passes run on one thread. The first one must outlive it; weights that it has packed by now
- * are shared. */
+/* A second viewer of the same model for another thread, with the same mechanism and edits; its
+ * passes run on one thread. The first one must outlive it; weights that are packed by now are
+ * shared. */
 int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
 void viewer_release_shared(struct viewer *shared);
 
-/* Make products of that precision from now on, of float32 unless told. */
+/* Set the precision of later products (default: float32); its name for notes: "f32", "bf16 by amx".
+ */
 void viewer_set_precision(struct viewer *viewer, enum precision precision);
 
-/* What a note says of it: "f32", "bf16 by amx". */
 struct precision_words {
     char text[32];
 };
 struct precision_words viewer_precision(const struct viewer *viewer);
 
-/* Let the model attend in another way from now on; all zero: as it is. Refused as wrong usage: what
- * does not fit it. */
+/* Replace the attention mechanism of later passes; all zero: the model's own. A mechanism that does
+ * not fit the model is refused as wrong usage. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Say how many tokens will be looked at in all, and how many passes of one token there will be: it
- * decides whether the weights, and the matrix of the logits, are packed on their first use. The
- * results are the same either way. */
+/* Announce the number of tokens in all, and of passes of one token: it decides whether the weights,
+ * and the matrix of the logits, are packed on their first use. Results do not depend on it. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
-/* Does it pay to look for the likeliest token of so many passes without the logits of the others?
- * That takes a copy of the matrix of the logits. */
+/* True if so many passes are faster when they find the most likely token without the logits of the
+ * others, which takes a copy of the matrix of the logits. */
 bool viewer_screens(const struct viewer *viewer, size_t steps);
 
-/* Tokenize an input and, unless NULL, its source. Without an input the sentence is the token that
- * sentences of the model begin with. */
+/* Tokenize an input and, unless NULL, its source. Without an input the sentence is the model's
+ * beginning token. */
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 
-/* The one way to run a pass: the texts as one ragged batch, in which a sink sees what the
- * selection watches. What they are made of may be in the viewer's scratch: it is cleared when the
- * pass is over. */
+/* Run texts as one ragged batch; the tap gets the tensors of the selection. Memory of the texts may
+ * be the viewer's scratch, which is cleared after the pass. */
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err);
 
-/* Run the pairs as one ragged batch, for a sink; or for reports, which live as long as `arena` and
+/* Run the pairs as one ragged batch, for a tap; or for reports, which live as long as `arena` and
  * the viewer. */
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
@@ -111,12 +107,11 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 /* --- one map after another -----------------------------------------------------------------------
  *
  * All attention maps of a long text do not fit into memory. A pass that begins with the input of a
- * layer and watches some of its heads makes no other maps: so each gets a pass through its layer,
- * and is handed over and forgotten.
+ * layer and watches some of its heads makes no other maps: each group of heads gets such a pass.
  */
 
-/* Whether a look is at one text's own attention maps alone, and at so many that it is worth it.
- * Edits of a layer's input, which would be applied twice, rule it out. */
+/* True if a look is only at one text's own attention maps, and they are large enough. Edits of a
+ * layer's input, which would be applied twice, rule it out. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look);
 
 /* Called with the report of the look, whose tensors have no values, and a report of the next heads
