@@ -336,8 +336,8 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
     if (dtype_is_quantised(dtype)) {
         const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
         quants->widen(out, in, count / quants->block);
-    } else if (dtype == DTYPE_F32) {
-        memcpy(out, in, count ? count * sizeof *out : 0);
+    } else if (dtype == DTYPE_F32 && count > 0) {
+        memcpy(out, in, count * sizeof *out);
     }
     for (size_t i = 0; dtype == DTYPE_F16 && i < count; i++) {
         memcpy(&half, from + i * sizeof half, sizeof half);
