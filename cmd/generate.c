@@ -118,6 +118,7 @@ static int check_options(const struct options *options, struct err *err)
 {
     const char *narrow = options->select.layer        ? "layer"
                          : options->select.head       ? "head"
+                         : options->select.query      ? "query"
                          : options->select.mean       ? "mean"
                          : options->select.words      ? "words"
                          : options->select.hide_first ? "hide-first"
