@@ -82,7 +82,7 @@ const struct command command_heads = {
                {edit_options, NULL},
                {table_options, NULL},
                {terminal_options, NULL},
-               {figure_options, "view token-range top"},
+               {figure_options, "view token-range"},
                {running_options, "verbose"}},
     .reads_texts = true,
     .in_batch = true,
