@@ -98,8 +98,6 @@ LINES = [
     (["batch", "plain.txt", "--format", "jsonl"], None),
     (["batch", "plain.txt", "--format", "tidy", "-o", "plain", "--shard", "1/1"], "plain.1-of-1.part"),
     (["batch", "pairs.csv", "--format", "jsonl", "-m", "life-cross", "--precision", "bf16"], None),
-    (["lesson"], None),
-    (["lesson", "2", "--list"], None),
 ]
 
 # Objects whose members are names of their own, at the end of a path.
