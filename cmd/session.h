@@ -50,8 +50,8 @@ void dropped_note_items(const struct dropped *dropped, const struct dropped *in_
 /* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. With
  * --chat read the model's chat template, and note it with -v; else `*chat` is NULL. */
 int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
-                         const struct folder *folder, const struct options *options,
-                         struct arena *arena, struct err *err);
+                          const struct folder *folder, const struct options *options,
+                          struct arena *arena, struct err *err);
 
 /* Wrap an input that is a text, unless `chat` is NULL. */
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err);
