@@ -66,6 +66,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
     close_setting(driver);
     if (sweep_set(&driver->sweep, setting, &driver->current, &session->arena, err))
         return -1;
+    driver->current.input.begins_texts = driver->begins_texts;
     driver->items.options = &driver->current;
     driver->setting = setting;
     if (session_begin(session, err) || driver->task->open(driver->state, driver, err)) {
@@ -107,7 +108,8 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     if (task->takes_source &&
         session_check_source(&work->item.options.input, &driver->session.viewer.model, why))
         return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
-    bool is_read = !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
+    bool is_read = work->item.is_blank ||
+                   !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
     if (is_read && (!task->read || !task->read(driver->state, driver, work, arena, why)))
         return 0;
     if (task->way_out && (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {

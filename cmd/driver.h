@@ -134,6 +134,7 @@ struct driver {
 
     struct derivation derivation; /* of every report; an open hook sets it */
     struct text_mean mean;        /* --mean texts: of the open setting */
+    bool begins_texts;            /* as in input_options; a prepare hook sets it */
     bool accumulates;             /* results are not written; a prepare or begin hook sets it */
     struct output output;
     struct style style;

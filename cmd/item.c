@@ -40,7 +40,7 @@ static int set_value(struct item *item, struct place_column *columns, size_t pla
     item->fields[place] = value;
     if (fields[place])
         *fields[place] = value;
-    if (place == ITEM_TEXT || place == ITEM_CLEAN)
+    if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD)
         item->input = (struct input){.text = value, .size = size};
     return 0;
 }
@@ -152,6 +152,15 @@ static int read_fields(const struct items *items, struct item *item, const struc
                                                                err))
         return -1;
     bool has_ids = item->fields[ITEM_IDS];
+    const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
+    if (!good != !bad || (good && (item->fields[ITEM_TEXT] || has_ids)))
+        return err_set(err, "expected 'good' and 'bad' alone, found %s",
+                       !good  ? "only 'bad'"
+                       : !bad ? "only 'good'"
+                              : "another text, too");
+    if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !has_ids &&
+        !item->input.text)
+        item->input.text = "";
     if (has_ids == (item->input.text != NULL))
         return err_set(err, "expected 'text' or 'ids', found %s", has_ids ? "both" : "neither");
     if (has_ids)
@@ -163,13 +172,20 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
                struct err *err)
 {
     const struct item_start *start = &items->starts[index];
+    bool in_file = start->line > 0;
     *item = (struct item){.number = index + items_blank_before(items, index),
                           .options = *items->options};
-    if (start->line && items->kind != ITEMS_LINES)
-        return read_fields(items, item, start, arena, err) ? items_blame(items, index, err) : 0;
     if (start->at)
         item->input = (struct input){.text = start->at, .size = start->size};
     else
         item->input = (struct input){.ids = items->options->input.ids};
+    if (in_file && items->kind != ITEMS_LINES) {
+        item->input = (struct input){.text = NULL};
+        if (read_fields(items, item, start, arena, err))
+            return items_blame(items, index, err);
+    }
+    const char *text = item->input.text;
+    item->is_blank = in_file && items->fields & ITEMS_KEEP_BLANK && text &&
+                     items_skip_blanks(text, text + item->input.size) == text + item->input.size;
     return 0;
 }

@@ -128,6 +128,8 @@ size_t items_place_of(const struct items *items, const char *name)
     size_t place = ITEM_TEXT;
     if (strcmp(name, "sentence") == 0)
         return ITEM_TEXT;
+    if (strcmp(name, "sentence_good") == 0 || strcmp(name, "sentence_bad") == 0)
+        name += strlen("sentence_");
     if (names_find(&place, NAMES_LIST(item_field_names), name, strlen(name)) &&
         items->fields >> place & 1)
         return place;
@@ -193,7 +195,7 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
 
 /* --- where items begin ------------------------------------------------------------------------ */
 
-static const char *skip_blanks(const char *at, const char *end)
+const char *items_skip_blanks(const char *at, const char *end)
 {
     while (at < end && *at && strchr(" \t\r\n", *at))
         at++;
@@ -228,24 +230,28 @@ static int note_keys(struct items *items, const struct item_start *start, struct
 }
 
 /* One item for each line that is not blank. */
-static int find_lines(struct items *items, const char *at, struct err *err)
+static int find_lines(struct items *items, const char *at, const char *end, struct err *err)
 {
-    const char *end = items->file.bytes + items->file.size;
+    bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
+    size_t last = items->count; /* one past the last that is not blank */
     size_t first_blank = 0;
     for (size_t number = 1; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
         size -= size && at[size - 1] == '\r';
-        bool is_blank = skip_blanks(at, at + size) == at + size;
-        if (!is_blank && add_start(items, at, size, number, err))
+        bool is_blank = items_skip_blanks(at, at + size) == at + size;
+        if ((!is_blank || keeps_blank) && add_start(items, at, size, number, err))
             return -1;
         if (!is_blank && items->kind == ITEMS_JSONL &&
             note_keys(items, &items->starts[items->count - 1], err))
             return -1;
         if (is_blank && !first_blank)
             first_blank = number;
+        if (!is_blank)
+            last = items->count;
         at = newline ? newline + 1 : end;
     }
+    items->count = last;
     if (items->count > items->of_file)
         items->blank = items->starts[items->count - 1].line - (items->count - items->of_file);
     if (items->blank)
@@ -359,7 +365,7 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
     for (size_t i = 0; !failed && i < header.count; i++)
         failed = read_column(items, &header, i, err);
     if (!failed && header.count && !has_column(items, ITEM_TEXT) && !has_column(items, ITEM_IDS) &&
-        !has_column(items, ITEM_CLEAN))
+        !has_column(items, ITEM_CLEAN) && !has_column(items, ITEM_GOOD))
         failed = err_set(err, "expected a column 'text' or 'ids', found none");
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path),
                                header.line ? header.line : 1)
@@ -373,7 +379,7 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
 static int find_kind(struct items *items, struct csv_reader reader, bool is_document,
                      struct err *err)
 {
-    const char *at = skip_blanks(reader.at, reader.end);
+    const char *at = items_skip_blanks(reader.at, reader.end);
     size_t worth = 0;
     static const struct {
         const char *ending;
@@ -388,7 +394,7 @@ static int find_kind(struct items *items, struct csv_reader reader, bool is_docu
     if (is_document)
         return 0;
     if (at < reader.end && *at == '{') {
-        at = skip_blanks(at + 1, reader.end);
+        at = items_skip_blanks(at + 1, reader.end);
         items->kind = at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
         return 0;
     }
@@ -428,14 +434,14 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     if (items->kind == ITEMS_CSV)
         return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
     if (items->kind == ITEMS_JSONL || !is_document) {
-        const char *at = skip_blanks(reader.at, reader.end);
-        if (at < reader.end && *at == '[' && (at = skip_blanks(at + 1, reader.end)) < reader.end &&
-            *at == '{')
+        const char *at = items_skip_blanks(reader.at, reader.end);
+        if (at < reader.end && *at == '[' &&
+            (at = items_skip_blanks(at + 1, reader.end)) < reader.end && *at == '{')
             return err_set(err,
                            "'%s': expected one item per line, found a JSON array of them: jq -c "
                            "'.[]' makes them lines; --document reads it as one text",
                            shown_path(items->path));
-        return find_lines(items, begin, err);
+        return find_lines(items, begin, reader.end, err);
     }
     size_t newline =
         many != ITEMS_WHOLE && items->file.size && items->file.bytes[items->file.size - 1] == '\n';

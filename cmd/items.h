@@ -37,16 +37,20 @@ enum item_field {
     ITEM_POSITION,
     ITEM_CLEAN, /* the item's text, too */
     ITEM_CORRUPT,
-    ITEM_GOOD,
+    ITEM_GOOD, /* likewise; of a minimal pair, whose columns may be sentence_good and _bad, too */
     ITEM_BAD,
     ITEM_FIELDS
 };
+
+/* With the fields of a command: blank lines, and records without a text, are items, too. */
+enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 extern const char *const item_field_names[ITEM_FIELDS];
 
 struct item {
     size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
     struct input input;
+    bool is_blank;                   /* of ITEMS_KEEP_BLANK: nothing is there to read */
     const char *fields[ITEM_FIELDS]; /* columns that replace an option or an operand; NULL: none */
     struct options options;          /* of the command line, with these in them */
     const struct place_column *columns; /* that are copied to the output */
@@ -87,6 +91,9 @@ enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT, IT
  * where one is needed; a header without a text. On failure nothing is held. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
+/* The first byte that is no blank. */
+const char *items_skip_blanks(const char *at, const char *end);
+
 void items_release(struct items *items);
 
 /* Parse an item; its texts point into the file or the arena. Errors name the file and the line; of

@@ -44,6 +44,7 @@ struct input_options {
     struct texts sentences;
     const char *file, *ids, *source, *special;
     bool literal_special, any_length, document, chat;
+    bool begins_texts; /* without --special: after the beginning token, if the model has one */
 };
 
 struct model_options {

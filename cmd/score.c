@@ -6,6 +6,7 @@
 #include "command.h"
 #include "driver.h"
 #include "measure/score_report.h"
+#include "stimuli.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
 
@@ -16,7 +17,8 @@ static const struct option_row own_options[] = {
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total), "print totals only: tokens, log-probability, perplexity"),
     STRING("per", 0, "COLUMN", IN(score.per),
-           "print a total for each value of a column of the input, such as a condition"),
+           "print a total for each value of a column, such as a condition, or of several, or of "
+           "'region'; with --words the mean of each word"),
     FLAG("begin-word", 0, IN(score.begin_word),
          "assign the probability that a word ends to that word, not to the next one"),
     FLAG("bits", 0, IN(score.bits), "surprisal and entropy in bits (default: nats)"),
@@ -24,7 +26,8 @@ static const struct option_row own_options[] = {
             "read texts beyond the context in windows that advance by N tokens"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "N most likely tokens at each position, in text and json (default: 3)", .preset = 3),
-    FLAG("words", 0, IN(select.words), "merge subword tokens into words and sum their surprisal"),
+    FLAG("words", 0, IN(select.words),
+         "merge subword tokens into words, which white space separates, and sum their surprisal"),
     {0},
 };
 
@@ -37,6 +40,9 @@ const struct command command_score = {
         "attn-cli score \"Life is short, eat dessert first\"\n"
         "attn-cli score \"Life is short\" --bits --words --format csv\n"
         "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
+        "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
+        "attn-cli score -f stimuli.csv --words --bits --per condition -o figure.svg\n"
+        "attn-cli score -f pairs.csv --per phenomenon\n"
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
     .run = score_command,
@@ -61,7 +67,10 @@ struct state {
     struct driver *driver;
     struct scoring scoring; /* of the open setting, as the view */
     struct score_view view;
-    bool continues; /* texts are continued, and have no total of their own */
+    bool continues;         /* texts are continued, and have no total of their own */
+    bool pairs;             /* items are minimal pairs */
+    size_t unscored, blank; /* texts whose first token has no score; without any */
+    size_t region_count;    /* of all items */
 
     /* Of the command, which knows all texts; a batch has the results of each alone. */
     bool by_model;            /* models are columns; otherwise they follow one another */
@@ -69,55 +78,103 @@ struct state {
     struct score_total all;   /* of the open model */
     struct score_total *rows; /* [row_count] of a table of totals: a row a model, or a text */
     size_t row_count;
-    size_t per;                 /* the column of the input whose values have a row each, */
-    struct hash_index found;    /* by that value */
+    const char **per;    /* [per_count] columns of the input whose values have a row each, */
+    size_t *per_columns; /* the last one is the region */
+    size_t per_count;
+    struct hash_index found;    /* rows by these values */
+    struct word_means means;    /* --per with --words */
     struct score_models models; /* by_model */
 };
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
 struct scored_item {
-    struct text_pair *pairs; /* [count] */
-    struct scored *scored;   /* [count] */
-    size_t count;
-    struct score_total total; /* of its own text */
+    struct text_pair *pairs;       /* [count] */
+    struct scored *scored;         /* [count] */
+    size_t count;                  /* 0: it is blank */
+    struct score_total total;      /* of its own text, or of the pair */
+    const struct region **regions; /* [tokens]; NULL: it has none */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* The option by which totals alone are shown; NULL: none. */
-static const char *totals_option(const struct options *options)
+/* What shows totals alone; NULL: nothing. */
+static const char *totals_reason(const struct state *own, const struct options *options)
 {
-    return options->score.per ? "per" : options->score.total ? "total" : NULL;
+    return options->score.per     ? "--per"
+           : options->score.total ? "--total"
+           : own->pairs           ? "a table of minimal pairs"
+                                  : NULL;
 }
 
-static int find_column(struct state *own, const char *name, struct err *err)
+/* Whether items are pairs or continued, as the first one is, and how many regions they have. */
+static int look_at_items(struct state *own, const struct driver *driver, struct err *err)
+{
+    const struct items *items = &driver->items;
+    struct arena arena = {0};
+    struct item item;
+    for (size_t i = 0; i < items->count && items->kind != ITEMS_LINES && !err->kind; i++) {
+        struct err unread = {0}; /* an item that is not sound is refused later */
+        if (!items_read(items, &item, i, &arena, &unread)) {
+            own->pairs |= i == 0 && item.fields[ITEM_GOOD];
+            own->continues |= i == 0 && item.fields[ITEM_CONTINUE];
+            own->region_count += regions_count(&item);
+        }
+        if (unread.out_of_memory)
+            err_adopt(err, &unread);
+        err_clear(&unread);
+        arena_clear(&arena);
+    }
+    arena_release(&arena);
+    return err->kind ? -1 : 0;
+}
+
+/* --per: a column, or several with commas between them. */
+static int find_columns(struct state *own, const char *list, struct err *err)
 {
     const struct items *items = &own->driver->items;
-    if (items->count > HASH_NUMBER_MAX)
+    struct arena *arena = &own->driver->kept;
+    for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
+        size_t count = own->per_count++;
+        size_t column = 0;
+        const char *name = arena_text(arena, list, strcspn(list, ","), err);
+        own->per = arena_grow(arena, own->per, count, sizeof *own->per, err);
+        own->per_columns = arena_grow(arena, own->per_columns, count, sizeof column, err);
+        if (!name || !own->per || !own->per_columns)
+            return -1;
+        while (column < items->name_count && strcmp(items->names[column], name) != 0)
+            column++;
+        if (column == items->name_count && (!own->region_count || strcmp(name, "region") != 0))
+            return err_usage(
+                err, "--per: expected a column of the input, such as a condition, found '%s'",
+                name);
+        own->per[count] = name;
+        own->per_columns[count] = column;
+    }
+    if (items->count + own->region_count > HASH_NUMBER_MAX)
         return err_usage(err, "--per: expected at most %d texts, found %zu", HASH_NUMBER_MAX,
                          items->count);
-    while (own->per < items->name_count && strcmp(items->names[own->per], name) != 0)
-        own->per++;
-    if (own->per < items->name_count)
-        return 0;
-    return err_usage(err, "--per: expected a column of the input, such as a condition, found '%s'",
-                     name);
+    return 0;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct format *format = driver->output.format;
+    const struct options *options = driver->options;
     bool is_json = format_is(format, "json") || format_is(format, "jsonl");
     size_t models = model_list_count(&driver->models);
-    const char *per = driver->options->score.per;
     own->driver = driver;
+    if (look_at_items(own, driver, err) ||
+        (options->score.per && !driver->is_batch && find_columns(own, options->score.per, err)))
+        return -1;
+    const char *reason = totals_reason(own, options);
+    driver->begins_texts = options->select.words || reason;
+    if (options->select.words && reason && !options->score.per)
+        return err_usage(err, "%s reports totals; --words does not apply", reason);
     if (driver->is_batch)
         return 0;
-    if (per && find_column(own, per, err))
-        return -1;
-    own->by_model = models > 1 && !is_json && !format_is(format, "tidy") && !per;
-    driver->place.sentences = totals_option(driver->options) ? 1 : driver->items.count;
+    own->by_model = models > 1 && !is_json && !format_is(format, "tidy") && !options->score.per;
+    driver->place.sentences = reason ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (own->by_model ? 1 : models);
     return own->by_model ? score_models_init(&own->models, driver->models.names.names, models,
                                              driver->items.count, &driver->kept, err)
@@ -125,17 +182,17 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 }
 
 /* What --continue needs, which may also be a column. */
-static int check_continued(const struct options *options, const struct viewer *viewer,
-                           struct err *err)
+static int check_continued(const struct state *own, const struct options *options,
+                           const struct viewer *viewer, struct err *err)
 {
     size_t before = 0;
     size_t after = 0;
-    const char *moot = totals_option(options);
-    moot = moot || !options->select.words ? moot : "words";
+    const char *moot = totals_reason(own, options);
+    moot = moot || !options->select.words ? moot : "--words";
     if (!options->score.continuations.count)
         return 0;
     if (moot)
-        return err_usage(err, "--continue reports totals; --%s does not apply", moot);
+        return err_usage(err, "--continue reports totals; %s does not apply", moot);
     if (options->input.ids)
         return err_usage(err, "--continue: expected a text, found --ids");
     if (viewer->tokenizer)
@@ -144,19 +201,6 @@ static int check_continued(const struct options *options, const struct viewer *v
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
     return 0;
-}
-
-/* Tables have the columns of their first text: all texts are continued, or none is. */
-static bool first_continues(const struct driver *driver)
-{
-    struct arena arena = {0};
-    struct item item;
-    struct err unread = {0};
-    bool continues = !items_read(&driver->items, &item, 0, &arena, &unread) &&
-                     item.options.score.continuations.count;
-    arena_release(&arena);
-    err_clear(&unread);
-    return continues;
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -169,26 +213,27 @@ static int open(void *state, struct driver *driver, struct err *err)
     bool for_people = format_is(format, "text");
     bool has_best = for_people || format_is(format, "json") || format_is(format, "jsonl");
     bool words = options->select.words;
-    const char *totals = totals_option(options);
-    own->view = (struct score_view){
-        .origin.viewer = viewer, .bits = score->bits, .words = words, .for_people = for_people};
+    own->view = (struct score_view){.origin.viewer = viewer,
+                                    .bits = score->bits,
+                                    .words = words,
+                                    .for_people = for_people,
+                                    .lines = driver->place.lines,
+                                    .has_regions = own->region_count > 0};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
-    own->continues = first_continues(driver);
+    own->continues |= score->continuations.count > 0;
     if (score->per && driver->is_batch)
         return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
                               "of single texts");
-    if (words && totals)
-        return err_usage(err, "--%s reports totals; --words does not apply", totals);
-    if (check_continued(options, viewer, err) ||
+    if (check_continued(own, options, viewer, err) ||
         text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
-    if (has_best && !totals && !own->continues && !words && !own->by_model)
+    if (has_best && !totals_reason(own, options) && !own->continues && !words && !own->by_model)
         own->scoring.best_count = (size_t)score->best;
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
     viewer->reads_any_length = score->stride > 0;
     own->scoring.context = score->stride > 0 ? viewer->model.config.n_positions : 0;
-    if (words && !viewer->tokenizer)
+    if ((words || own->region_count) && !viewer->tokenizer)
         return err_usage(err, "--words: expected a tokenizer, found a model that takes only ids");
     if (score->begin_word && !viewer->tokenizer)
         return err_usage(err, "--begin-word: expected a tokenizer, found a model that takes only "
@@ -240,34 +285,83 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
     return 0;
 }
 
+/* The text without the marks of its regions, and the region of each of its tokens. */
+static int read_regions(struct scored_item *own, const struct viewer *viewer, struct work *work,
+                        struct arena *arena, struct err *err)
+{
+    struct regions regions;
+    struct tokenized source = work->pair.source;
+    if (regions_find(&regions, &work->item, arena, err))
+        return -1;
+    if (!regions.count)
+        return 0;
+    if (viewer_read(viewer, &work->pair, &regions.input, NULL, arena, err) ||
+        word_spans_find(&work->pair.sentence, viewer->tokenizer, arena, err))
+        return -1;
+    work->pair.source = source;
+    own->regions = regions_of_tokens(&regions, &work->pair.sentence, arena, err);
+    return own->regions ? 0 : -1;
+}
+
+/* Words of the text alone, without the special tokens around it. */
+static int read_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
+                      struct err *err)
+{
+    if (word_spans_find(sentence, viewer->tokenizer, arena, err))
+        return -1;
+    while (sentence->word_count &&
+           sentence->words->first + sentence->words->count <= sentence->added_before) {
+        sentence->words++;
+        sentence->word_labels++;
+        sentence->word_count--;
+    }
+    while (sentence->word_count && sentence->words[sentence->word_count - 1].first >=
+                                       sentence->count - sentence->added_after)
+        sentence->word_count--;
+    return 0;
+}
+
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
     const struct state *task = state;
     const struct viewer *viewer = &driver->session.viewer;
     const struct texts *continuations = &work->item.options.score.continuations;
-    size_t count = num_max(continuations->count, 1);
+    const char *bad = work->item.fields[ITEM_BAD];
+    size_t count = work->item.is_blank ? 0 : task->pairs ? 2 : num_max(continuations->count, 1);
     struct scored_item *own = arena_alloc(arena, 1, sizeof *own, err);
-    if (!own || check_continued(&work->item.options, viewer, err))
+    if (!own || check_continued(task, &work->item.options, viewer, err))
         return -1;
+    work->own = own;
+    if (!count)
+        return 0;
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
     if (task->continues != (continuations->count > 0))
         return err_set(err, "expected %s continuation as in the first item, found %s",
                        task->continues ? "a" : "no", task->continues ? "none" : "one");
-    if (task->view.words && word_spans_find(&work->pair.sentence, viewer->tokenizer, arena, err))
+    if (task->pairs != (bad != NULL))
+        return err_set(err, "expected %s as in the first item, found %s",
+                       task->pairs ? "a pair" : "one text", task->pairs ? "one text" : "a pair");
+    if (task->region_count && read_regions(own, viewer, work, arena, err))
         return -1;
-    *own = (struct scored_item){.pairs = arena_alloc(arena, count, sizeof *own->pairs, err),
-                                .scored = arena_alloc(arena, count, sizeof *own->scored, err),
-                                .count = count};
+    if (task->view.words && read_words(&work->pair.sentence, viewer, arena, err))
+        return -1;
+    own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
+    own->scored = arena_alloc(arena, count, sizeof *own->scored, err);
+    own->count = count;
     if (!own->pairs || !own->scored)
         return -1;
     *own->pairs = work->pair;
+    if (bad && viewer_read(viewer, &own->pairs[1],
+                           &(struct input){.text = bad, .size = strlen(bad)}, NULL, arena, err))
+        return err_prefix(err, "column 'bad'");
+    if (bad)
+        own->pairs[1].source = work->pair.source;
     for (size_t i = 0; i < continuations->count; i++)
         if (read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena,
                            err))
             return -1;
-    work->own = own;
     return 0;
 }
 
@@ -279,9 +373,9 @@ static int report_continued(struct work *work, const struct score_view *view, st
     const struct tokenized *sentence = &work->pair.sentence;
     const struct texts *continuations = &work->item.options.score.continuations;
     const struct scored *scored = ((const struct scored_item *)work->own)->scored;
-    size_t count = continuations->count;
+    size_t count = ((const struct scored_item *)work->own)->count;
     struct score_total *items = arena_alloc(arena, count, sizeof *items, err);
-    struct score_totals totals = {"continuation", items, count, .compares = true,
+    struct score_totals totals = {"continuation", TOTALS_OF_CONTINUATIONS, items, count,
                                   .sentence = sentence};
     for (size_t i = 0; items && i < count; i++) {
         const char *text = continuations->items[i];
@@ -294,31 +388,55 @@ static int report_continued(struct work *work, const struct score_view *view, st
     return items ? score_totals_report(&work->report, view, &totals, arena, err) : -1;
 }
 
-/* Its label is the text. */
-static int report_total(struct work *work, const struct score_view *view, struct arena *arena,
-                        struct err *err)
+static int label_text(struct label *label, const struct tokenized *text, struct arena *arena,
+                      struct err *err)
 {
-    struct score_total *total = &((struct scored_item *)work->own)->total;
-    struct score_totals totals = {"text", total, 1, .is_numbered = true,
-                                  .sentence = &work->pair.sentence};
-    struct buf words = {0};
-    tokenized_visible(&words, &work->pair.sentence);
-    const char *text = buf_keep(&words, arena, err);
-    total->label = (struct label){text, text, text};
-    return text ? score_totals_report(&work->report, view, &totals, arena, err) : -1;
+    struct buf visible = {0};
+    buf_text(&visible, "");
+    if (text->count)
+        tokenized_visible(&visible, text);
+    const char *kept = buf_keep(&visible, arena, err);
+    *label = (struct label){kept, kept, kept};
+    return kept ? 0 : -1;
 }
 
-static int report_item(struct work *work, struct score_view view, struct arena *arena,
+/* Their labels are the texts. */
+static int report_total(struct work *work, const struct score_view *view, bool pairs,
+                        struct arena *arena, struct err *err)
+{
+    struct scored_item *own = work->own;
+    struct score_totals totals = {pairs ? "good" : "text",
+                                  pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS, &own->total, 1,
+                                  .sentence = &work->pair.sentence};
+    return label_text(&own->total.label, &work->pair.sentence, arena, err) ||
+                   (own->total.count &&
+                    label_text(&own->total.bad, &own->pairs[1].sentence, arena, err)) ||
+                   score_totals_report(&work->report, view, &totals, arena, err)
+               ? -1
+               : 0;
+}
+
+static int report_item(const struct state *task, struct work *work, struct arena *arena,
                        struct err *err)
 {
     struct scored_item *own = work->own;
     const struct options *options = &work->item.options;
+    struct score_view view = task->view;
     view.origin.source = &work->pair.source;
+    view.regions = own->regions;
     if (options->score.continuations.count)
         return report_continued(work, &view, arena, err);
-    own->total = score_total_of(own->scored, 0, own->scored->count);
-    return totals_option(options)
-               ? report_total(work, &view, arena, err)
+    own->total.sentence = COLUMN_MISSING;
+    if (own->count)
+        own->total = score_total_of(own->scored, 0, own->scored->count);
+    if (own->count && task->pairs) {
+        const struct scored *bad = &own->scored[1];
+        own->total.count = 1;
+        own->total.bad_logprob = score_total_of(bad, 0, bad->count).logprob;
+        own->total.correct = own->total.logprob > own->total.bad_logprob;
+    }
+    return totals_reason(task, options) && !options->select.words
+               ? report_total(work, &view, task->pairs, arena, err)
                : score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
 }
 
@@ -336,16 +454,17 @@ static int run(void *state, const struct group *group, struct err *err)
         return -1;
     for (size_t i = 0, at = 0; i < group->count; i++) {
         struct scored_item *item = group->works[i]->own;
-        memcpy(&pairs[at], item->pairs, item->count * sizeof *pairs);
+        if (item->count)
+            memcpy(&pairs[at], item->pairs, item->count * sizeof *pairs);
         item->scored = &scored[at];
         at += item->count;
     }
     look.pairs = pairs;
     scoring.viewer = group->viewer;
-    if (scoring_run(scored, &scoring, &look, group->arena, err))
+    if (look.count && scoring_run(scored, &scoring, &look, group->arena, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
-        if (report_item(group->works[i], own->view, group->arena, err))
+        if (report_item(own, group->works[i], group->arena, err))
             return -1;
     return 0;
 }
@@ -357,19 +476,28 @@ static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     struct arena *arena = own->by_model ? &driver->kept : &driver->session.arena;
-    bool totals = totals_option(driver->options);
+    bool totals = totals_reason(own, driver->options);
+    own->blank = own->unscored = 0;
     if (driver->is_batch)
         return 0;
     own->is_last = driver->setting + 1 == driver->sweep.settings;
     own->all = (struct score_total){.sentence = COLUMN_MISSING};
+    own->means = (struct word_means){0};
     driver->accumulates = totals || (own->by_model && !own->is_last);
     if (own->by_model && driver->setting)
         return 0;
-    size_t count = own->by_model ? own->models.count : totals ? driver->items.count + 1 : 0;
+    size_t items = driver->items.count;
+    size_t count = own->by_model ? own->models.count : totals ? items + own->region_count + 1 : 0;
     own->row_count = 0;
     own->rows = arena_alloc(arena, count, sizeof *own->rows, err);
-    bool has_index = driver->options->score.per;
-    return !own->rows || (has_index && hash_index_init(&own->found, count, arena, err)) ? -1 : 0;
+    return !own->rows || (own->per && hash_index_init(&own->found, count, arena, err)) ? -1 : 0;
+}
+
+static int copy_label(struct label *label, struct arena *arena, struct err *err)
+{
+    const char *text = label->text ? arena_text(arena, label->text, strlen(label->text), err) : "";
+    *label = (struct label){text, text, text};
+    return text ? 0 : -1;
 }
 
 /* --total: a row of its own, with its number and what is copied from the input. */
@@ -379,9 +507,7 @@ static int add_text(struct state *own, const struct work *work, struct err *err)
     const struct item *item = &work->item;
     struct score_total *row = &own->rows[own->row_count++];
     *row = ((const struct scored_item *)work->own)->total;
-    const char *text = arena_text(arena, row->label.text, strlen(row->label.text), err);
     const char **columns = arena_alloc(arena, item->column_count, sizeof *columns, err);
-    row->label = (struct label){text, text, text};
     row->sentence = (long long)item->number;
     row->columns = columns;
     for (size_t i = 0; columns && i < item->column_count; i++) {
@@ -389,44 +515,95 @@ static int add_text(struct state *own, const struct work *work, struct err *err)
         if (value && !(columns[i] = arena_text(arena, value, strlen(value), err)))
             return -1;
     }
-    return text && columns ? 0 : -1;
+    return !columns || copy_label(&row->label, arena, err) || copy_label(&row->bad, arena, err) ? -1
+                                                                                                : 0;
 }
 
-/* --per: the row of its value, which is "" where it has none. */
-static int add_to_value(struct state *own, const struct work *work, struct err *err)
+/* --per: the row of an item's values, which are "" where it has none, and of a region. */
+static struct score_total *find_row(struct state *own, const struct item *item,
+                                    const struct region *region, struct err *err)
 {
     struct arena *arena = &own->driver->session.arena;
-    const struct score_total *total = &((const struct scored_item *)work->own)->total;
-    const char *value = work->item.column_count ? work->item.columns[own->per].value : NULL;
-    size_t size = strlen(value = value ? value : "");
-    struct hash_probe probe = hash_probe(&own->found, hash_bytes(value, size));
-    struct score_total *row = NULL;
-    for (uint32_t number; !row && hash_next(&probe, &number);)
-        if (strcmp(own->rows[number].label.plain, value) == 0)
-            row = &own->rows[number];
-    if (!row) {
-        struct buf visible = {0};
-        label_line(&visible, value, size);
-        const char *text = buf_keep(&visible, arena, err);
-        const char *plain = arena_text(arena, value, size, err);
-        if (!text || !plain)
-            return -1;
-        hash_put(&probe, (uint32_t)own->row_count);
-        row = &own->rows[own->row_count++];
-        *row = (struct score_total){{text, plain, plain}, .sentence = COLUMN_MISSING};
+    size_t count = own->per_count;
+    struct buf key = {0};
+    for (size_t i = 0; i < count; i++) {
+        size_t column = own->per_columns[i];
+        const char *value = column < item->column_count ? item->columns[column].value
+                            : region                    ? region->name
+                                                        : NULL;
+        buf_bytes(&key, value ? value : "", value ? strlen(value) + 1 : 1);
     }
-    score_total_add(row, total);
-    return 0;
+    const char **values = NULL;
+    struct hash_probe probe = hash_probe(&own->found, hash_bytes(key.bytes, key.size));
+    for (uint32_t number; !key.out_of_memory && hash_next(&probe, &number);) {
+        struct score_total *row = &own->rows[number];
+        size_t same = 0;
+        for (const char *at = key.bytes; same < count && !strcmp(row->columns[same], at); same++)
+            at += strlen(at) + 1;
+        if (same == count) {
+            buf_release(&key);
+            return row;
+        }
+    }
+    const char *kept = buf_keep(&key, arena, err);
+    if (!kept || !(values = arena_alloc(arena, count, sizeof *values, err)))
+        return NULL;
+    for (size_t i = 0; i < count; i++, kept += strlen(kept) + 1)
+        values[i] = kept;
+    struct buf visible = {0};
+    label_line(&visible, values[count - 1], strlen(values[count - 1]));
+    const char *text = buf_keep(&visible, arena, err);
+    hash_put(&probe, (uint32_t)own->row_count);
+    struct score_total *row = &own->rows[own->row_count++];
+    *row = (struct score_total){.label = {text, values[count - 1], values[count - 1]},
+                                .sentence = COLUMN_MISSING,
+                                .columns = values};
+    return text ? row : NULL;
+}
+
+/* Add a text, or each of its regions if the rows are of regions. */
+static int add_to_rows(struct state *own, const struct work *work, struct err *err)
+{
+    const struct scored_item *item = work->own;
+    bool of_regions = false;
+    struct score_view view = own->view;
+    struct score_total *row = NULL;
+    view.regions = item->regions;
+    for (size_t i = 0; i < own->per_count; i++)
+        of_regions |= own->per_columns[i] == own->driver->items.name_count;
+    for (size_t first = 0, end; of_regions && item->regions && first < item->scored->count;
+         first = end) {
+        const struct region *region = item->regions[first];
+        for (end = first + 1; end < item->scored->count && item->regions[end] == region;)
+            end++;
+        struct score_total part = score_total_of(item->scored, first, end - first);
+        if (region && !(row = find_row(own, &work->item, region, err)))
+            return -1;
+        if (region)
+            score_total_add(row, &part);
+    }
+    if (of_regions && item->regions)
+        return 0;
+    if (!(row = find_row(own, &work->item, NULL, err)))
+        return -1;
+    score_total_add(row, &item->total);
+    return view.words && item->count
+               ? word_means_add(&own->means, (size_t)(row - own->rows), &view, &work->pair.sentence,
+                                item->scored, &own->driver->session.arena, err)
+               : 0;
 }
 
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     struct driver *driver = own->driver;
-    bool totals = totals_option(driver->options);
+    const struct scored_item *item = work->own;
+    bool totals = totals_reason(own, driver->options);
+    own->blank += !item->count;
+    own->unscored += item->count && !work->pair.sentence.added_before;
     if (driver->is_batch)
         return 0;
-    score_total_add(&own->all, &((const struct scored_item *)work->own)->total);
+    score_total_add(&own->all, &item->total);
     if (own->by_model && !totals)
         return score_models_add(&own->models, driver->setting, work->index, &work->report,
                                 &driver->session.arena, err)
@@ -434,7 +611,7 @@ static int add(void *state, struct work *work, struct err *err)
                    : 0;
     if (own->by_model || !totals)
         return 0;
-    return (driver->options->score.per ? add_to_value : add_text)(own, work, err);
+    return (own->per ? add_to_rows : add_text)(own, work, err);
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -446,24 +623,51 @@ static void note_fables(const struct driver *driver, const struct score_total *a
                    bundled_default, perplexity);
 }
 
-static int write_totals(const struct state *own, struct err *err)
+/* Rows without numbers never come without a note. */
+static void note_missing(const struct state *own)
+{
+    const struct driver *driver = own->driver;
+    const struct input_options *input = &driver->options->input;
+    const char *model = driver->session.viewer.model.name;
+    const char *first = own->view.words ? "word" : "token";
+    size_t count = own->unscored;
+    if (own->blank && driver->setting == 0)
+        print_note("%zu blank text%s no score", own->blank, own->blank == 1 ? " has" : "s have");
+    if (!count || !driver->begins_texts || driver->options->score.total)
+        return;
+    if (input->special || input->ids)
+        print_note("the first %s of %zu text%s has no score: no beginning token is before it",
+                   first, count, num_plural(count));
+    else
+        print_note("the first %s of %zu text%s has no score: '%s' has no beginning token", first,
+                   count, num_plural(count), model);
+}
+
+static int write_totals(struct state *own, struct err *err)
 {
     struct driver *driver = own->driver;
+    struct arena *arena = &driver->session.arena;
     struct report report;
-    const char *per = driver->options->score.per;
-    bool of_texts = !own->by_model && !per;
-    const struct score_totals totals = {
-        .rows = per             ? per
-                : own->by_model ? "model"
-                                : "text",
-        .items = own->rows,
-        .count = own->row_count,
-        .is_numbered = of_texts,
-        .texts = driver->items.count,
-        .names = driver->items.names,
-        .name_count = of_texts ? driver->items.name_count : 0,
-    };
-    if (score_totals_report(&report, &own->view, &totals, &driver->session.arena, err))
+    struct score_totals totals = {.items = own->rows,
+                                  .count = own->row_count,
+                                  .kind = own->pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS,
+                                  .texts = driver->items.count,
+                                  .shows_columns = true};
+    if (own->per) {
+        totals.rows = own->per[own->per_count - 1];
+        totals.names = own->per;
+        totals.name_count = own->per_count - 1;
+    } else if (own->by_model) {
+        totals.rows = "model";
+    } else {
+        totals.rows = own->pairs ? "good" : "text";
+        totals.is_numbered = true;
+        totals.shows_columns = false;
+        totals.names = driver->items.names;
+        totals.name_count = driver->items.name_count;
+    }
+    if (own->view.words ? word_means_report(&report, &own->means, &own->view, &totals, arena, err)
+                        : score_totals_report(&report, &own->view, &totals, arena, err))
         return -1;
     if (own->by_model)
         report.model = own->models.title;
@@ -475,16 +679,18 @@ static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     size_t count = driver->items.count;
-    bool totals = totals_option(driver->options);
+    bool totals = totals_reason(own, driver->options);
     bool on_page =
         format_is(driver->output.format, "text") && !driver->output.to_folder && !own->continues;
+    note_missing(own);
     if (driver->is_batch)
         return 0;
     note_fables(driver, &own->all);
     own->all.label = (struct label){"all", "all", "all"};
+    own->all.bad = (struct label){"", "", ""};
     if (own->by_model)
         own->all.label = own->models.labels[driver->setting];
-    if (own->by_model || (totals && count > 1))
+    if (!(own->view.words && own->per) && (own->by_model || (totals && count > 1)))
         own->rows[own->row_count++] = own->all;
     if (own->by_model ? own->is_last && (totals || on_page) : totals)
         return write_totals(own, err);
@@ -499,10 +705,11 @@ static int end(void *state, struct driver *driver, struct err *err)
 const struct task score_task = {
     .name = "score",
     .command = &command_score,
-    .fields = 1 << ITEM_CONTINUE,
+    .fields = 1 << ITEM_CONTINUE | 1 << ITEM_GOOD | 1 << ITEM_BAD | ITEMS_KEEP_BLANK,
     .many = ITEMS_SOME,
     .takes_source = true,
     .pages = "attn-cli page",
+    .parts = "tokens",
     .way_out = "--stride N reads it in windows",
     .state_bytes = sizeof(struct state),
     .prepare = prepare,

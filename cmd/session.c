@@ -231,9 +231,20 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         tokenizer_spell_special(tokenizer);
     if (when == BOS)
         return tokenizer_begin_texts(tokenizer, folder, err);
-    if (*chat || when == NONE) /* the template has its own */
+    if (*chat) /* the template has its own */
         return 0;
-    return tokenizer_add_special(tokenizer, err);
+    if (when == AUTO && tokenizer_add_special(tokenizer, err))
+        return -1;
+    size_t before = 0;
+    size_t after = 0;
+    uint32_t begin = 0;
+    bool found = false;
+    tokenizer_adds(tokenizer, &before, &after);
+    if (options->input.special || !options->input.begins_texts || before)
+        return 0;
+    if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
+        return -1;
+    return found ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
 }
 
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)

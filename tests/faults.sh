@@ -123,6 +123,7 @@ if ! (
     printf '{"id": "%s", "text": "Life is", "%s": %s}\n' a side 0 b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
     printf 'who,sentence\nA,Anna is old\nB,Ben sees Anna\nA,Ben is old\n' >who.csv
+    printf 'who,good,bad\nA,Anna is old,Anna old is\nB,Ben sees Anna,Ben Anna\n' >pairs_of_who.csv
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
@@ -301,6 +302,8 @@ done
 try score -m "$in/school" 'Anna is old' --color always
 try score -m "$in/school" -f "$in/who.csv" --per who --format csv
 try score -m "$in/school" -f "$in/who.csv" --total --format csv
+try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg
+try score -m "$in/school" -f "$in/pairs_of_who.csv" --per who
 try score -m "$in/school" 'Anna is old' --begin-word
 try score -m "$in/scho*" -m "$in/school" 'Anna is old'
 try score -m "$in/scho*" -m "$in/school" 'Anna is old' --total --format json

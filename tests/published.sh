@@ -53,7 +53,7 @@ loss opt-125m 6.159054279327393
 
 surprisal() { # TEXT EXPECTED
     near "distilgpt2: surprisal of '$1'" "$2" 0.001 \
-        "$("$attn" score -m "$models/distilgpt2" "$1" --total --format csv |
+        "$("$attn" score -m "$models/distilgpt2" "$1" --special none --total --format csv |
             awk -F , 'END { printf "%.7g", $(NF - 2) }')"
 }
 

@@ -102,7 +102,7 @@ import json, sys
 import attn, numpy
 program = json.load(open(sys.argv[1] + "/score.json"))
 scores = attn.Model("tiny").score("Life is short")
-expected = [token["logprob"] for token in program["tables"]["scores"]]
+expected = [token["logprob_nats"] for token in program["tables"]["scores"]]
 assert numpy.isnan(scores[0]) and len(scores) == 3
 assert numpy.array_equal(scores[1:], numpy.array(expected[1:], numpy.float32)), (scores, expected)
 END

@@ -52,7 +52,7 @@ check 'a frame is the tidy table' in_r \
 check 'scores are those of the program' in_r \
     "scores <- attn_score('Life is \"short\", it\\'s')" \
     "table <- read.csv('$scratch/score.csv', comment.char = '#')" \
-    'stopifnot(length(scores) > 5, is.na(scores[1]), all.equal(scores, table$logprob))'
+    'stopifnot(length(scores) > 5, is.na(scores[1]), all.equal(scores, table$logprob_nats))'
 check 'options and other letters are passed on' in_r \
     'run <- attn_run("Life is", model = "life-cross", source = "short eat", head = "0")' \
     'stopifnot(dim(run$tensors$h.0.weights) == c(1, 2, 2))' \

@@ -55,6 +55,13 @@ word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
 "$attn" run -m marks -s ',"
 我NA#' -o marks.tidy.csv
 
+printf '%s\n' 'item,condition,text,regions' '1,a,Life is | “short”,x|y' \
+    '1,b,The cat | sat down,x|y' '2,a,,' >stimuli.csv
+"$attn" score -q -f stimuli.csv --words --bits -o words.csv
+"$attn" score -q -f stimuli.csv --words --per condition -o means.csv
+printf '%s\n' 'kind,good,bad' 'x,The cat sat.,The cat sat sat.' 'y,cat The,The cat' >minimal.csv
+"$attn" score -q -f minimal.csv -o accuracy.csv
+
 # --- who reads it --------------------------------------------------------------------------------
 # A line a file: the example's numbers; minus infinity, and a token that stands twice; marks.
 
@@ -69,7 +76,9 @@ if python=$(python_with pandas); then
 |我|NA|#
 2 7 Life is 4
 left 4.5 ri;ght nan left 2
-24 L0H1 L0H10 288 24 48 24' "$("$python" - <<'END' 2>&1
+24 L0H1 L0H10 288 24 48 24
+8 2.0 True True 3.0 1
+a 3 b 4 0.50 2' "$("$python" - <<'END' 2>&1
 import pandas
 life, causal, marks = (pandas.read_csv(name + ".csv", index_col=0)
                        for name in ("life", "causal", "marks"))
@@ -99,6 +108,17 @@ merged = [len(table.dropna(subset=["layer", "head"]).merge(scores, on=["layer", 
           for table in (tidy[tidy["row"] < 12], parts, patch)]
 print(pairs.index.nunique(), pairs.index[1], pairs.columns[10], *merged,
       tidy.row_token.nunique())
+words, means, accuracy = map(pandas.read_csv, ("words.csv", "means.csv", "accuracy.csv"))
+texts = {0: "Life is “short”", 1: "The cat sat down"}
+places = [texts[row.sentence].encode()[int(row.start):int(row.end)].decode() == row.text
+          for row in words.dropna(subset="text").itertuples()]
+sums = words.groupby(["condition", "position"]).surprisal_bits.mean().unstack(0)
+print(len(words), words.subwords.min() + 1, all(places),
+      (abs(sums.a - means["surprisal_nats:a"] / 0.6931472) < 1e-4).iloc[1:3].all(),
+      words.position.max(), words.text.isna().sum())
+counts = words.groupby("condition").text.count()
+print(*[value for pair in counts.items() for value in pair],
+      "%.2f" % accuracy.accuracy.iloc[-1], accuracy.accuracy.isin([0, 1]).sum())
 END
     )"
 else
@@ -170,6 +190,10 @@ say(unique(marks$row_token), any(is.na(marks$row_token)))
 pairs <- read("pairs.csv")
 say(length(unique(rownames(pairs))), rownames(pairs)[2], colnames(pairs)[11],
     dim(unique(read.csv("pairs.tidy.csv")[, c("layer", "head")])))
+words <- read.csv("words.csv")
+say(nrow(words), sum(is.na(words$surprisal_bits)), sum(words$text == "“short”"),
+    names(read.csv("means.csv", check.names = FALSE))[5],
+    tail(read.csv("accuracy.csv")$accuracy, 1))
 END
     same R '6|6|0.687|0:Life|5:first
 -Inf|numeric|0:Life|1:is|2:Life
@@ -178,7 +202,8 @@ END
 36|8|1|1|1|1|1|1
 ,|"|
 |我|NA|#|FALSE
-24|L0H1|L0H10|24|2' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
+24|L0H1|L0H10|24|2
+8|3|1|surprisal_nats:b|0.5' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
 else
     skip R
 fi

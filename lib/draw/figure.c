@@ -144,6 +144,8 @@ static int crop(struct sheet *sheet, bool has_rows, bool has_columns,
     sheet->values = values;
     sheet->visible = visible;
     sheet->texts = texts;
+    if (whole.regions)
+        sheet->regions += row;
     return 0;
 }
 

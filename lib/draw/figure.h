@@ -45,7 +45,7 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
 
 /* --- between figure.c, section.c and panel.c -------------------------------------------------- */
 
-enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS };
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS, KIND_CURVES };
 
 /* Matrices of one kind that are drawn together: all have the size of the first. */
 struct section_sheets {
@@ -129,6 +129,13 @@ double section_draw_label(const struct section *section, size_t panel, struct ca
 
 /* Draw a panel: cells or lines with labels around them. */
 int panel_draw(const struct section *section, size_t index, struct canvas *canvas, struct err *err);
+
+/* The columns of a sheet as lines (curves.c). */
+void curves_fit(struct section *section);
+int curves_draw(const struct section *section, struct canvas *canvas, struct err *err);
+
+/* A step of 1, 2 or 5 times a power of ten, of which at most five make `whole`. */
+double nice_step(double whole);
 
 /* A sheet as the section's cells. A cell for several numbers shows the highest, or with both signs
  * the farthest from 0: a mean would hide a single strong weight, which readers look for. */

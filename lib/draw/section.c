@@ -41,8 +41,7 @@ struct font section_font(const struct section *section, enum type_kind kind, uin
 /* A label of the section alone is placed before its subtitle. */
 static bool has_own_label(const struct section *section)
 {
-    return section->style->form.panel_labels &&
-           (section->by_layer || section->kind == KIND_BARS || section->kind == KIND_TEXT);
+    return section->style->form.panel_labels && (section->by_layer || section->kind >= KIND_TEXT);
 }
 
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
@@ -448,6 +447,13 @@ static void put_value(struct tick_row *row, double value)
     put_tick(row, (double)norm_share(&row->section->norms.whole, tick), "", tick);
 }
 
+double nice_step(double whole)
+{
+    double power = pow(10, floor(log10(whole / 5)));
+    double steps = whole / 5 / power;
+    return power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
+}
+
 /* Both ends, then even steps, 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of ten
  * below the highest. */
 static void put_ticks(struct tick_row *row)
@@ -472,10 +478,7 @@ static void put_ticks(struct tick_row *row)
         put_value(row, 0);
         return;
     }
-    double fifth = (norms->whole.two_sided ? 2 * most : high - low) / 5;
-    double power = pow(10, floor(log10(fifth)));
-    double steps = fifth / power;
-    double step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
+    double step = nice_step(norms->whole.two_sided ? 2 * most : high - low);
     for (double i = ceil(low / step - 1e-9); i * step <= high * (1 + 1e-6); i++)
         put_value(row, i * step + 0.0); /* no -0 */
 }
@@ -626,6 +629,8 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
 static enum section_kind choose_kind(const struct section *section)
 {
     enum style_view view = section->style->view;
+    if (section->what.sheets->curves && (view == VIEW_FIT || view == VIEW_LINES))
+        return KIND_CURVES;
     if (section->what.sheets->running && view == VIEW_FIT)
         return KIND_TEXT;
     if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
@@ -666,6 +671,10 @@ static void describe(struct buf *text, const struct section *section)
                    section->what.first_hidden ? ", without the first token" : "");
         return;
     }
+    if (section->kind == KIND_CURVES) {
+        buf_format(text, " · mean of every %s", sheet->rows.name);
+        return;
+    }
     if (section->kind == KIND_TEXT) {
         buf_format(text, " · %s of every %s", sheet->columns.labels[0].text, sheet->rows.name);
         return;
@@ -684,7 +693,7 @@ static bool has_subtitle(const struct section *section)
 static void name_axes(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
-    bool has_axes = section->kind != KIND_BARS && section->kind != KIND_TEXT;
+    bool has_axes = section->kind < KIND_TEXT;
     if (has_axes && style_is_untitled(section->style)) { /* else the subtitle names them */
         section->row_title = sheet->rows.name;
         section->column_title = sheet->columns.name;
@@ -723,11 +732,15 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->by_layer = what->layers > 1 && what->heads > 1 && section->kind != KIND_OVERLAY;
     if (has_subtitle(section) || has_own_label(section))
         section->head = type_line(form, TYPE_SUBTITLE);
-    if (section->kind == KIND_TEXT)
+    if (section->kind == KIND_CURVES)
+        curves_fit(section);
+    else if (section->kind == KIND_TEXT)
         fit_text(section);
     else if (section->kind != KIND_BARS)
         fit_panels(section);
-    if (section->kind == KIND_BARS ? fit_bars(section, arena, err) : fit_foot(section, arena, err))
+    if (section->kind == KIND_BARS     ? fit_bars(section, arena, err)
+        : section->kind != KIND_CURVES ? fit_foot(section, arena, err)
+                                       : 0)
         return -1;
     section->label_count = has_own_label(section) ? 1 : section->panels;
     section->height = axis_fit_snap(section->height);
@@ -791,6 +804,8 @@ int section_draw(const struct section *section, struct canvas *canvas, struct er
     room -= at.x - section->at.x;
     if (has_subtitle(section) && canvas_text_fit(canvas, at, section->subtitle, room, &font, err))
         return -1;
+    if (section->kind == KIND_CURVES)
+        return curves_draw(section, canvas, err);
     if (section->kind == KIND_BARS)
         return draw_bars(section, canvas, err);
     if (section->kind == KIND_TEXT)

@@ -317,10 +317,12 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
         const struct column *column = &frame->columns[i];
         if (!is_shown(column, coloured))
             continue;
-        const char *shown = for_picture ? picture_label(column, arena, err) : column->name;
+        const char *label = frame->curves && for_picture ? column->title : column->name;
+        const char *shown =
+            for_picture && !frame->curves ? picture_label(column, arena, err) : label;
         if (!shown)
             return -1;
-        labels[at] = (struct label){shown, column->name, column->name};
+        labels[at] = (struct label){shown, label, label};
         fraction = fraction && column->fraction;
         for (size_t row = 0; row < rows; row++)
             values[row * count + at] = (float)column_number(column, row);
@@ -335,7 +337,11 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
         .values = values,
         .fraction = fraction,
         .running = frame->running && for_picture && count == 1,
+        .curves = frame->curves,
     };
+    for (size_t i = 0; i < frame->count; i++)
+        if (frame->curves && strcmp(frame->columns[i].name, "region") == 0)
+            sheet->regions = frame->columns[i].values;
     return 0;
 }
 

@@ -61,15 +61,17 @@ struct sheet {
     int head;           /* -1: the tensor has no heads, or is the mean over them */
     struct axis rows;
     struct axis columns;
-    const float *values;      /* [rows, columns], dense */
-    const char *const *texts; /* [rows, columns], read by sheet_text; NULL: numbers */
-    const char *beside_texts; /* name of the numbers below texts; NULL: the same as the texts */
-    bool whole;               /* numbers are whole, and written so on pages and pictures */
-    bool running;             /* rows are a text to read, with one number each */
-    bool fraction;            /* colours range from 0 to 1, as the numbers do */
-    bool parts;               /* numbers are parts of a sum: those farthest from 0 matter */
-    bool causal;              /* keys with a higher number than the query are hidden */
-    const float *visible;     /* [rows, columns], 0: hidden; NULL: no other cell is hidden */
+    const float *values;        /* [rows, columns], dense */
+    const char *const *texts;   /* [rows, columns], read by sheet_text; NULL: numbers */
+    const char *beside_texts;   /* name of the numbers below texts; NULL: the same as the texts */
+    bool whole;                 /* numbers are whole, and written so on pages and pictures */
+    bool running;               /* rows are a text to read, with one number each */
+    bool curves;                /* pictures: columns are lines over the rows */
+    const char *const *regions; /* [rows] of curves: the region of each row; NULL: none */
+    bool fraction;              /* colours range from 0 to 1, as the numbers do */
+    bool parts;                 /* numbers are parts of a sum: those farthest from 0 matter */
+    bool causal;                /* keys with a higher number than the query are hidden */
+    const float *visible;       /* [rows, columns], 0: hidden; NULL: no other cell is hidden */
     bool mean_of_layers;
     bool mean_of_heads;
 };
@@ -218,6 +220,7 @@ struct frame {
     unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
     const char *heading; /* text: lines above the table, which is then indented; NULL: none */
     const char *note;    /* text: lines below the table; NULL: none */
+    bool curves;         /* pictures: columns are lines over the rows, named by their titles */
     bool running;        /* pictures: rows are a text to read, coloured by the number */
 };
 

@@ -628,6 +628,19 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
                            : find_in_ids(tokenized, tokenizer, arena, err);
 }
 
+struct text_range word_range(const struct tokenized *tokenized, size_t word)
+{
+    const struct word_span *span = &tokenized->words[word];
+    const struct token *first = &tokenized->tokens[span->first];
+    const struct script script = {.text = tokenized->text, .size = tokenized->size};
+    bool is_last = word + 1 == tokenized->word_count;
+    size_t limit = is_last ? script.size : tokenized->tokens[span[1].first].start;
+    struct text_range range = trim(&script, first->start, first[span->count - 1].end);
+    while (range.start < range.end && range.end < limit && !is_blank(&script, range.end))
+        range.end++;
+    return range;
+}
+
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
                         struct err *err)
 {
@@ -637,20 +650,15 @@ const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct 
     bool *starts = arena_alloc(arena, count, sizeof *starts, err);
     bool any = false;
     for (size_t id = 0; starts && id < count; id++) {
-        uint32_t first = 0;
         size_t size = 0;
         const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
-        const struct added_token *added =
-            added_tokens_of_id(tokenizer_added(tokenizer), (uint32_t)id);
         if (!bytes)
             continue;
         bool goes_on = prefix_size && size > prefix_size && !memcmp(bytes, prefix, prefix_size);
-        bool blank = utf8_decode(&first, bytes, size) && utf8_class(first) == UTF8_SPACE;
-        bool is_start = are_apart ? !goes_on : blank;
-        any |= is_start;
-        starts[id] = is_start || (added && added->special);
+        starts[id] = are_apart ? !goes_on : size && *bytes == ' ';
+        any |= starts[id];
     }
     if (starts && !any)
-        err_unsupported(err, "expected tokens that begin with white space, found none");
+        err_unsupported(err, "expected tokens that begin with a blank, found none");
     return any ? starts : NULL;
 }

@@ -154,9 +154,12 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 
-/* Which of so many ids begin a word wherever they follow another token: those that begin with white
- * space, or where tokens are set apart by blanks all but the continuing ones; and special tokens,
- * before which a word ends. Refused, as not supported: no token does. NULL with `err`. */
+/* The bytes of a word in the text, without the white space around it. */
+struct text_range word_range(const struct tokenized *tokenized, size_t word);
+
+/* Which of so many ids begin a word wherever they follow another token: those that begin with a
+ * blank, or where tokens are set apart by blanks all but the continuing ones. Refused, as not
+ * supported: no token does. NULL with `err`. */
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
                         struct err *err);
 

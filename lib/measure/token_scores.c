@@ -335,6 +335,10 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
                 struct arena *arena, struct err *err)
 {
     struct window next = {.scored = 1};
+    struct machine *machine = &scoring->viewer->machine;
+    const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
+    size_t tokens = 0;
+    size_t done = 0;
     struct windows windows = {.room = PASS_TOKENS};
     struct reading reading = {
         .scoring = scoring, .look = look, .windows = &windows, .texts = scored};
@@ -343,12 +347,17 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     next.count = look->pairs[0].sentence.count;
     if (scoring->context && next.count > scoring->context)
         next.count = scoring->context;
+    for (size_t i = 0; i < look->count; i++)
+        tokens += look->pairs[i].sentence.count;
+    machine->progress = NULL;
     while (!failed && next.text < look->count) {
         take_windows(&windows, &next, scoring, look);
         reading.filled = 0;
         failed = windows.scored && read_windows(&reading, arena, err);
         arena_clear(&reading.pass);
+        progress_tell(sink, done += windows.scored, tokens);
     }
+    machine->progress = sink;
     arena_release(&reading.pass);
     for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
         move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);

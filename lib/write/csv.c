@@ -115,10 +115,25 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
     csv_field(line, text ? text : "");
 }
 
+/* Columns that are copied from the input must not be called like those of the result. */
+static int check_names(const struct place *place, const struct frame *frame, struct err *err)
+{
+    for (size_t i = 0; i < frame->count; i++) {
+        const char *name = frame->columns[i].name;
+        for (size_t k = 0; k < place->extra_count; k++)
+            if (strcmp(place->extras[k].name, name) == 0)
+                return err_usage(err, "column '%s': results have a column of that name: rename it",
+                                 name);
+    }
+    return 0;
+}
+
 /* A stream holds one table, the first of each report, with one header. */
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
+    if (writer->place->index == 0 && check_names(writer->place, frame, err))
+        return -1;
     for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
         bool header = i == 0;
         const char *comma = "";

@@ -89,7 +89,9 @@ def read_tidy(text):
     rows = csv.reader(text.splitlines())
     header = next(rows)
     assert header[1:3] == ["layer", "head"] and header[-1] == "value", header
-    rows = list(rows)
+    rows = [[*row[:6], row[6].removesuffix("_nats"), *row[7:]] for row in rows]
+    if all(row[6] != "rank" for row in rows):  # words had no entropy
+        rows = [row for row in rows if row[0] != "scores" or not row[6].startswith("entropy")]
     if any(row[0] == "lens" for row in rows):  # its columns were sheets when values were recorded
         rows = [[{"probability": "best"}.get(row[6], row[6]), *row[1:]] for row in rows
                 if row[0] == "lens" and not row[6].endswith("logprob")]
@@ -110,6 +112,7 @@ def as_recorded(document):
         return [as_recorded(each) for each in document]
     if not isinstance(document, dict):
         return document
+    document = {key.removesuffix("_nats"): value for key, value in document.items()}
     document.pop("provenance", None)
     document.update(document.pop("facts", {}))
     tables = document.get("tables", {})
@@ -133,8 +136,9 @@ def as_recorded(document):
                 "sites": [{key: row[key] for key in ("layer", "distance", "masked_in_one")} for row in sites]}
     rows = tables.get("totals")
     if rows:
-        names = ["tokens", "logprob", "surprisal", "perplexity"]
-        return {"sentence": None, "texts": [{key: row[key] for key in names} for row in rows]}
+        names = {"tokens": "tokens", "logprob": "logprob_nats", "surprisal": "surprisal_nats",
+                 "perplexity": "perplexity"}
+        return {"sentence": None, "texts": [{key: row[name] for key, name in names.items()} for row in rows]}
     return document
 
 

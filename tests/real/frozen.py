@@ -48,7 +48,7 @@ def found_with(model):
         "attention": {text: attention(model, text) for text in TEXTS},
         "heads": {name: [[row[name] for row in heads if row["layer"] == layer]
                          for layer in range(heads[-1]["layer"] + 1)] for name in SCORES},
-        "surprisal": [score["surprisal"] for score in scores],
+        "surprisal": [score["surprisal_nats"] for score in scores],
     }
 
 

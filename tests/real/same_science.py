@@ -6,14 +6,16 @@ minicons, on SmolLM2, in float32.
 The last line is `N passed, N failed`.
 """
 import copy
+import math
 import sys
+import tempfile
 import warnings
 
 import pandas
 import torch
 from minicons.scorer import IncrementalLMScorer
 from models import GGUF
-from program import json_of, listed, tensors_of
+from program import json_of, listed, rows_of, tensors_of
 from tally import Tally
 from transformer_lens import head_detector, patching
 from transformer_lens.model_bridge import TransformerBridge
@@ -36,6 +38,11 @@ SCORED = [
     "Colorless green ideas sleep furiously while nobody's watching.",
     "L'enfant qui dormait s'est réveillé en 1984.",
 ]
+NOUNS = ["key", "horse", "lawyer who the editor hired", "well-known author", "girl", "cabinet", "student", "pie",
+         "old café", "teacher"]
+STIMULI = [f"{start} {noun} {end}" for noun in NOUNS for start, end in (
+    ("The", "near the tables was sold yesterday."), ("Nobody's", "didn't fall, did it?"),
+    ("“Is every", "here?” she asked in 1984;"), ("Some", "and 12 others raced past the barn fell"))]
 MASKS = {
     "previous-token": head_detector.get_previous_token_head_detection_pattern,
     "duplicate-token": head_detector.get_duplicate_token_head_detection_pattern,
@@ -101,6 +108,10 @@ def compare_heads(tally, model, lens):
         tally.near(ours, sums[name] / places[name], BOUND, f"heads: {name} of {ours.numel()} heads")
 
 
+def in_nats(row):
+    return float(row["surprisal_nats"] or "nan")
+
+
 def compare_score(tally, model, lens):
     scorer = IncrementalLMScorer(lens.plain, "cpu", tokenizer=lens.tokenizer)
     for text in SCORED:
@@ -109,21 +120,55 @@ def compare_score(tally, model, lens):
             more = f"{' after <|im_start|>' if bos else ''}: '{text}'"
             expected = [score for _, score in
                         scorer.token_score(text, surprisal=True, bos_token=bos)[0]]
-            found = [token["surprisal"] for token in
+            found = [token["surprisal_nats"] for token in
                      json_of("score", "-m", model, *options, text)["tables"]["scores"]]
             tally.check(len(found) == len(expected), f"score: as many tokens{more}")
             tally.near(torch.tensor(expected[1:]), torch.tensor(found[1:]), BOUND,
                        f"score: surprisal of tokens{more}")
-            if bos:
-                words = scorer.word_score_tokenized(text, str.split, bos_token=True,
-                                                    surprisal=True)[0]
-                found = json_of("score", "-m", model, "--words", *options,
-                                text)["tables"]["scores"][1:]
-                tally.check([word for word, _ in words] == [word["text"].strip() for word in found],
-                            f"score: the same words{more}")
-                tally.near(torch.tensor([score for _, score in words]),
-                           torch.tensor([word["surprisal"] for word in found]), BOUND,
-                           f"score: surprisal of words{more}")
+
+
+def compare_stimuli(tally, model, lens):
+    """40 sentences of a table: words, sums, regions, pairs and means of conditions, all after <|im_start|>."""
+    scorer = IncrementalLMScorer(lens.plain, "cpu", tokenizer=lens.tokenizer)
+    with tempfile.TemporaryDirectory() as folder:
+        table, pairs = f"{folder}/stimuli.csv", f"{folder}/pairs.csv"
+        conditions = ["plain" if i % 2 else "marked" for i in range(len(STIMULI))]
+        pandas.DataFrame({"condition": conditions, "text": STIMULI}).to_csv(table, index=False)
+        for bow in False, True:
+            more = " with --begin-word" if bow else ""
+            options = ["-m", model, "--format", "csv", *(["--begin-word"] if bow else [])]
+            expected = scorer.word_score_tokenized(STIMULI, str.split, bos_token=True, surprisal=True,
+                                                   bow_correction=bow)
+            sums = torch.tensor([sum(score for _, score in words) for words in expected])
+            whole = scorer.sequence_score(STIMULI, reduction=lambda x: -x.sum(0).item(), bos_token=True,
+                                          bow_correction=bow)
+            found = rows_of("score", "-f", table, "--words", *options)
+            tally.check([row["text"] for row in found] == [word for words in expected for word, _ in words],
+                        f"score: the words of {len(STIMULI)} sentences{more}")
+            tally.check(all(row["text"].encode() == STIMULI[int(row["sentence"])].encode()
+                            [int(row["start"]):int(row["end"])] for row in found), f"score: places of words{more}")
+            tally.near(torch.tensor([score for words in expected for _, score in words]),
+                       torch.tensor([in_nats(row) for row in found]), BOUND, f"score: surprisal of words{more}")
+            totals = rows_of("score", "-f", table, "--total", *options)[:-1]
+            for name, judge in ("words' sums", sums), ("sequence_score", torch.tensor(whole)):
+                tally.near(judge, torch.tensor([in_nats(row) for row in totals]), BOUND,
+                           f"score: sums of sentences and minicons' {name}{more}")
+            found = {row["condition"]: row for row in rows_of("score", "-f", table, "--per", "condition", *options)}
+            for name in "plain", "marked":
+                mine = torch.tensor([total for total, each in zip(sums, conditions) if each == name])
+                tokens = sum(len(lens.ids(text)) for text, each in zip(STIMULI, conditions) if each == name)
+                tally.near(float(mine.sum() / tokens), math.log(float(found[name]["perplexity"])), BOUND,
+                           f"score: perplexity of '{name}'{more}")
+        good, bad = [text for _, text in sorted(zip(conditions, STIMULI))][:20], STIMULI[:20]
+        pandas.DataFrame({"good": good, "bad": bad}).to_csv(pairs, index=False)
+        found = rows_of("score", "-m", model, "-f", pairs, "--format", "csv")
+        likely = [scorer.sequence_score(texts, reduction=lambda x: x.sum(0).item(), bos_token=True)
+                  for texts in (good, bad)]
+        for name, judge in zip(("good", "bad"), likely):
+            tally.near(torch.tensor(judge), torch.tensor([float(row[f"logprob_{name}_nats"]) for row in found[:-1]]),
+                       BOUND, f"score: {name} texts of pairs")
+        tally.near(sum(a > b for a, b in zip(*likely)) / len(good), float(found[-1]["accuracy"]), 1e-6,
+                   "score: accuracy of pairs")
 
 
 def compare_lens(tally, model, lens):
@@ -220,7 +265,7 @@ def main():
     warnings.simplefilter("ignore")
     folder, *names = sys.argv[1:]
     tally, model, lens = Tally(), f"{folder}/{GGUF['smollm2']}", Lens(f"{folder}/smollm2")
-    for compare in (compare_heads, compare_score, compare_lens, compare_attribute, compare_ablate,
+    for compare in (compare_heads, compare_score, compare_stimuli, compare_lens, compare_attribute, compare_ablate,
                     compare_patch):
         if not names or compare.__name__.removeprefix("compare_") in names:
             compare(tally, model, lens)

@@ -160,13 +160,13 @@ def main(folder, ids):
     last = model.unembed(x).log_softmax(-1)
     for token, logs in enumerate(last[:-1], 1):
         target = ids[token]
-        tell("score", "", token, logprob=logs[target], surprisal=-logs[target])
-        tell("score", "", token, entropy=entropy(logs), rank=rank(logs, target))
+        tell("score", "", token, logprob_nats=logs[target], surprisal_nats=-logs[target])
+        tell("score", "", token, entropy_nats=entropy(logs), rank=rank(logs, target))
     for site, rows in sites.items():
         for layer, row in enumerate(rows):
             for token, logs in enumerate(model.unembed(row).log_softmax(-1)):
                 tell(site, layer, token, best=logs.max().exp(), id=logs.argmax())
-                tell(site, layer, token, entropy=entropy(logs))
+                tell(site, layer, token, entropy_nats=entropy(logs))
                 tell(site, layer, token, kl=(last[token].exp() * (last[token] - logs)).sum())
                 if token + 1 < len(ids):
                     target = ids[token + 1]

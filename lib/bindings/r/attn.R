@@ -35,4 +35,4 @@ attn_frame <- function(text, show = "weights", layer = "all", ...) {
   read.csv(text = lines, encoding = "UTF-8", na.strings = "", strip.white = FALSE)
 }
 
-attn_score <- function(text, ...) attn_json("score", text, ...)$tables$scores$logprob
+attn_score <- function(text, ...) attn_json("score", text, ...)$tables$scores$logprob_nats

@@ -69,7 +69,7 @@ TEST(a_word_has_a_score_if_all_of_its_tokens_have_one)
     const struct column *bits = column_called(report.frames, "surprisal_bits");
     ck_assert(isnan(column_float(bits, 0)));
     ck_assert_double_eq_tol(column_float(bits, 1), 4 / log(2), 1e-12);
-    ck_assert_double_eq(column_float(column_called(report.facts, "logprob"), 0), -6);
+    ck_assert_double_eq(column_float(column_called(report.facts, "logprob_nats"), 0), -6);
     ck_assert_double_eq_tol(column_float(column_called(report.facts, "perplexity"), 0), exp(3),
                             1e-9);
     arena_release(&arena);
@@ -96,6 +96,6 @@ TEST(other_rows_than_the_first_models_are_refused)
     report = report_of(&view, &first, 0);
     ck_assert(!score_models_add(&models, 1, 0, &report, &arena, &err));
     ck_assert_str_eq(report.model, "2 models");
-    ck_assert_double_eq(column_float(column_called(report.frames, "other"), 1), 2);
+    ck_assert_double_eq(column_float(column_called(report.frames, "surprisal_nats:other"), 1), 2);
     arena_release(&arena);
 }
