@@ -57,6 +57,8 @@ struct item {
     size_t column_count;
 };
 
+struct suite;
+
 struct items {
     const struct options *options;
     unsigned fields; /* 1 << ITEM_…: of the command */
@@ -67,14 +69,15 @@ struct items {
         size_t line; /* in the file, from 1; 0: not from the file */
     } * starts;      /* [count] */
     size_t count;
-    size_t of_file;     /* the first item that comes from the file */
-    size_t blank;       /* blank lines before the last item of the file */
-    const char *path;   /* of the file, "-" for standard input; NULL: there is none */
-    const char *whole;  /* name in messages of a file that is one text; NULL: it is not */
-    char separator;     /* CSV: between fields */
-    size_t *places;     /* CSV: what each column is: an item_field, or ITEM_FIELDS + its name */
-    size_t place_count; /* columns of the header */
-    const char **names; /* [name_count] of the columns that are copied, in order of appearance */
+    size_t of_file;      /* the first item that comes from the file */
+    size_t blank;        /* blank lines before the last item of the file */
+    const char *path;    /* of the file, "-" for standard input; NULL: there is none */
+    struct suite *suite; /* what the file is (stimuli.h); NULL: another kind */
+    const char *whole;   /* name in messages of a file that is one text; NULL: it is not */
+    char separator;      /* CSV: between fields */
+    size_t *places;      /* CSV: what each column is: an item_field, or ITEM_FIELDS + its name */
+    size_t place_count;  /* columns of the header */
+    const char **names;  /* [name_count] of the columns that are copied, in order of appearance */
     size_t name_count;
     struct file file; /* what the items point into */
     struct arena arena;

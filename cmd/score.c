@@ -83,6 +83,7 @@ struct state {
     size_t per_count;
     struct hash_index found;    /* rows by these values */
     struct word_means means;    /* --per with --words */
+    double *sums;               /* [conditions, regions] of an item of a suite; NULL: it is none */
     struct score_models models; /* by_model */
 };
 
@@ -103,6 +104,7 @@ static const char *totals_reason(const struct state *own, const struct options *
     return options->score.per     ? "--per"
            : options->score.total ? "--total"
            : own->pairs           ? "a table of minimal pairs"
+           : own->sums            ? "a suite"
                                   : NULL;
 }
 
@@ -161,11 +163,16 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     const struct format *format = driver->output.format;
     const struct options *options = driver->options;
+    const struct suite *suite = driver->items.suite;
     bool is_json = format_is(format, "json") || format_is(format, "jsonl");
     size_t models = model_list_count(&driver->models);
     own->driver = driver;
     if (look_at_items(own, driver, err) ||
         (options->score.per && !driver->is_batch && find_columns(own, options->score.per, err)))
+        return -1;
+    if (suite && !driver->is_batch && !options->select.words && !totals_reason(own, options) &&
+        !(own->sums = arena_alloc(&driver->kept, suite->conditions,
+                                  suite->regions * sizeof *own->sums, err)))
         return -1;
     const char *reason = totals_reason(own, options);
     driver->begins_texts = options->select.words || reason;
@@ -173,7 +180,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "%s reports totals; --words does not apply", reason);
     if (driver->is_batch)
         return 0;
-    own->by_model = models > 1 && !is_json && !format_is(format, "tidy") && !options->score.per;
+    own->by_model =
+        models > 1 && !is_json && !format_is(format, "tidy") && !options->score.per && !own->sums;
     driver->place.sentences = reason ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (own->by_model ? 1 : models);
     return own->by_model ? score_models_init(&own->models, driver->models.names.names, models,
@@ -487,7 +495,10 @@ static int begin(void *state, struct driver *driver, struct err *err)
     if (own->by_model && driver->setting)
         return 0;
     size_t items = driver->items.count;
-    size_t count = own->by_model ? own->models.count : totals ? items + own->region_count + 1 : 0;
+    size_t count = own->by_model ? own->models.count
+                   : own->sums   ? (items + 1) * driver->items.suite->formula_count
+                   : totals      ? items + own->region_count + 1
+                                 : 0;
     own->row_count = 0;
     own->rows = arena_alloc(arena, count, sizeof *own->rows, err);
     return !own->rows || (own->per && hash_index_init(&own->found, count, arena, err)) ? -1 : 0;
@@ -593,6 +604,53 @@ static int add_to_rows(struct state *own, const struct work *work, struct err *e
                : 0;
 }
 
+/* Of an item of a suite, or of all. */
+static int add_prediction(struct state *own, size_t formula, const char *item, size_t count,
+                          size_t correct, struct err *err)
+{
+    struct arena *arena = &own->driver->session.arena;
+    const char **columns = arena_alloc(arena, 1, sizeof *columns, err);
+    const char *text = own->driver->items.suite->formulas[formula];
+    if (!columns || (item && !(*columns = arena_text(arena, item, strlen(item), err))))
+        return -1;
+    own->rows[own->row_count++] = (struct score_total){.label = {text, text, text},
+                                                       .sentence = COLUMN_MISSING,
+                                                       .count = count,
+                                                       .correct = correct,
+                                                       .columns = columns};
+    return 0;
+}
+
+/* A condition of a suite; after the last one of an item its predictions are evaluated, and after
+ * the last item all of them are counted. */
+static int add_condition(struct state *own, const struct work *work, struct err *err)
+{
+    const struct scored_item *item = work->own;
+    const struct suite *suite = own->driver->items.suite;
+    size_t condition = work->index % suite->conditions;
+    double *sums = own->sums + condition * suite->regions;
+    memset(sums, 0, suite->regions * sizeof *sums);
+    for (size_t i = 0; item->count && i < item->scored->count; i++)
+        if (item->regions[i] && item->scored->tokens[i].rank)
+            sums[item->regions[i]->number] -= (double)item->scored->tokens[i].logprob;
+    for (size_t i = 0; condition + 1 == suite->conditions && i < suite->formula_count; i++) {
+        bool holds = false;
+        if (suite_predict(&holds, suite, i, own->sums, err) ||
+            add_prediction(own, i, work->item.columns[0].value, 1, holds, err))
+            return -1;
+    }
+    size_t count = own->row_count;
+    for (size_t i = 0; work->index + 1 == own->driver->items.count && i < suite->formula_count;
+         i++) {
+        size_t correct = 0;
+        for (size_t row = i; row < count; row += suite->formula_count)
+            correct += own->rows[row].correct;
+        if (add_prediction(own, i, NULL, count / suite->formula_count, correct, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
@@ -611,7 +669,9 @@ static int add(void *state, struct work *work, struct err *err)
                    : 0;
     if (own->by_model || !totals)
         return 0;
-    return (own->per ? add_to_rows : add_text)(own, work, err);
+    return own->sums  ? add_condition(own, work, err)
+           : own->per ? add_to_rows(own, work, err)
+                      : add_text(own, work, err);
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -647,13 +707,19 @@ static int write_totals(struct state *own, struct err *err)
 {
     struct driver *driver = own->driver;
     struct arena *arena = &driver->session.arena;
+    static const char *const item[] = {"item"};
     struct report report;
     struct score_totals totals = {.items = own->rows,
                                   .count = own->row_count,
                                   .kind = own->pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS,
                                   .texts = driver->items.count,
                                   .shows_columns = true};
-    if (own->per) {
+    if (own->sums) {
+        totals.kind = TOTALS_OF_PREDICTIONS;
+        totals.rows = "prediction";
+        totals.names = item;
+        totals.name_count = 1;
+    } else if (own->per) {
         totals.rows = own->per[own->per_count - 1];
         totals.names = own->per;
         totals.name_count = own->per_count - 1;
@@ -690,7 +756,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     own->all.bad = (struct label){"", "", ""};
     if (own->by_model)
         own->all.label = own->models.labels[driver->setting];
-    if (!(own->view.words && own->per) && (own->by_model || (totals && count > 1)))
+    if (!own->sums && !(own->view.words && own->per) && (own->by_model || (totals && count > 1)))
         own->rows[own->row_count++] = own->all;
     if (own->by_model ? own->is_last && (totals || on_page) : totals)
         return write_totals(own, err);

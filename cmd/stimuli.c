@@ -1,8 +1,14 @@
 #include "stimuli.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "format/json.h"
+#include "format/json_writer.h"
 #include "text/aligned_text.h"
+
+/* --- regions ---------------------------------------------------------------------------------- */
 
 static size_t count_parts(const char *text)
 {
@@ -75,4 +81,187 @@ const struct region **regions_of_tokens(const struct regions *regions,
             found[word->first + k] = region;
     }
     return found;
+}
+
+/* --- suites ----------------------------------------------------------------------------------- */
+
+static const char *text_of(const struct json *object, const char *name)
+{
+    const char *text = NULL;
+    const struct json *member = json_member(object, name);
+    return member && json_get_text(member, &text) ? text : "";
+}
+
+/* One condition as a line; its name and regions are those of all items. */
+static int add_condition(struct suite *suite, const char **name, struct buf *lines,
+                         const struct json *root, const struct json *item,
+                         const struct json *condition, struct arena *arena, struct err *err)
+{
+    struct json_writer json = {.buf = lines};
+    struct buf text = {0}, names = {0};
+    double number = 0;
+    const char *found = text_of(condition, "condition_name");
+    size_t count = 0;
+    json_get_number(json_member(item, "item_number"), &number);
+    for (const struct json *region = json_first(json_member(condition, "regions")); region;
+         region = json_next(region)) {
+        char key[24];
+        snprintf(key, sizeof key, "%zu", ++count);
+        const char *called = text_of(json_member(root, "region_meta"), key);
+        buf_format(&text, "%s%s", count > 1 ? " | " : "", text_of(region, "content"));
+        buf_format(&names, "%s%s", count > 1 ? "|" : "", *called ? called : key);
+    }
+    json_put_open(&json, NULL, '{');
+    json_put_integer(&json, "item", (long long)number);
+    json_put_text(&json, "condition", found);
+    json_put_text(&json, "text", text.bytes);
+    json_put_text(&json, "regions", names.bytes);
+    json_put_close(&json, '}');
+    buf_char(lines, '\n');
+    buf_fail_with(lines, &text);
+    buf_release(&text);
+    buf_release(&names);
+    suite->regions = suite->regions ? suite->regions : count;
+    *name = *name ? *name : arena_text(arena, found, strlen(found), err);
+    if (err->kind)
+        return -1;
+    return *found && count > 0 && count == suite->regions && !strcmp(*name, found)
+               ? 0
+               : err_set(err,
+                         "item %.0f: expected condition '%s' of %zu regions, found '%s' of %zu",
+                         number, *name, suite->regions, found, count);
+}
+
+int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena *arena,
+               struct err *err)
+{
+    struct json *root = NULL;
+    struct buf lines = {0};
+    *suite = (struct suite){0};
+    if (json_parse(&root, bytes, size, err))
+        return -1;
+    const struct json *item = json_first(json_member(root, "items"));
+    const struct json *each = item ? json_first(json_member(root, "predictions")) : NULL;
+    const char *metric = text_of(json_member(root, "meta"), "metric");
+    if (each && *metric && strcmp(metric, "sum") != 0)
+        err_set(err, "expected the metric \"sum\", found \"%s\"", metric);
+    for (; each && !err->kind; each = json_next(each)) {
+        const char *text = text_of(each, "formula");
+        size_t count = suite->formula_count++;
+        suite->formulas = arena_grow(arena, suite->formulas, count, sizeof text, err);
+        text = arena_text(arena, text, strlen(text), err);
+        if (suite->formulas)
+            suite->formulas[count] = text;
+    }
+    suite->conditions = json_count(json_member(item, "conditions"));
+    suite->names = arena_alloc(arena, suite->conditions, sizeof *suite->names, err);
+    for (; suite->formula_count && item && !err->kind; item = json_next(item)) {
+        size_t place = 0;
+        for (each = json_first(json_member(item, "conditions")); each && !err->kind;
+             each = json_next(each), place++)
+            if (place < suite->conditions)
+                add_condition(suite, &suite->names[place], &lines, root, item, each, arena, err);
+        if (place != suite->conditions && !err->kind)
+            err_set(err, "expected %zu conditions in every item, found %zu", suite->conditions,
+                    place);
+    }
+    json_free(root);
+    suite->size = lines.size;
+    suite->lines = buf_keep(&lines, arena, err);
+    return err->kind ? -1 : 0;
+}
+
+/* --- predictions ------------------------------------------------------------------------------ */
+
+struct formula {
+    const struct suite *suite;
+    const double *sums; /* [conditions, regions] */
+    const char *at;
+    size_t depth;
+    bool failed;
+};
+
+static bool take(struct formula *formula, const char *signs)
+{
+    formula->at += strspn(formula->at, " \t\r\n");
+    bool is_there = *formula->at && strchr(signs, *formula->at);
+    formula->at += is_there;
+    return is_there;
+}
+
+/* (3;%match%), or (*;%match%) for all regions, after its bracket; false: it is something else. */
+static bool read_region(struct formula *formula, double *sum)
+{
+    const struct suite *suite = formula->suite;
+    const char *start = formula->at;
+    bool of_all = take(formula, "*");
+    size_t region = of_all ? 0 : strtoul(formula->at, (char **)&formula->at, 10);
+    if (!take(formula, ";") || !take(formula, "%")) {
+        formula->at = start;
+        return false;
+    }
+    size_t size = strcspn(formula->at, "%");
+    size_t place = 0;
+    while (place < suite->conditions &&
+           (strncmp(suite->names[place], formula->at, size) != 0 || suite->names[place][size]))
+        place++;
+    formula->at += size;
+    formula->failed |= !take(formula, "%") || !take(formula, ")") || place == suite->conditions ||
+                       region > suite->regions || (!region && !of_all);
+    for (size_t i = 0; i < suite->regions && !formula->failed; i++)
+        if (of_all || region == i + 1)
+            *sum += formula->sums[place * suite->regions + i];
+    return true;
+}
+
+/* Of operators that bind as strongly as those of a level, or more strongly. */
+static double read_value(struct formula *formula, size_t level)
+{
+    enum { DEPTH_MAX = 512 };
+    static const char *const operators[] = {"|", "&", "<>=", "+-"};
+    double left = 0;
+    if (level < sizeof operators / sizeof *operators) {
+        left = read_value(formula, level + 1);
+        while (!formula->failed && take(formula, operators[level])) {
+            char sign = formula->at[-1];
+            double right = read_value(formula, level + 1);
+            left = sign == '|'   ? left != 0 || right != 0
+                   : sign == '&' ? left != 0 && right != 0
+                   : sign == '<' ? left < right
+                   : sign == '>' ? left > right
+                   : sign == '=' ? !(left < right || left > right)
+                   : sign == '+' ? left + right
+                                 : left - right;
+        }
+        return left;
+    }
+    formula->failed |= ++formula->depth > DEPTH_MAX;
+    if (formula->failed)
+        return 0;
+    if (take(formula, "([")) {
+        const char *closing = formula->at[-1] == '(' ? ")" : "]";
+        if (*closing == ')' && read_region(formula, &left))
+            return left;
+        left = read_value(formula, 0);
+        formula->failed |= !take(formula, closing);
+        return left;
+    }
+    const char *start = formula->at;
+    left = strtod(start, (char **)&formula->at);
+    formula->failed |= formula->at == start;
+    return left;
+}
+
+int suite_predict(bool *holds, const struct suite *suite, size_t index, const double *sums,
+                  struct err *err)
+{
+    struct formula formula = {suite, sums, suite->formulas[index], 0, false};
+    *holds = read_value(&formula, 0) > 0;
+    take(&formula, "");
+    if (!formula.failed && !*formula.at)
+        return 0;
+    return err_set(err,
+                   "prediction '%s': expected regions such as (3;%%match%%) and + - < > = & |, "
+                   "found '%.20s'",
+                   suite->formulas[index], formula.at);
 }

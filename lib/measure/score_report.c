@@ -337,10 +337,10 @@ static int fill_totals(struct total_cells *cells, const struct score_view *view,
 static int add_totals(struct frame *frame, const struct score_view *view,
                       const struct score_totals *totals, struct arena *arena, struct err *err)
 {
-    static const char *const names[] = {"totals", "continuations", "pairs"};
+    static const char *const names[] = {"totals", "continuations", "pairs", "predictions"};
     bool compares = totals->kind == TOTALS_OF_CONTINUATIONS;
     bool pairs = totals->kind == TOTALS_OF_PAIRS;
-    bool sums = !pairs;
+    bool sums = compares || totals->kind == TOTALS_OF_TEXTS;
     unsigned narrow = pairs && !totals->shows_columns ? COLUMN_DATA_ONLY : 0; /* two texts */
     struct total_cells cells;
     struct column *columns = arena_alloc(arena, totals->name_count + 16, sizeof *columns, err);
@@ -364,7 +364,7 @@ static int add_totals(struct frame *frame, const struct score_view *view,
          .values = sums ? cells.perplexities : NULL},
         amount_column(view, "difference_nats", "difference_bits",
                       compares || pairs ? cells.differences : NULL),
-        {.name = "pairs",
+        {.name = pairs ? "pairs" : "items",
          .kind = COLUMN_INTEGER,
          .flags = narrow,
          .values = sums ? NULL : cells.counts},

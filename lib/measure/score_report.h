@@ -40,14 +40,14 @@ struct score_view {
 };
 
 /* The total of a text, of a continuation, or of several texts; of minimal pairs, whose texts are
- * the good ones. */
+ * the good ones; or of predictions. */
 struct score_total {
     struct label label;
     struct label bad;   /* of one pair */
     long long sentence; /* the text's number; COLUMN_MISSING */
     size_t tokens;      /* that have a score */
     double logprob, bad_logprob;
-    size_t count, correct;      /* pairs */
+    size_t count, correct;      /* pairs or predictions */
     const char *const *columns; /* [name_count] values of other columns; NULL: none */
 };
 
@@ -66,8 +66,13 @@ int score_report(struct report *report, const struct score_view *view,
                  const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
                  struct err *err);
 
-/* Totals, a row each; pairs have means and an accuracy. */
-enum totals_kind { TOTALS_OF_TEXTS, TOTALS_OF_CONTINUATIONS, TOTALS_OF_PAIRS };
+/* Totals, a row each; pairs and predictions have an accuracy, pairs also means. */
+enum totals_kind {
+    TOTALS_OF_TEXTS,
+    TOTALS_OF_CONTINUATIONS,
+    TOTALS_OF_PAIRS,
+    TOTALS_OF_PREDICTIONS
+};
 
 struct score_totals {
     const char *rows; /* what a row is: "text", "continuation", "model", a column of the input */
