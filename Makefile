@@ -330,7 +330,7 @@ arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
 # What the engine is made of: the core, what comes next, and what writes a page's numbers.
 WASM_FILES = $(filter-out %/target_folder.c %/host_call.c,$(wildcard $(patsubst %,lib/%/*.c,base \
 	format text text/* math model model/* lens live))) lib/write/json_report.c \
-	$(patsubst %,lib/draw/page_%.c,sentence facts tensor values) \
+	$(patsubst %,lib/draw/page_%.c,sentence facts values) \
 	$(patsubst %,lib/measure/%.c,logit_lens text_origin token_scores)
 
 $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
@@ -342,6 +342,10 @@ wasm: ## compile the engine for browsers, for live pages; installs what it needs
 	@$(SETUP) wasm || true # what is not there is left out, and said
 	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm
 	+@$(MAKE) --no-print-directory all
+
+site: ## the live page of tiny as a folder for a web server: BUILD/site
+	@$(MAKE) --no-print-directory wasm
+	@sh lib/draw/page/site.sh $(BUILD)/attn-cli $(BUILD)/site
 
 test-live: ## the engine of live pages in node; where what it needs cannot be had, it is left out
 	@$(SETUP) wasm || true
@@ -487,6 +491,6 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models bench-peers pictures tiny install
 .PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
-.PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static deb test-deb
-.PHONY: test-gguf test-clang test-real test-frozen
+.PHONY: bench-tokenizers check-published arm64 test-live wasm site dist static test-static deb
+.PHONY: test-deb test-gguf test-clang test-real test-frozen
 .DELETE_ON_ERROR:

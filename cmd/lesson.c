@@ -156,8 +156,8 @@ static const struct page_lesson lesson_walk = {
     "The way of a text through a model",
     "Every token has a row of numbers, a stream, from its embedding to the scores of the token "
     "that comes next. On its way it is read by branches, attention and MLP, layer by layer, and "
-    "what they find is added to it. A station of the diagram opens the tensor that stands there; "
-    "the keys , and . go to the one before and after.",
+    "what they find is added to it. A station of the diagram opens its tensor; "
+    "arrow keys go to the station before and after.",
     "",
     "Follow the plus signs: there a branch gives to the stream what it has found.",
     "",

@@ -14,9 +14,10 @@ static const struct option_row own_options[] = {
            .heading = "Page"),
     INTEGER("top", 0, "N", IN(page.top), 0, 1000,
             "store the N most likely next tokens at each position (default: 50; 0: none)"),
-    FLAG("lens", 0, IN(page.lens), "add the logit lens"),
-    STRING("scores", 0, "FILE", IN(page.scores),
-           "add head scores, from 'attn-cli heads --format csv'"),
+    FLAG("lens", 0, IN(page.lens),
+         "store predictions after every layer (default: if they take under half a second)"),
+    STRING("scores", 0, "all|none", IN(page.scores),
+           "measure head scores, as 'heads' does (default: if it takes under half a second)"),
     FLAG("unedited", 0, IN(page.unedited), "show each text before and after edits"),
     FLAG("live", 0, IN(page.live), "include the model, to run other texts in the browser"),
     STRING("output", 'o', "FILE", IN(output.path), "page to write (default: standard output)",
@@ -52,6 +53,9 @@ struct state {
     const struct page_lesson *lesson; /* NULL: it is none */
     struct place place;
 };
+
+enum { LIVE_BYTES_NOTED = 50000000 };
+static const double LENS_COST_MAX = 5e9; /* products for which predictions take half a second */
 
 /* What the page holds of a text: one run or, with --unedited, two. */
 struct page_runs {
@@ -107,6 +111,18 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return check_live(options, pages, err);
 }
 
+/* State the size of a large live page before it is written. */
+static int note_size(const struct session *session, struct err *err)
+{
+    size_t bytes = 0;
+    if (page_live_size(&bytes, &session->viewer.model.folder, err))
+        return -1;
+    if (bytes > LIVE_BYTES_NOTED)
+        print_note("--live: the page will take about %zu MB: it includes the model",
+                   bytes / 1000000);
+    return 0;
+}
+
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -119,14 +135,15 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
     return output_check_selection(&driver->output, &request->selection, err) ||
-                   page_explained_read(&own->source, &session->arena, err)
+                   page_explained_read(&own->source, &session->arena, err) ||
+                   (session->options->page.live && note_size(session, err))
                ? -1
                : 0;
 }
 
-/* --- what is told of a text besides its tensors ----------------------------------------------- */
+/* --- what a page tells of a text besides its tensors ------------------------------------------ */
 
-/* Those of the model, of texts and of what is shown are the page's to add. */
+/* The page adds the options of the model, of texts and of tensors itself. */
 static const char *const told[] = {
     "attention", "mask-after", "scale",    "attention-temperature", "dropout", "without", "seed",
     "source",    "precision",  "special",  "literal-special",       "long",    "edit",    "ablate",
@@ -182,20 +199,27 @@ static int find_words(struct page_facts *facts, const struct options *options, s
     return 0;
 }
 
-/* What comes next after every token, at the end of the model and, with --lens, at its layers. */
+/* The prediction after every token and, with --lens or where it is cheap, after every step. */
 static int find_next(struct page_facts *facts, const struct page_source *source,
                      const struct text_pair *pair, struct arena *arena, struct err *err)
 {
-    struct err none = {0};
-    struct logit_lens lens;
-    struct lens_plan plan = {.viewer = source->viewer, .best_count = PAGE_NEXT_BEST};
-    if (options_are_given(source->options, "top"))
-        plan.best_count = (size_t)source->options->page.top;
-    if (!plan.best_count || text_origin_check(source->viewer, &none))
-        return 0; /* it is no decoder: nothing comes next */
-    return next_tokens_plan(&plan, source->options->page.lens, arena, err) ||
-                   lens_look(&lens, &plan, pair, arena, err) ||
-                   next_tokens_of_lens(&facts->next, &lens, source->viewer, arena, err)
+    const struct config *config = &source->viewer->model.config;
+    double cost = (double)config->n_layer * (double)pair->sentence.count *
+                  (double)config->vocab_size * (double)config->n_embd;
+    bool steps = source->options->page.lens || cost <= LENS_COST_MAX;
+    size_t best = options_are_given(source->options, "top") ? (size_t)source->options->page.top
+                                                            : PAGE_NEXT_BEST;
+    struct next_plan plan;
+    if (next_tokens_plan(&plan, source->viewer, best, steps, arena, err))
+        return -1;
+    struct selection selection = {.sites = next_tokens_sites(&plan)};
+    struct report report;
+    const struct look look = {&selection, pair, 1, 0, &report, NULL};
+    if (!plan.count)
+        return 0; /* no decoder: nothing is predicted */
+    return selection_layers(&selection, NULL, config, arena, err) ||
+                   viewer_look(source->viewer, &look, arena, err) ||
+                   next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err)
                ? -1
                : 0;
 }
@@ -211,8 +235,6 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
-    if (facts->scores)
-        return err_usage(err, "--live: expected no --scores: typed texts have no scores");
     facts->live = &source->viewer->model.folder;
     return 0;
 }
@@ -224,7 +246,7 @@ static int find_facts(struct page_facts *facts, const struct page_source *source
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
     if (find_words(facts, source->options, arena, err) ||
-        page_scores_find(facts, source, arena, err) ||
+        page_scores_find(facts, source, &pair->sentence, arena, err) ||
         page_explained_find(facts, source, pair, arena, err) ||
         find_next(facts, source, pair, arena, err))
         return -1;

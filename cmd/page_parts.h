@@ -34,8 +34,8 @@ int page_explained_read(struct page_source *source, struct arena *arena, struct 
 int page_explained_find(struct page_facts *facts, const struct page_source *source,
                         const struct text_pair *pair, struct arena *arena, struct err *err);
 
-/* --scores (page_scores.c). */
+/* --scores: all, none, or by default all if that is quick (page_scores.c). */
 int page_scores_find(struct page_facts *facts, const struct page_source *source,
-                     struct arena *arena, struct err *err);
+                     const struct tokenized *sentence, struct arena *arena, struct err *err);
 
 #endif

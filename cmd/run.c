@@ -1,5 +1,6 @@
 /* run.c: `attn-cli run`: attention weights and other tensors of each text. */
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "driver.h"
@@ -248,7 +249,15 @@ const struct task run_task = {
     .finish = finish,
 };
 
+/* A file of HTML is the page of `page`, which shows whole texts one by one; else a page without
+ * its extras. */
 int run_command(const struct options *options, struct err *err)
 {
-    return driver_do(&run_task, options, err);
+    struct output output = {.path = NULL};
+    if (output_choose(&output, &options->output, err))
+        return -1;
+    const struct select_options *select = &options->select;
+    bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
+                   !(select->mean && strstr(select->mean, "texts"));
+    return is_page ? page_command(options, err) : driver_do(&run_task, options, err);
 }

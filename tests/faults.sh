@@ -118,7 +118,6 @@ if ! (
     printf 'Anna is old\nBen sees Anna\n' >plain.txt
     printf 'clean,corrupt\nAnna,old\nAnna is,old is\n' >clean.csv
     printf 'Anna,old\nold,is\n' >pairs.csv
-    printf 'layer,head,induction,induction_baseline\n0,0,0.5,0.1\n' >heads.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '{"id": "%s", "text": "Life is", "%s": %s}\n' a side 0 b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
@@ -312,7 +311,7 @@ try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv json svg tidy; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
-try page -m "$in/school" 'Anna is old' --scores "$in/heads.csv" -o here.html
+try page -m "$in/school" 'Anna is old' --scores all -o here.html
 try page -m "$in/scho*" -m "$in/school" 'Anna is old' -o here.html
 for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here

@@ -24,7 +24,7 @@ page() { # NAME OPTIONS...
     "$attn" run "$@" -o "$folder/page.html"
     "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
         --disable-background-networking --disable-component-update --disable-sync \
-        --hide-scrollbars --window-size=1100,800 \
+        --hide-scrollbars --window-size=1280,800 \
         --screenshot="$folder/page.png" "file://$folder/page.html" 2>/dev/null
     mv "$folder/page.png" "$here/$name.png"
     rm -r "$folder"
@@ -33,7 +33,7 @@ page() { # NAME OPTIONS...
 terminal run "run --sentence \"$sentence\" --layer 0 --head 1"
 "$attn" run -s "$sentence" -o "$here/model.svg"
 "$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
-page page -s "$sentence" -s 'The early bird catches the worm'
+page page -s 'red fox green boat small lamp old door red fox green boat small lamp old'
 smollm2=build/real/SmolLM2-135M-Instruct.Q4_1.gguf # as `make test-real` puts it there
 if [ -f "$smollm2" ]; then
     "$attn" run -m "$smollm2" 'When Mary Brown met Tom Clark, Mary Brown gave Tom Clark a book' \

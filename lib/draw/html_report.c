@@ -15,20 +15,17 @@
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
 
+/* The colours of --palette. */
 static void put_palette(struct json_writer *json, const struct palette *palette)
 {
     struct ramp ramp;
     ramp_make(&ramp, palette);
-    json_put_gap(json, "\n ");
-    json_put_open(json, palette->name, '{');
-    json_put_bool(json, "two_sided", palette->two_sided);
-    json_put_raw(json, "colours", "\"");
+    json_put_raw(json, "\n colours", "\"");
     for (size_t level = 1; level < RAMP_LEVELS; level++) {
         struct colour colour = ramp.colours[level];
         stream_format(json->stream, "%02x%02x%02x", colour.red, colour.green, colour.blue);
     }
     stream_char(json->stream, '"');
-    json_put_close(json, '}');
 }
 
 static void put_look(struct stream *out, const struct style *style)
@@ -40,7 +37,8 @@ static void put_look(struct stream *out, const struct style *style)
     json_put_text(&json, "scale", style_scale_names[style->scale]);
     json_put_text(&json, "range", style_range_names[style->range]);
     json_put_text(&json, "view", style->view ? style_view_names[style->view - 1] : "");
-    json_put_text(&json, "palette", style->palette ? style->palette->name : "");
+    if (style->palette)
+        put_palette(&json, style->palette);
     json_put_bool(&json, "hide_first", style->hide_first);
     if (style_has_bounds(style)) {
         json_put_open(&json, "bounds", '{');
@@ -48,21 +46,9 @@ static void put_look(struct stream *out, const struct style *style)
         json_put_float(&json, "high", style->bounds.high);
         json_put_close(&json, '}');
     }
-    json_put_open(&json, "\n defaults", '[');
-    for (int signs = 0; signs < 2; signs++) {
-        json_put_open(&json, NULL, '[');
-        json_put_text(&json, NULL, palette_default(signs, false)->name);
-        json_put_text(&json, NULL, palette_default(signs, true)->name);
-        json_put_close(&json, ']');
-    }
-    json_put_close(&json, ']');
     json_put_open(&json, "\n about", '{');
     for (size_t i = 0; i < SITE_COUNT; i++)
         json_put_text(&json, site_rows[i].name, site_rows[i].about);
-    json_put_close(&json, '}');
-    json_put_open(&json, "\n palettes", '{');
-    for (size_t i = 0; i < palette_count; i++)
-        put_palette(&json, &palette_rows[i]);
     json_put_close(&json, '}');
     json_put_close(&json, '}');
     stream_text(out, "</script>\n");

@@ -61,8 +61,10 @@ static void put_exact(struct json_writer *json, const char *name, const float *v
 static void put_next_layer(struct json_writer *json, const struct page_next_layer *layer,
                            size_t tokens)
 {
+    static const char *const steps[PAGE_STEPS] = {"embedding", "attention", "mlp", "layer"};
     size_t count = tokens * layer->best_count;
     json_put_open(json, "\n", '{');
+    json_put_text(json, "step", steps[layer->step]);
     json_put_integer(json, "layer", (long long)layer->layer);
     json_put_integer(json, "count", (long long)layer->best_count);
     json_put_open(json, "ids", '[');
@@ -74,12 +76,10 @@ static void put_next_layer(struct json_writer *json, const struct page_next_laye
     put_exact(json, "logprobs", &layer->best->logprob, count,
               sizeof *layer->best / sizeof layer->best->logprob);
     put_exact(json, "came", layer->came, tokens, 1);
-    put_exact(json, "entropies", layer->entropies, tokens, 1);
-    json_put_integers(json, "ranks", layer->ranks, tokens);
     json_put_close(json, '}');
 }
 
-/* What comes next, and what all tokens that are named there are called. */
+/* Predictions, and the names of all their tokens. */
 static void put_next(struct json_writer *json, const struct page_next *next)
 {
     json_put_open(json, "\nnext", '{');
@@ -143,7 +143,6 @@ static void put_scores(struct json_writer *json, const struct page_scores *score
         json_put_open(json, "\n", '{');
         json_put_integer(json, "layer", (long long)head->layer);
         json_put_integer(json, "head", (long long)head->head);
-        json_put_text(json, "name", head->name);
         json_put_open(json, "values", '[');
         json->compact = true;
         for (size_t k = 0; k < scores->name_count; k++)

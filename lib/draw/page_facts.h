@@ -14,27 +14,28 @@
 #include "lens/report.h"
 #include "model/config.h"
 
-/* What a layer, read as if it were the last, says that comes after each token. */
+/* The point of the residual stream that a prediction is read from. */
+enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_MLP, STEP_LAYER, PAGE_STEPS };
+
+/* The prediction after each token, read from the residual stream after a step (logit lens). */
 struct page_next_layer {
+    enum page_step step;
     size_t layer, best_count;
     const struct likely *best; /* [tokens, best_count] the likeliest first */
     const float *came;         /* [tokens] of the token that came; NaN after the last */
-    const float *entropies;    /* [tokens] in nats */
-    const size_t *ranks;       /* [tokens] of the token that came; 0 */
 };
 
 struct page_next {
-    const struct page_next_layer *layers; /* [layer_count] the last is the model's own word */
+    const struct page_next_layer *layers; /* [layer_count] the last is the model's own prediction */
     size_t layer_count, token_count, vocabulary;
-    const uint32_t *named; /* [name_count] the ids that stand there … */
+    const uint32_t *named; /* [name_count] ids in the layers, and their names */
     const struct label *names;
     size_t name_count;
 };
 
-/* What heads do, by scores that have names; values as they were written, "": there is none. */
+/* Head scores by name; values as text, "": nothing was counted. */
 struct page_head {
     size_t layer, head;
-    const char *name; /* what it clearly is: "induction"; "": nothing of that kind */
     const char **values;
 };
 
@@ -95,7 +96,7 @@ void page_facts_put(struct json_writer *json, const struct page_facts *facts);
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err);
 
-/* A tensor of a report (page_tensor.c), which data.js reads: its place, its axes by the names of
+/* A tensor of a report, which data.js reads: its place, its axes by the names of
  * their labels, and its numbers as one text: exact, base64 of float32; else three digits each. */
 void page_tensor_put(struct json_writer *json, const struct report *report, const struct kept *kept,
                      bool exact);
@@ -106,8 +107,10 @@ const struct label *page_labels_of(const struct tokenized *tokenized, size_t *co
 /* How many numbers of all tensors are seen. */
 size_t page_count_numbers(const struct report *report);
 
-/* Refuse a live page where there is no engine; and write what such a page holds (page_live.c). */
+/* page_live.c: refuse a live page where there is no engine; the size of the engine and the model's
+ * files in a page; and write them. */
 int page_live_check(struct err *err);
+int page_live_size(size_t *bytes, const struct folder *folder, struct err *err);
 int page_live_put(struct stream *out, const struct folder *folder, struct err *err);
 
 #endif

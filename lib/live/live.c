@@ -64,8 +64,7 @@ static int read_selection(struct selection *selection, const char *show, struct 
     return selection_heads(selection, NULL, config, &live->arena, err);
 }
 
-/* What the cells of all heads are explained with; nothing where that is too much for every letter
- * that is typed. */
+/* The sites that explain the cells of all heads; none if they take too long for every key. */
 static uint64_t sites_of_cells(const struct config *config, size_t tokens)
 {
     size_t numbers = config->n_layer * config->n_head * tokens * 5 * (config->d_k + tokens);
@@ -109,28 +108,6 @@ static int find_words(struct page_facts *facts, const struct live_request *reque
     return 0;
 }
 
-/* What comes next is what a lens at the last layer sees; no encoder has it, nor who looks ahead. */
-static int plan_next(struct lens_plan *plan, struct live *live, size_t best_count, struct err *err)
-{
-    struct err none = {0};
-    *plan = (struct lens_plan){.viewer = &live->viewer};
-    if (!best_count || text_origin_check(&live->viewer, &none))
-        return 0;
-    plan->best_count = best_count;
-    return next_tokens_plan(plan, false, &live->arena, err);
-}
-
-static int find_next(struct page_facts *facts, const struct lens_plan *plan,
-                     const struct report *report, struct arena *arena, struct err *err)
-{
-    struct logit_lens lens;
-    if (!plan->best_count)
-        return 0;
-    if (lens_of_report(&lens, plan, report, facts->sentence, arena, err))
-        return -1;
-    return next_tokens_of_lens(&facts->next, &lens, plan->viewer, arena, err);
-}
-
 /* Look at a text that was read, in one pass, and write what is seen. */
 static int write_look(struct live *live, struct stream *out, const struct live_request *request,
                       struct selection selection, const struct text_pair *pair, struct err *err)
@@ -140,20 +117,20 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     const uint64_t explained = sites_of_cells(config, pair->sentence.count);
     struct report report;
     struct report parts[2];
-    struct lens_plan plan;
+    struct next_plan plan;
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
                                .explained = explained ? &parts[1] : NULL};
     struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = &report};
-    if (plan_next(&plan, live, request->next, err))
+    if (next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
-    selection.sites |= explained | (plan.best_count ? lens_sites(&plan) : 0);
+    selection.sites |= explained | next_tokens_sites(&plan);
     if (edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||
         choose_sites(&parts[0], &report, shown, &live->arena, err) ||
         choose_sites(&parts[1], &report, explained, &live->arena, err) ||
-        find_next(&facts, &plan, &report, &live->arena, err) ||
+        next_tokens_of_report(&facts.next, &plan, &report, &pair->sentence, &live->arena, err) ||
         find_words(&facts, request, &live->arena, err))
         return -1;
     return page_sentence_put(out, &parts[0], true, &facts, err);

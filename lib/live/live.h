@@ -27,7 +27,8 @@ struct live_request {
     const char *show;  /* as --show has it; NULL: the page's usual */
     const char *edits; /* as --edit has them, with ; between them; numbers alone; NULL: none */
     float temperature; /* scores are divided by it; 0: they are not */
-    size_t next;       /* likeliest tokens to tell of at each place; 0: not what comes next */
+    size_t next;       /* most likely next tokens at each position; 0: no predictions */
+    bool steps;        /* predictions after every step, not only at the end */
 };
 
 /* Run the model on a text, and write what was asked for. */

@@ -51,9 +51,9 @@ EXPORT(int, live_begin, const char *name)
 }
 
 EXPORT(int, live_run, const char *text, size_t size, const char *show, const char *edits,
-       float temperature, size_t next)
+       float temperature, size_t next, int steps)
 {
-    struct live_request request = {text, size, show, edits, temperature, next};
+    struct live_request request = {text, size, show, edits, temperature, next, steps != 0};
     struct stream out = {0};
     err = (struct err){0};
     if (stream_to(&out, STANDARD_OUTPUT, &err))

@@ -1,6 +1,7 @@
 #include "measure/logit_lens.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -397,22 +398,62 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     return frame_columns(frames, shown, shown_count, arena, err);
 }
 
-/* --- as a page tells it ----------------------------------------------------------------------- */
+/* --- as facts of a page ----------------------------------------------------------------------- */
 
-enum { LENS_LISTED = 3 }; /* most likely tokens of a layer that is not the last */
+enum {
+    STEP_LISTED = 20, /* most likely tokens of a step that is not the last */
+    HALVES_MAX = 4,   /* layers of a model whose attention and MLP are steps of their own */
+};
 
-int next_tokens_plan(struct lens_plan *plan, bool of_all_layers, struct arena *arena,
-                     struct err *err)
+static int add_lens(struct next_plan *plan, const struct lens_plan *lens, enum page_step step,
+                    size_t first, size_t count, struct arena *arena, struct err *err)
 {
-    const struct config *config = &plan->viewer->model.config;
-    size_t all = config->n_layer;
-    size_t count = of_all_layers ? all : 1;
-    size_t *items = arena_alloc(arena, count, sizeof *items, err);
-    for (size_t i = 0; items && i < count; i++)
-        items[i] = all - count + i;
-    plan->layers = (struct layers){items, count};
-    plan->target = plan->against = -1;
-    return items ? lens_find_site(&plan->site, NULL, config, err) : -1;
+    size_t *layers = arena_alloc(arena, count, sizeof *layers, err);
+    if (!layers)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        layers[i] = first + i;
+    plan->steps[plan->count] = step;
+    plan->lenses[plan->count] = *lens;
+    plan->lenses[plan->count++].layers = (struct layers){layers, count};
+    return 0;
+}
+
+int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
+                     bool all_steps, struct arena *arena, struct err *err)
+{
+    const struct config *config = &viewer->model.config;
+    const size_t layers = config->n_layer;
+    struct err none = {0};
+    struct lens_plan lens = {
+        .viewer = viewer, .best_count = best_count, .target = -1, .against = -1};
+    *plan = (struct next_plan){.count = 0};
+    if (!best_count || text_origin_check(viewer, &none))
+        return 0;
+    if (all_steps && best_count > STEP_LISTED)
+        lens.best_count = STEP_LISTED;
+    bool halves = all_steps && layers <= HALVES_MAX && config->norm_first &&
+                  !lens_find_site(&lens.site, "resid_mid", config, &none);
+    if (halves && add_lens(plan, &lens, STEP_ATTENTION, 0, layers, arena, err))
+        return -1;
+    if (all_steps && config->norm_first &&
+        !lens_find_site(&lens.site, "resid_pre", config, &none) &&
+        add_lens(plan, &lens, STEP_EMBEDDING, 0, 1, arena, err))
+        return -1;
+    lens.best_count = best_count;
+    return lens_find_site(&lens.site, NULL, config, err) ||
+                   add_lens(plan, &lens, halves ? STEP_MLP : STEP_LAYER, all_steps ? 0 : layers - 1,
+                            all_steps ? layers : 1, arena, err)
+               ? -1
+               : 0;
+}
+
+uint64_t next_tokens_sites(const struct next_plan *plan)
+{
+    uint64_t sites = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        sites |= lens_sites(&plan->lenses[i]);
+    return sites;
 }
 
 /* What the ids are called, each once, in rising order. */
@@ -444,43 +485,65 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
 }
 
 static int take_layer(struct page_next_layer *to, const struct logit_lens *lens, size_t layer,
-                      struct arena *arena, struct err *err)
+                      bool last, struct arena *arena, struct err *err)
 {
     size_t count = lens->tokens;
-    bool last = layer + 1 == lens->layers.count;
     const struct lens_cell *cells = lens->cells + layer * count;
-    size_t best_count = last || lens->best_count < LENS_LISTED ? lens->best_count : LENS_LISTED;
+    size_t best_count = last || lens->best_count < STEP_LISTED ? lens->best_count : STEP_LISTED;
     struct likely *best = arena_alloc(arena, count * best_count, sizeof *best, err);
     float *came = arena_alloc(arena, count, sizeof *came, err);
-    float *entropies = arena_alloc(arena, count, sizeof *entropies, err);
-    size_t *ranks = arena_alloc(arena, count, sizeof *ranks, err);
-    if (!best || !came || !entropies || !ranks)
+    if (!best || !came)
         return -1;
     for (size_t i = 0; i < count; i++) {
         memcpy(best + i * best_count, cells[i].best, best_count * sizeof *best);
         came[i] = cells[i].target;
-        entropies[i] = cells[i].entropy;
-        ranks[i] = cells[i].rank;
     }
     *to = (struct page_next_layer){
-        lens->layers.items[layer], best_count, best, came, entropies, ranks};
+        .layer = lens->layers.items[layer], .best_count = best_count, .best = best, .came = came};
     return 0;
 }
 
-int next_tokens_of_lens(const struct page_next **found, const struct logit_lens *lens,
-                        const struct viewer *viewer, struct arena *arena, struct err *err)
+/* Layers in the order of the pass: attention comes before the MLP of its layer. */
+static int compare_steps(const void *a, const void *b)
 {
+    const struct page_next_layer *one = a;
+    const struct page_next_layer *other = b;
+    if ((one->step == STEP_EMBEDDING) != (other->step == STEP_EMBEDDING))
+        return one->step == STEP_EMBEDDING ? -1 : 1;
+    if (one->layer != other->layer)
+        return one->layer > other->layer ? 1 : -1;
+    return (one->step > other->step) - (one->step < other->step);
+}
+
+int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
+                          const struct report *report, const struct tokenized *sentence,
+                          struct arena *arena, struct err *err)
+{
+    size_t room = 0;
+    struct logit_lens lens;
+    if (!plan->count)
+        return 0;
+    for (size_t i = 0; i < plan->count; i++)
+        room += plan->lenses[i].layers.count;
     struct page_next *next = arena_alloc(arena, 1, sizeof *next, err);
-    struct page_next_layer *layers = arena_alloc(arena, lens->layers.count, sizeof *layers, err);
+    struct page_next_layer *layers = arena_alloc(arena, room, sizeof *layers, err);
+    const struct viewer *viewer = plan->lenses->viewer;
     if (!next || !layers)
         return -1;
-    for (size_t i = 0; i < lens->layers.count; i++)
-        if (take_layer(&layers[i], lens, i, arena, err))
-            return -1;
     *next = (struct page_next){.layers = layers,
-                               .layer_count = lens->layers.count,
-                               .token_count = lens->tokens,
+                               .token_count = sentence->count,
                                .vocabulary = viewer->model.config.vocab_size};
+    for (size_t i = 0; i < plan->count; i++) {
+        if (lens_of_report(&lens, &plan->lenses[i], report, sentence, arena, err))
+            return -1;
+        for (size_t k = 0; k < lens.layers.count; k++) {
+            bool last = next->layer_count + 1 == room;
+            if (take_layer(&layers[next->layer_count], &lens, k, last, arena, err))
+                return -1;
+            layers[next->layer_count++].step = plan->steps[i];
+        }
+    }
+    qsort(layers, room, sizeof *layers, compare_steps);
     *found = next;
     return name_ids(next, viewer, arena, err);
 }

@@ -12,6 +12,7 @@
 #ifndef ATTN_MEASURE_LOGIT_LENS_H
 #define ATTN_MEASURE_LOGIT_LENS_H
 
+#include "draw/page_facts.h"
 #include "measure/text_origin.h"
 
 struct lens_cell {
@@ -75,20 +76,35 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
                 const struct text_origin *origin, const struct tokenized *sentence,
                 struct arena *arena, struct err *err);
 
-/* --- as facts of a page (draw/page_facts.h) -----------------------------------------------------
+/* --- as facts of a page -------------------------------------------------------------------------
  *
- * What comes after each token: the most likely tokens by name, and the rank of the one that came;
- * at the end of the model, and at its layers by the lens.
+ * The prediction after each token: the most likely tokens by name, at the end of the model and, if
+ * wanted, after each step before.
+ *
+ *     struct next_plan plan;
+ *     if (next_tokens_plan(&plan, &viewer, 50, true, &arena, err)) ...
+ *     selection.sites |= next_tokens_sites(&plan);
+ *     ... look at the text ...
+ *     if (next_tokens_of_report(&facts.next, &plan, &report, &sentence, &arena, err)) ...
  */
 
-struct page_next;
+struct next_plan {
+    struct lens_plan lenses[PAGE_STEPS];
+    enum page_step steps[PAGE_STEPS];
+    size_t count; /* 0: the model predicts no next token */
+};
 
-/* A plan for the output of the last layer, or of every one. */
-int next_tokens_plan(struct lens_plan *plan, bool of_all_layers, struct arena *arena,
-                     struct err *err);
+/* `all_steps`: after the embedding and each layer, up to 4 layers after attention and MLP; else at
+ * the end alone. */
+int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
+                     bool all_steps, struct arena *arena, struct err *err);
 
-/* The facts of a lens, in memory of the arena. */
-int next_tokens_of_lens(const struct page_next **found, const struct logit_lens *lens,
-                        const struct viewer *viewer, struct arena *arena, struct err *err);
+/* The sites that a report must have, of all layers. */
+uint64_t next_tokens_sites(const struct next_plan *plan);
+
+/* All of it is the arena's; NULL if nothing is predicted. */
+int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
+                          const struct report *report, const struct tokenized *sentence,
+                          struct arena *arena, struct err *err);
 
 #endif

@@ -67,6 +67,7 @@ function written(model, text, show, ...options) {
         attn,
         [
             ...['page', '-q', '-m', model, '-s', text, '--show', show, '--explain', 'all'],
+            ...['--lens', '--scores', 'none'],
             ...['-o', '/dev/stdout', ...options],
         ],
         { maxBuffer: 2 ** 30 },
@@ -75,9 +76,9 @@ function written(model, text, show, ...options) {
     return plain(piece.slice(0, piece.indexOf('</script>')));
 }
 
-// The same by the engine, with as many of the likeliest tokens as a page has.
+// The same by the engine, with as many of the most likely tokens as a page has.
 function found(engine, text, options = {}) {
-    return plain(engine.run(text, { next: 50, ...options }));
+    return plain(engine.run(text, { next: 50, steps: true, ...options }));
 }
 
 const tiny = await open(TINY, 'tiny');

@@ -1,5 +1,5 @@
-// Pages for everybody: axe-core finds nothing serious, at three widths, light and dark, and nothing
-// is wider than a phone.
+// Pages for everybody: axe-core finds nothing serious at four widths, light and dark; names and
+// roles are read once; nothing is wider than a phone.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,8 @@ import {
     attn,
     boxOf,
     counts,
-    plot,
+    go,
+    matrix,
     same,
     scratch,
     test,
@@ -18,10 +19,10 @@ import {
     writePage,
     yes,
 } from './harness.mjs';
+import { REPEAT } from './tasks.mjs';
 
-const TABS = ['matrix', 'lines', 'model', 'text', 'space', 'table', 'next', 'compare'];
-TABS.push('lens', 'walk');
-const path = writePage('-s', LIFE, '-s', 'Life is Life', '--show', 'weights,context', '--lens');
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const path = writePage('-s', REPEAT, '-s', `${REPEAT} door`, '--show', 'weights,context', '--lens');
 const lesson = join(scratch, 'access.html');
 execFileSync(attn, ['lesson', '-o', lesson]);
 const STEPS = [0, 5, 11]; // a matrix, several, the walk
@@ -46,7 +47,7 @@ async function serious(page) {
 for (const [width, colorScheme] of axe
     ? [
           [390, 'light'],
-          [768, 'dark'],
+          [1024, 'dark'],
           [1440, 'light'],
           [1440, 'dark'],
       ]
@@ -55,17 +56,17 @@ for (const [width, colorScheme] of axe
         withPage(
             path,
             async (page) => {
-                for (const tab of TABS) {
-                    await page.click(`#view-${tab}`);
-                    same([], await serious(page), tab);
-                }
-                await page.click('#view-matrix');
-                await plot(page).focus();
-                await page.keyboard.press('ArrowRight');
-                await page.keyboard.press('Enter');
+                same([], await serious(page), 'as it opens');
+                await go(page, 'head=1.1&cell=14,7&why=1');
+                await page.waitForTimeout(200);
                 same([], await serious(page), 'why');
-                await page.keyboard.press('w');
-                same([], await serious(page), 'take away');
+                await go(page, 'pin=1&lines=all');
+                if (width > 700) await page.click('#numbers summary');
+                else await page.click('#sheet-tabs button >> nth=0');
+                same([], await serious(page), 'compared, with numbers or heads');
+                await go(page, 'show=context');
+                await page.keyboard.press('e');
+                same([], await serious(page), 'export');
             },
             { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
         ));
@@ -73,14 +74,14 @@ for (const [width, colorScheme] of axe
 for (const [width, colorScheme] of axe
     ? [
           [390, 'dark'],
-          [768, 'light'],
-          [1440, 'dark'],
+          [1440, 'light'],
       ]
     : [])
     await test(`axe-core finds nothing serious in a lesson: ${width} pixels, ${colorScheme}`, () =>
         withPage(
             lesson,
             async (page) => {
+                if (width < 700) await page.click('#edit');
                 for (const step of STEPS) {
                     await page.selectOption('#sentence', String(step));
                     await page.locator('.question summary').click();
@@ -92,7 +93,59 @@ for (const [width, colorScheme] of axe
             { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
         ));
 
-// The width that was given: a phone's own grows with what it shows.
+// "button 1.1", a line for each element.
+function linesOf(node) {
+    return [`${node.role} ${node.name}`, ...(node.children || []).flatMap(linesOf)];
+}
+
+await test('the accessibility tree has every part by its name and role', () =>
+    withPage(path, async (page) => {
+        const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
+        for (const part of [
+            'link Skip to the matrix',
+            'heading tiny',
+            'combobox Text',
+            'group Tokens',
+            'button red',
+            'button 1.1',
+            'group All heads by layer',
+            'button 0.1, previous token',
+            'heading 1.3 induction head',
+            'application Matrix of weights 1.3',
+            'button Why this number? Enter',
+            'list Most likely next tokens',
+            'table How it came about',
+            'rowheader attention 1',
+            'combobox Compare with',
+            'group Legend',
+        ])
+            yes(
+                tree.some((line) => line.startsWith(part)),
+                `${part} is not in\n${tree.join('\n').slice(0, 3000)}`,
+            );
+    }));
+
+await test('text on cells and of the page contrasts by 4.5 and more', () =>
+    withPage(path, async (page) => {
+        const luminance = ([r, g, b]) =>
+            [r, g, b]
+                .map((byte) => byte / 255)
+                .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+                .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+        for (const theme of ['light', 'dark']) {
+            await go(page, `theme=${theme}`);
+            const ramp = await page
+                .locator('#legend .ramp')
+                .evaluate((one) => [...one.getContext('2d').getImageData(0, 0, 255, 1).data]);
+            for (let i = 0; i < 255; i++) {
+                const light = luminance(ramp.slice(4 * i, 4 * i + 3));
+                const best = Math.max(1.05 / (light + 0.05), (light + 0.05) / 0.05);
+                yes(best >= 4.5, `level ${i} of ${theme}: ${best}`);
+            }
+        }
+    }));
+
+// The width that was given: a phone's own grows with its content.
 async function fitsWindow(page, what) {
     const shown = await page.evaluate(() => document.documentElement.scrollWidth);
     const wider = shown - page.viewportSize().width;
@@ -103,6 +156,7 @@ await test('a lesson on a phone scrolls nowhere but within, and a tap opens its 
     withPage(
         lesson,
         async (page) => {
+            await page.tap('#edit');
             for (const step of [...Array(12).keys()]) {
                 await page.selectOption('#sentence', String(step));
                 await fitsWindow(page, `step ${step + 1}`);
@@ -119,43 +173,45 @@ await test('a lesson on a phone scrolls nowhere but within, and a tap opens its 
             await page.locator('.question summary').tap();
             yes(await page.isVisible('.question p'), 'a tap opens no answer');
         },
-        { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+        PHONE,
     ));
 
-await test('every view of a phone scrolls nowhere but within', () =>
+await test('a phone has the matrix at once, a sheet with the rest, and cells by touch', () =>
     withPage(
         path,
         async (page) => {
-            for (const tab of TABS) {
-                await page.click(`#view-${tab}`);
-                if (tab === 'matrix') await plot(page).tap({ position: { x: 120, y: 150 } });
-                yes(tab !== 'matrix' || (await page.isVisible('#why')), 'a tap explains nothing');
-                await fitsWindow(page, tab);
+            const box = await boxOf(page.locator('#stage'));
+            yes(box.y < 200, `the matrix begins at ${box.y}`);
+            await matrix(page).tap({ position: { x: 60, y: 330 } });
+            await page.tap('#why-button');
+            yes(await page.isVisible('#why .verdict'), 'a tap explains nothing');
+            await fitsWindow(page, 'why');
+            await page.tap('#why .close');
+            for (const [at, part] of ['#grid', '#layer-rows', '#compare', '#numbers'].entries()) {
+                await page.locator('#sheet-tabs button').nth(at).tap();
+                yes(await page.isVisible(part), `${part} is not in the sheet`);
+                await fitsWindow(page, part);
             }
+            await page.keyboard.press('Escape');
+            yes(!(await page.isVisible('#numbers')), 'Esc does not close the sheet');
         },
-        { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+        PHONE,
     ));
 
 await test('many heads scroll in a box of their own, and leave the page as wide as a window', () => {
     const model = join(scratch, 'heads');
-    const sizes = 'n_layer=2,n_head=12,n_embd=48';
+    const sizes = 'n_layer=12,n_head=12,n_embd=48';
     execFileSync(attn, ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', LIFE, '-o', model]);
     return withPage(
         writePage('-m', model, LIFE),
         async (page) => {
-            await page.click('#view-model');
-            const last = page.locator('.grid button').last();
-            yes((await boxOf(last)).x > 360, 'the window has room for all heads');
-            await fitsWindow(page, 'the model');
-            // A phone's window changes size as the page opens, and a redrawn grid has lost its focus.
-            const seen = async () => {
-                await last.focus();
-                const { x, width } = await boxOf(last);
-                return x >= 0 && x + width <= 360;
-            };
-            yes((await seen()) || (await seen()), 'the last head is outside the window');
-            await page.emulateMedia({ media: 'print' });
-            same('visible', await page.$eval('.grid', (grid) => getComputedStyle(grid).overflow));
+            await page.locator('#sheet-tabs button').first().tap();
+            await fitsWindow(page, 'the heads');
+            same(144, await page.locator('.thumb').count());
+            const last = page.locator('.thumb').last();
+            await last.focus();
+            const { x, width } = await boxOf(last);
+            yes(x >= 0 && x + width <= 360, 'the last head is outside the window');
         },
         { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true },
     );

@@ -22,7 +22,6 @@ const FLAGS = [
     '--disable-sync',
 ];
 export const LIFE = 'Life is short, eat dessert first';
-export const VIEWS = ['matrix', 'lines', 'model', 'text', 'space', 'table'];
 export const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u2028', 'Life', 'is'];
 
 export const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));
@@ -46,7 +45,7 @@ export function same(expected, found, what = '') {
     throw new Error(`${what}\n    expected ${part(a)}\n    found    ${part(b)}`);
 }
 
-// Where an element stands. Playwright gives null for one that is just being redrawn: try again.
+// The box of an element. Playwright gives null for one that is being redrawn: try again.
 export async function boxOf(locator) {
     for (let tries = 0; tries < 100; tries++) {
         const box = await locator.boundingBox();
@@ -70,7 +69,7 @@ export async function test(name, body) {
         counts.passed += 1;
     } catch (error) {
         counts.failed += 1;
-        console.log(`failed: ${name}: ${error.message}`);
+        console.log(`failed: ${name}: ${error.message.split('\nCall log')[0]}`);
     }
 }
 
@@ -123,7 +122,7 @@ export async function open(path, options = {}) {
         colorScheme: 'light',
         ...options,
     });
-    context.setDefaultTimeout(120000); // a machine may be busy
+    context.setDefaultTimeout(40000); // a machine may be busy
     const page = await context.newPage();
     const faults = [];
     page.on('console', (message) => faults.push(`console: ${message.text()}`));
@@ -149,27 +148,48 @@ export async function withPage(path, body, options) {
     await close();
 }
 
-export const readout = (page) => page.locator('#readout').innerText();
-export const plot = (page, at = 0) => page.locator('.plot canvas').nth(at);
+// --- what a page shows -----------------------------------------------------------------------------
 
-// Point everywhere on a matrix; what the page says of each cell, by "row column".
-export async function readMatrix(page, step = 9) {
-    const box = await boxOf(plot(page));
-    const found = new Map();
-    for (let y = box.y + 2; y < Math.min(box.y + box.height, 830); y += step)
-        for (let x = box.x + 2; x < Math.min(box.x + box.width, 1190); x += step) {
-            await page.mouse.move(x, y);
-            const text = await readout(page);
-            const parts = /^(\S+) \w+ (\d+)(?: “.*?”)? → \w+ (\d+)/s.exec(text);
-            if (parts) found.set(`${parts[2]} ${parts[3]}`, parts[1]);
-        }
-    return found;
+export const readout = (page) => page.locator('#readout').innerText();
+export const matrix = (page) => page.locator('#stage .over');
+export const pixels = (page) =>
+    page.locator('#stage .base').evaluate((canvas) => canvas.toDataURL());
+
+// Show a head, or a layer of a tensor without heads.
+export async function showHead(page, name, tensor = '') {
+    if (tensor) await page.selectOption('#tensor', tensor);
+    await page.click(`.thumb[data-head="${name}"]`);
 }
 
-// The numbers of a table, '' where there are none.
-export const readTable = (page) =>
-    page.$$eval('tbody tr', (rows) =>
+// The numbers of the table, '' where there are none.
+export async function readTable(page) {
+    if (!(await page.locator('#numbers').evaluate((one) => one.open)))
+        await page.click('#numbers summary');
+    await page.locator('#numbers table').first().waitFor();
+    return page.$$eval('#numbers tbody tr', (rows) =>
         rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
+    );
+}
+
+// Change the address, as a link does.
+export async function go(page, hash) {
+    await page.evaluate((words) => (location.hash = words), hash);
+    await page.waitForTimeout(50);
+}
+
+export const percent = (share) => (share < 0.0005 ? '< 0.1 %' : `${(100 * share).toFixed(1)} %`);
+export const plain = (text) => {
+    const shown = text.replaceAll(' ', '␣').replaceAll('\n', '↵');
+    return shown.length > 1 ? shown.replace(/^␣/, '') : shown;
+};
+
+// The bars: names and probabilities.
+export const bars = (page) =>
+    page.$$eval('#bars li:not([hidden])', (rows) =>
+        rows.map((row) => [
+            row.querySelector('.name').title,
+            row.querySelector('.value').textContent,
+        ]),
     );
 
 export const causal = (matrix) =>
@@ -182,42 +202,11 @@ export function writePage(...args) {
     return path;
 }
 
-// --- next tokens -----------------------------------------------------------------------------
-
-export const cards = (page) =>
-    page.$$eval('.card', (all) =>
-        all.map((card) => ({
-            came: card.querySelector('.came').textContent,
-            names: [...card.querySelectorAll('li span')].map((one) => one.textContent),
-            shares: [...card.querySelectorAll('li b')].map((one) => one.textContent),
-            rest: card.querySelector('.rest').textContent,
-        })),
-    );
-export const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);
-
-// The scores of a text's tokens, each with the `count` likeliest tokens in its place as `best`.
+// The scores of a text's tokens, each with the `count` most likely tokens in its place as `best`.
 export function scoresOf(text, count) {
     const { scores, best } = attnJson('score', '-q', text, '--top', String(count)).tables;
     return scores.map((score) => ({
         ...score,
         best: best.filter((one) => one.position === score.position),
     }));
-}
-
-// The ten likeliest after each token that is shown, and the ranks of those that came.
-export async function sameAsScore(page, text) {
-    const found = await cards(page);
-    const scored = scoresOf(text, 10);
-    same(scored.length, found.length);
-    scored.slice(1).forEach((token, i) => {
-        same(`rank ${token.rank} · log p ${token.logprob}`, found[i + 1].came);
-        same(
-            token.best.map((one) => one.text.replaceAll(' ', '␣').replace('\n', '↵')),
-            found[i].names,
-        );
-        same(
-            token.best.map((one) => percent(Math.exp(one.logprob))),
-            found[i].shares,
-        );
-    });
 }

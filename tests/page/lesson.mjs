@@ -1,21 +1,8 @@
-// A lesson as a page: its texts are the command line's, its cells and numbers those of its models,
-// and the walk goes through every station of a pass.
+// A lesson as a page: its texts are those of the command, its numbers those of its models, and the
+// walk goes through every station of a pass.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import process from 'node:process';
-import {
-    LIFE,
-    attn,
-    json,
-    readout,
-    run,
-    same,
-    scratch,
-    test,
-    withPage,
-    writePage,
-    yes,
-} from './harness.mjs';
+import { LIFE, attn, json, readout, same, scratch, test, withPage, yes } from './harness.mjs';
 
 const said = (...args) => execFileSync(attn, ['lesson', ...args, '--width', '1000']).toString();
 const path = join(scratch, 'lesson.html');
@@ -34,13 +21,13 @@ function tensorsOf(line) {
     return json(...words.slice(2)).tensors;
 }
 
-// An ordinary name and numbers of "weights · layer 0 · head 1".
+// The numbers of "weights 0.1".
 function numbersOf(tensors, name) {
-    const [tensor, layer, head] = name.split(' · ');
-    const key = layer ? `h.${layer.split(' ')[1]}.${tensor}` : tensor;
-    const found = tensors[key];
+    const [tensor, place] = name.split(' ');
+    const [layer, head] = place ? place.split('.') : [];
+    const found = tensors[layer ? `h.${layer}.${tensor}` : tensor];
     if (!head) return found;
-    return found[found.length > 1 ? Number(head.split(' ')[1]) : 0];
+    return found[found.length > 1 ? Number(head) : 0];
 }
 
 await test('every step says what the command line says', () =>
@@ -83,7 +70,9 @@ await test('a cell that stands out opens in its matrix', () =>
         await page.selectOption('#sentence', '5'); // heads side by side
         await page.locator('.marked button').nth(1).click();
         const value = tensorsOf(lines[5])['h.0.weights'][1][5][5];
-        yes((await readout(page)).startsWith(`${value} query 5 “first”`), await readout(page));
+        yes((await readout(page)).startsWith(value.toFixed(2)), await readout(page));
+        yes((await readout(page)).includes('query 5, key 5'), await readout(page));
+        same(String(value), await page.getAttribute('#value', 'title'));
         await page.keyboard.press('l');
         yes(await page.isVisible('.lesson'), 'l is no way back');
     }));
@@ -137,58 +126,16 @@ await test('the walk goes through all that a pass announces, in its order', () =
         same(expected, await walk(page));
         same(0, await page.locator('.node.missing').count());
         await page.locator('.node', { hasText: 'attn_out' }).last().click();
-        await page.locator('.station canvas').first().focus();
+        await page.locator('.station .over').focus();
         for (const key of ['ArrowRight', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
         const value = tensors['h.1.attn_out'][1][1];
-        yes((await readout(page)).startsWith(`${value} `), await readout(page));
-        await page.keyboard.press('.');
+        const words = await page.innerText('.station .cell-words');
+        yes(words.endsWith(`: ${value}`), words);
+        await page.locator('.node[aria-pressed="true"]').focus();
+        await page.keyboard.press('ArrowRight');
         same('resid_mid · layer 1', await page.locator('.station h2').innerText());
         const hash = await page.evaluate(() => location.hash);
         yes(hash.includes('station='), hash);
-    }));
-
-for (const model of ['llama', 'gpt_neox', 'olmo2', 'bloom', 'gemma2'])
-    await test(`the walk goes through another family: ${model}`, async () => {
-        const folder = join(process.env.ROOT, 'tests/golden-families', model);
-        const words = ['-m', folder, '--ids', '1,2,3'];
-        await withPage(writePage(...words, '--show', 'all'), async (page) => {
-            await page.keyboard.press('p');
-            const expected = Object.keys(
-                JSON.parse(run(...words, '--show', 'all', '--format', 'json')).tensors,
-            );
-            same(
-                expected.map((name) => name.replace(/^h\.(\d+)\.(.*)$/, '$2 · layer $1')).sort(),
-                (await walk(page)).sort(),
-            );
-            same(0, await page.locator('.node.missing').count());
-        });
-    });
-
-await test('an encoder and its decoder are two parts of a walk', () =>
-    withPage(
-        writePage('-m', 'translate', '-s', 'the cat', '--source', 'the cat', '--show', 'all'),
-        async (page) => {
-            await page.keyboard.press('p');
-            same(
-                ['The source', 'The text'],
-                await page.$$eval('.diagram h3', (all) => all.map((h) => h.textContent)),
-            );
-            same(0, await page.locator('.node.missing').count());
-        },
-    ));
-
-await test('what a page does not hold is a station that says how to get it', () =>
-    withPage(writePage('-s', LIFE), async (page) => {
-        await page.click('#view-walk');
-        same(3, await page.locator('.node:not(.missing)').count());
-        await page.locator('.node', { hasText: /^q$/ }).first().click();
-        const line = await page.locator('.station code').first().innerText();
-        const there = join(scratch, 'page.html');
-        execFileSync('sh', ['-c', line.replace('attn-cli', attn)], { cwd: scratch });
-        await withPage(there, async (other) => {
-            await other.click('#view-walk');
-            yes(await other.locator('.node:not(.missing)', { hasText: /^q$/ }).count(), line);
-        });
     }));
 
 await test('the walk of a lesson is through any model and text', async () => {
@@ -196,7 +143,24 @@ await test('the walk of a lesson is through any model and text', async () => {
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
     await withPage(other, async (page) => {
         await page.selectOption('#sentence', '11');
-        same('Life is short', await page.locator('#origin').innerText());
+        same('“Life is short”', await page.locator('.lesson > .quiet').innerText());
         yes((await walk(page)).includes('attn_out · layer 0'), 'no attention');
     });
 });
+
+await test('a three-dimensional embedding is drawn in space, and can be turned', () =>
+    withPage(path, async (page) => {
+        for (let step = 0; step < lines.length; step++) {
+            await page.selectOption('#sentence', String(step));
+            if (await page.locator('.space').count()) break;
+        }
+        const space = page.locator('.space').first();
+        const picture = () => space.evaluate((canvas) => canvas.toDataURL());
+        const pictures = [await picture()];
+        await space.focus();
+        for (const key of ['ArrowLeft', 'ArrowUp', 'ArrowUp']) {
+            await page.keyboard.press(key);
+            pictures.push(await picture());
+        }
+        same(4, new Set(pictures).size, 'pictures that differ');
+    }));

@@ -1,64 +1,104 @@
-// What is shown, in the page's address: a link or a bookmark opens it again.
+// The experiment in the page's address: text, heads that are off, temperature, pin and view.
 
-// Of the state, what an address keeps, each with how it is read.
+// Each with how it is written ('' leaves it out) and read.
 const REMEMBERED = {
-    sentence: (text) => Math.min(Number(text) || 0, sentences.length - 1),
-    view: (text) => (VIEWS.some((one) => one.id === text) ? text : 'matrix'),
-    wanted: String,
-    layer: (text) => Math.max(0, Number(text) || 0),
-    head: (text) => (text === 'mean' ? text : Math.max(0, Number(text) || 0)),
-    lineHeads: (text) => new Set(text.split(',').filter(Boolean).map(Number)),
-    scale: (text) => (text in SCALES ? text : 'linear'),
-    hideFirst: (text) => text === 'true',
-    theme: (text) => (THEMES.includes(text) ? text : 'auto'),
-    kept: (text) => {
-        const [row, column] = text.split(',').map(Number);
-        return text && row >= 0 && column >= 0 ? { row, column } : null;
-    },
-    sides: (text) =>
-        text.split(';').map((side) => {
-            const [sentence, layer, head] = side.split(',').map((part) => Number(part) || 0);
-            return { sentence, layer, head };
-        }),
-    temperature: (text) => clamp(Number(text) || 1, 0.05, 3),
-    topK: (text) => Math.max(0, Number(text) || 0),
-    topP: (text) => clamp(Number(text) || 1, 0.05, 1),
-    sortBy: String,
-    station: (text) => (text === '' ? null : Math.max(0, Number(text) || 0)),
-    opened: (text) => text === 'true',
+    text: [() => (live.engine && state.text !== live.begin ? state.text : ''), String],
+    off: [
+        () => [...state.off].sort().join(','),
+        (text) => new Set(text.split(',').filter(Boolean)),
+    ],
+    t: [() => (state.t === 1 ? '' : String(state.t)), (text) => clamp(Number(text) || 1, 0.1, 4)],
+    pin: [pinText, readPin],
+    sentence: [() => String(state.sentence || ''), (text) => Number(text) || 0],
+    show: [() => (state.kind === usual.kind ? '' : state.kind), String],
+    head: [headText, String],
+    cell: [
+        () => (state.kept ? `${state.kept.row},${state.kept.column}` : ''),
+        (text) => {
+            const [row, column] = text.split(',').map(Number);
+            return row >= 0 && column >= 0 ? { row, column } : null;
+        },
+    ],
+    token: [
+        () => (state.kept || state.row === null ? '' : String(state.row)),
+        (text) => Math.max(0, Number(text) || 0),
+    ],
+    why: [() => (state.why ? '1' : ''), Boolean],
+    view: [() => (state.mode === 'auto' ? '' : state.mode), String],
+    lines: [() => (state.allLines ? 'all' : ''), Boolean],
+    scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
+    theme: [
+        () => (state.theme === 'auto' ? '' : state.theme),
+        (text) => (THEMES.includes(text) ? text : 'auto'),
+    ],
+    step: [
+        () => (sentences[0].lesson && !state.lesson ? 'workbench' : ''),
+        (text) => text !== 'workbench',
+    ],
+    station: [() => String(state.station ?? ''), (text) => Number(text) || 0],
 };
+// Names in the address that differ from those in the state.
+const STATE_NAMES = { show: 'kind', cell: 'kept', token: 'row', view: 'mode' };
+Object.assign(STATE_NAMES, { lines: 'allLines', step: 'lesson' });
+const usual = {};
 
-function rememberedText(value) {
-    if (value === null) return '';
-    if (Array.isArray(value))
-        return value.map((side) => `${side.sentence},${side.layer},${side.head}`).join(';');
-    if (value instanceof Set) return [...value].join(',');
-    return typeof value === 'object' ? `${value.row},${value.column}` : String(value);
+function headText() {
+    const same = state.layer === usual.layer && state.head === usual.head;
+    return same ? '' : `${state.layer}.${state.head}`;
 }
 
-const usualState = {}; // as the page begins, which no address needs to say
+function pinText() {
+    const { pin } = state;
+    if (!pin) return '';
+    if (pin.sentence !== undefined) return String(pin.sentence);
+    return [pin.off.join(','), pin.t, pin.text === state.text ? '' : pin.text].join('|');
+}
+
+function readPin(text) {
+    if (/^\d+$/.test(text)) return { sentence: clamp(Number(text), 0, sentences.length - 1) };
+    const [off, t, ...other] = text.split('|');
+    return { off: off ? off.split(',') : [], t: Number(t) || 1, text: other.join('|') };
+}
 
 function rememberState() {
     const words = new URLSearchParams();
-    for (const name of Object.keys(REMEMBERED)) {
-        const text = rememberedText(state[name]);
-        if (text !== usualState[name]) words.set(name, text);
+    for (const [name, [write]] of Object.entries(REMEMBERED)) {
+        const text = write();
+        if (text) words.set(name, text);
     }
     const hash = words.size ? `#${words}` : location.pathname + location.search;
     if (`#${words}` !== (location.hash || '#')) history.replaceState(null, '', hash);
 }
 
+// The state of an address; a live page runs it afterwards.
 function recallState() {
     const words = new URLSearchParams(location.hash.slice(1));
-    for (const [name, read] of Object.entries(REMEMBERED))
-        state[name] = read(words.get(name) ?? usualState[name]);
+    for (const [name, [, read]] of Object.entries(REMEMBERED)) {
+        if (name === 'head') continue;
+        const key = STATE_NAMES[name] || name;
+        state[key] = words.has(name) ? read(words.get(name)) : usual[key];
+    }
+    const head = words.get('head');
+    [state.layer, state.head] = head
+        ? head.split('.').map((part) => Number(part) || 0)
+        : [usual.layer, usual.head];
+    if (state.pin && !comparesTexts()) state.pin.text ||= state.text;
+    pinned = comparesTexts() ? sentences[state.pin.sentence] : null;
 }
 
 function listenToAddress() {
-    for (const name of Object.keys(REMEMBERED)) usualState[name] = rememberedText(state[name]);
+    Object.assign(usual, state);
+    usual.kind = state.kind;
     recallState();
     window.addEventListener('hashchange', () => {
         recallState();
-        draw();
+        if (live.engine) runRecalled();
+        else draw();
     });
+}
+
+async function copyLink() {
+    rememberState();
+    await copyText(location.href, byId('copy-link').querySelector('span') || byId('copy-link'));
+    announce('Link copied');
 }

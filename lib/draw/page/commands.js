@@ -1,10 +1,10 @@
-// Command lines that make what is shown, as a shell takes them.
+// Command lines that reproduce what is shown, quoted for a shell.
 
 function shellWord(word) {
     return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-// Of a text of the page: its model, text or ids, and the way it attends, then other words.
+// A command on a text of the page: its model, its text or ids, how it attends, then other words.
 function commandOf(sentence, command, words) {
     const ids = sentence.ids && !sentence.text;
     return [
@@ -19,7 +19,7 @@ function commandOf(sentence, command, words) {
         .join(' ');
 }
 
-// A line to be copied.
+// A command with a button that copies it.
 function commandLine(text) {
     const line = element('p', '', 'command');
     const copy = buttonFor(() => copyText(text, copy), 'Copy');
@@ -27,7 +27,7 @@ function commandLine(text) {
     return line;
 }
 
-// The clipboard is there for pages from files, too; where it is refused the old way serves.
+// Pages from files have a clipboard, too; where it is refused, the old way works.
 async function copyText(text, button) {
     try {
         await navigator.clipboard.writeText(text);
@@ -39,5 +39,7 @@ async function copyText(text, button) {
         document.execCommand('copy');
         field.remove();
     }
+    const before = button.textContent;
     button.textContent = 'Copied';
+    setTimeout(() => (button.textContent = before === 'Copied' ? 'Copy' : before), 2000);
 }

@@ -1,4 +1,4 @@
-// The numbers of the page: each tensor's are one text, read when it is first looked at.
+// The numbers of the page. Each tensor is one text, decoded when it is first needed.
 
 const LETTERS = (() => {
     const letters = new Int16Array(128).fill(-1);
@@ -40,6 +40,11 @@ function decodeShort(text, spec) {
     return values;
 }
 
+// A token without the mark of its leading space; a token that is only a space keeps it.
+function shown(label) {
+    return label.length > 1 && label.startsWith('␣') ? label.slice(1) : label;
+}
+
 // The shortest text that reads back to the same float32, as every format of attn-cli writes it.
 function shortest(value) {
     for (let digits = 1; digits <= 9; digits++) {
@@ -72,26 +77,25 @@ class Tensor {
         return this.sentence.labels[kind] || null; // null: plain numbers
     }
 
+    // Leading spaces are not drawn.
     label(axis, index) {
         const labels = this.labels(axis);
-        return labels ? labels[index] : String(index);
+        return labels ? shown(labels[index]) : String(index);
     }
 
-    // Head `index` of those that are here, row by row; NaN where nothing is to be seen.
+    // Head `index` row by row; NaN where the mask hides a cell.
     matrix(index) {
         if (this.matrices.has(index)) return this.matrices.get(index);
         const { rowCount: rows, columnCount: columns } = this;
-        const data = index === 'mean' ? this.mean() : new Float32Array(rows * columns).fill(NaN);
-        if (index !== 'mean') {
-            const visible = (row) => (this.causal ? Math.min(row + 1, columns) : columns);
-            let size = 0;
-            for (let row = 0; row < rows; row++) size += visible(row);
-            let at = index * size;
-            for (let row = 0; row < rows; row++) {
-                const count = visible(row);
-                data.set(this.numbers.subarray(at, at + count), row * columns);
-                at += count;
-            }
+        const data = new Float32Array(rows * columns).fill(NaN);
+        const visible = (row) => (this.causal ? Math.min(row + 1, columns) : columns);
+        let size = 0;
+        for (let row = 0; row < rows; row++) size += visible(row);
+        let at = index * size;
+        for (let row = 0; row < rows; row++) {
+            const count = visible(row);
+            data.set(this.numbers.subarray(at, at + count), row * columns);
+            at += count;
         }
         this.matrices.set(index, data);
         return data;
@@ -101,34 +105,24 @@ class Tensor {
         return this.matrix(index)[row * this.columnCount + column];
     }
 
-    mean() {
-        const count = this.shape[0];
-        const sums = new Float64Array(this.rowCount * this.columnCount);
-        for (let head = 0; head < count; head++) {
-            const data = this.matrix(head);
-            for (let i = 0; i < sums.length; i++) sums[i] += data[i];
-        }
-        return Float32Array.from(sums, (sum) => sum / count);
-    }
-
     text(value) {
         if (value === -Infinity) return '-inf';
         return this.coding === 'exact' ? shortest(value) : String(Number(value.toPrecision(3)));
     }
 
+    // "1.3", or the layer alone.
     headName(index) {
-        if (index === 'mean') return 'mean of heads';
-        return this.heads ? `head ${this.heads[index]}` : '';
-    }
-
-    layerName() {
-        return this.layer === null ? '' : `layer ${this.layer}`;
+        const parts = [this.layer, this.heads ? this.heads[index] : null];
+        return parts.filter((part) => part !== null && part !== undefined).join('.');
     }
 
     name(index) {
-        return [this.tensor, this.mean_of, this.layerName(), this.headName(index)]
-            .filter(Boolean)
-            .join(' · ');
+        return [this.tensor, this.mean_of, this.headName(index)].filter(Boolean).join(' ');
+    }
+
+    // Weights of heads are compared by lines and roles.
+    get isAttention() {
+        return /(^|[._])(weights|softmax)$/.test(this.tensor) && this.columns === 'key';
     }
 }
 
@@ -137,8 +131,6 @@ class Sentence {
         Object.assign(this, json);
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
         this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
-        this.layersTold = json.next ? json.next.layers.length : 0; // of what comes next
-        this.scores = json.scores ? new HeadScores(json.scores) : null;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
     }
 
@@ -147,8 +139,8 @@ class Sentence {
         return this.madeNext;
     }
 
-    // What explains the cells of a head, by names without the attention's: q, k, v, scores, …; null
-    // where the page does not hold it.
+    // The tensors that explain the cells of a head, by their names in text attention; null where
+    // the page does not hold them.
     explainedHead(tensor, head) {
         const found = {};
         const prefix = /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
@@ -164,7 +156,7 @@ class Sentence {
         return head !== null && found.weights && found.q && found.k ? found : null;
     }
 
-    // Of several models, or runs, which one it is.
+    // With the model, the run or the step where the page has several.
     name() {
         if (this.lesson) return lessonName(this);
         const models = new Set(sentences.map((one) => one.model));

@@ -1,4 +1,6 @@
-// Elements of the page, and what they have in common.
+// Elements of the page, and helpers that all views use.
+
+const byId = (id) => document.getElementById(id);
 
 function element(name, text = '', className = '', attributes = {}) {
     const made = document.createElement(name);
@@ -9,9 +11,20 @@ function element(name, text = '', className = '', attributes = {}) {
 }
 
 function buttonFor(act, text, className = '', attributes = {}) {
-    const button = element('button', text, className, attributes);
+    const button = element('button', text, className, { type: 'button', ...attributes });
     button.addEventListener('click', act);
     return button;
+}
+
+// One of the symbols in body.html.
+function icon(name) {
+    const space = 'http://www.w3.org/2000/svg';
+    const [svg, use] = ['svg', 'use'].map((part) => document.createElementNS(space, part));
+    svg.setAttribute('class', 'icon');
+    svg.setAttribute('aria-hidden', 'true');
+    use.setAttribute('href', `#i-${name}`);
+    svg.append(use);
+    return svg;
 }
 
 function fill(select, entries, chosen) {
@@ -22,7 +35,7 @@ function fill(select, entries, chosen) {
     );
 }
 
-// A field to choose one of [value, name] by, with what it is called before it.
+// A select with a label before it; entries are [value, name].
 function chooser(title, id, entries, chosen, choose) {
     const label = element('label', `${title} `);
     const select = element('select', '', '', { id });
@@ -32,42 +45,100 @@ function chooser(title, id, entries, chosen, choose) {
     return label;
 }
 
-// The same as radio buttons, for a few texts by their titles.
-function radios(name, titles, chosen, choose) {
-    return Object.entries(titles).map(([value, title]) => {
-        const label = element('label');
-        const input = element('input', '', '', { type: 'radio', name });
-        input.checked = value === chosen;
-        input.addEventListener('change', () => choose(value));
-        label.append(input, title);
-        return label;
-    });
+// A bar on its track: `share` from 0 to 1; with `signed` it starts at the middle.
+function meter(share, { signed = false, ghost = null, tick = null, quiet = false } = {}) {
+    const track = element('span', '', 'meter');
+    const size = clamp(Math.abs(share), 0, 1) || 0;
+    const bar = element('i', '', share < 0 ? 'below' : quiet ? 'quiet' : '');
+    bar.style.width = `${(signed ? 50 : 100) * size}%`;
+    if (signed) bar.style.left = `${share < 0 ? 50 - 50 * size : 50}%`;
+    track.append(bar);
+    if (ghost !== null) track.append(mark('ghost', 'width', ghost));
+    if (tick !== null) track.append(mark('tick', 'left', tick));
+    if (signed) track.append(mark('axis', 'left', 0.5));
+    return track;
 }
 
-// Canvases over each other, in a plot that scrolls where they are too large.
-function addPlot(parent, width, height, canvases) {
-    const plot = element('div', '', 'plot');
-    const sheet = element('div', '', 'sheet');
-    sheet.style.width = `${width}px`;
-    sheet.style.height = `${height}px`;
-    sheet.append(...canvases);
-    plot.append(sheet);
-    parent.append(plot);
+function mark(className, side, share) {
+    const made = element('s', '', className);
+    made.style[side] = `${100 * clamp(share, 0, 1)}%`;
+    return made;
+}
+
+function headerCell(text, scope) {
+    return element('th', text, '', { scope });
+}
+
+// A table scrolls in its own region, which the keyboard reaches.
+function tableRegion(parent, name) {
+    const region = { role: 'region', tabindex: 0, 'aria-label': name };
+    const wide = element('div', '', 'wide', region);
+    parent.append(wide);
+    return wide;
 }
 
 function clamp(value, least, most) {
     return Math.min(Math.max(value, least), most);
 }
 
-// The rows and columns that an arrow key goes, which does nothing else then; null: it is no arrow.
+function quoted(label) {
+    return `“${label}”`;
+}
+
+// "0.0, 1.1 and 1.3"
+function listed(parts) {
+    const last = parts.at(-1);
+    return parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${last}` : last || '';
+}
+
+function percent(share) {
+    if (share < 0.0005) return '< 0.1 %';
+    return `${(100 * share).toFixed(1)} %`;
+}
+
+function minus(text) {
+    return text.replace('-', '−');
+}
+
+function signedText(value, digits) {
+    return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
+}
+
+// Four digits; the table has the exact number.
+function brief(value) {
+    if (value === -Infinity) return '−∞';
+    return minus(String(Number(value.toPrecision(4))));
+}
+
+// Rows and columns of an arrow key, or null; the event goes no further.
 function arrowOf(event) {
-    const steps = {
-        ...{ ArrowLeft: [0, -1], ArrowRight: [0, 1] },
-        ...{ ArrowUp: [-1, 0], ArrowDown: [1, 0] },
-    };
-    const step = steps[event.key];
-    if (!step) return null;
+    const step = { Left: [0, -1], Right: [0, 1], Up: [-1, 0], Down: [1, 0] }[
+        event.key.replace('Arrow', '')
+    ];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return null;
     event.preventDefault();
     event.stopPropagation();
     return step;
+}
+
+// One element of a group is reached by Tab, the others by arrow keys; `across`: in a row of a grid.
+function rove(group, selector, across = 1) {
+    const items = () => [...group.querySelectorAll(selector)];
+    const reach = (chosen) => items().forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));
+    reach(group.querySelector(`${selector}[aria-pressed="true"]`) || items()[0]);
+    group.dataset.across = across;
+    if (group.dataset.roves) return;
+    group.dataset.roves = 'true';
+    group.addEventListener('focusin', (event) => {
+        if (!event.target.matches(selector)) return;
+        reach(event.target);
+        event.target.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    });
+    group.addEventListener('keydown', (event) => {
+        const step = event.target.matches(selector) && arrowOf(event);
+        if (!step) return;
+        const list = items();
+        const by = step[0] * Number(group.dataset.across) + step[1];
+        list[list.indexOf(event.target) + by]?.focus();
+    });
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print C that holds the page of html_report.c: what stands before its data, and what stands after.
+# Print C that holds the page of html_report.c: the parts before and after its data.
 #
 #     sh lib/draw/page/embed.sh [MODULE] >build/lib/draw/page_template.c
 #
@@ -8,10 +8,9 @@ set -eu
 module=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
 cd "$(dirname "$0")"
 
-scripts='elements.js next_tokens.js head_scores.js data.js tone.js paint.js matrix.js lines.js
-    model.js text.js axes.js space.js table.js commands.js explain.js verdict.js
-    why.js next.js lens.js stations.js walk.js lesson.js save.js compare.js
-    main.js address.js fields.js keys.js'
+scripts='elements.js next_tokens.js data.js heads.js tone.js paint.js matrix.js lines.js table.js
+    commands.js explain.js main.js chips.js grid.js prediction.js why.js export.js stations.js
+    space.js walk.js lesson.js phone.js address.js keys.js'
 
 before() {
     printf '<style>\n'
@@ -31,7 +30,7 @@ live() {
 }
 
 end() {
-    printf '})();\n</script>\n</body>\n</html>\n'
+    printf 'start();\n})();\n</script>\n</body>\n</html>\n'
 }
 
 print_part() { # NAME, its bytes on standard input
@@ -40,7 +39,7 @@ print_part() { # NAME, its bytes on standard input
     printf '};\nconst struct page_part page_%s = {(const char *)%s, sizeof %s};\n' "$1" "$1" "$1"
 }
 
-printf '/* Made by lib/draw/page/embed.sh from the files beside it. */\n'
+printf '/* Made by lib/draw/page/embed.sh from the files next to it. */\n'
 printf '#include "draw/page_values.h"\n'
 before | print_part before
 behind | print_part behind

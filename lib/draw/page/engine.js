@@ -84,11 +84,12 @@ class Engine {
     }
 
     // The JSON of a text; what cannot be run is an error, with the program's own words.
-    run(text, { show = 'weights', edits = '', temperature = 0, next = 0 } = {}) {
+    run(text, { show = 'weights', edits = '', temperature = 0, next = 0, steps = false } = {}) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;
         const taken = [text, show, edits].map((one) => this.text(one));
-        const failed = this.calls.live_run(taken[0], size, ...taken.slice(1), temperature, next);
+        const last = [temperature, next, steps ? 1 : 0];
+        const failed = this.calls.live_run(taken[0], size, ...taken.slice(1), ...last);
         for (const one of taken) this.calls.live_free(one);
         if (failed) throw new Error(this.why());
         const decoder = new TextDecoder();

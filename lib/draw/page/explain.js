@@ -1,11 +1,11 @@
-// Why this number: a cell of attention step by step, from query and key to what it adds. All that
-// is multiplied is exact; products are rounded to float32, as the program adds them.
+// The numbers behind a cell of attention, from query and key to the weighted value. Numbers of the
+// pass are exact; products are rounded to float32, as the program adds them.
 
 const WHY_TENSORS = /^(enc\.|cross_)?(scores|softmax|masked|weights|context)$/;
 
 function exact(value) {
     if (Number.isNaN(value)) return '';
-    return value === -Infinity ? '-inf' : shortest(value);
+    return value === -Infinity ? '−∞' : shortest(value);
 }
 
 function phi(value) {
@@ -41,7 +41,7 @@ class Why {
         return tensor.matrix(index).subarray(from, from + tensor.columnCount);
     }
 
-    // What is multiplied: queries and keys, in linear attention what φ makes of them.
+    // Query and key; φ of them in linear attention.
     pair() {
         const rows = [this.of('q', this.row), this.of('k', this.key)];
         return this.ways.linear ? rows.map((row) => row.map(phi)) : rows;
@@ -50,6 +50,17 @@ class Why {
     products() {
         const [q, k] = this.pair();
         return q.map((value, i) => Math.fround(value * k[i]));
+    }
+
+    // Each dim's part of the difference between this key's scaled score and another's.
+    leadOver(other) {
+        const scale = this.ways.scales[this.layer];
+        const [q, k] = this.pair();
+        const { key } = this;
+        this.key = other;
+        const [, rival] = this.pair();
+        this.key = key;
+        return q.map((value, i) => value * (k[i] - rival[i]) * scale);
     }
 
     get score() {
@@ -85,10 +96,10 @@ class Why {
             const known = ways.alibi === 'bloom'; // of others see lib/explain/steps_scores.c
             if (known) value = Math.fround(value + Math.fround(slope * key));
             const words = `+ ALiBi: slope ${exact(slope)}, key ${key}`;
-            steps.push(['moved', words, known ? value : NaN]);
+            steps.push(['with ALiBi', words, known ? value : NaN]);
         }
         if (ways.temperature > 0)
-            steps.push(['cooled', `/ temperature ${exact(Math.fround(ways.temperature))}`, NaN]);
+            steps.push(['divided', `/ temperature ${exact(Math.fround(ways.temperature))}`, NaN]);
         return steps;
     }
 

@@ -1,108 +1,102 @@
 // Fields, buttons and keys.
 
-function step(list, value, by) {
-    return list[(list.indexOf(value) + by + list.length) % list.length];
-}
-
 function stepHead(by) {
-    const heads = [...Array(shownTensor().shape[0]).keys()];
-    if (heads.length > 1) heads.push('mean');
-    state.lineHeads.clear();
-    move({ head: step(heads, state.head, by), opened: true });
-}
-
-// Among all layers and heads, only what is opened changes.
-function move(changes) {
-    if (state.view === 'model') openHead(changes);
-    else set(changes);
-}
-
-function stepLayer(by) {
-    const count = current().of(state.kind).length;
-    move({ layer: clamp(state.layer + by, 0, count - 1), opened: true });
+    const heads = headsOf(current(), state.kind);
+    const at = heads.findIndex((one) => one.layer === state.layer && one.head === state.head);
+    const to = heads[(at + by + heads.length) % heads.length];
+    set({ layer: to.layer, head: to.head, kept: null });
 }
 
 function stepSentence(by) {
     set({ sentence: clamp(state.sentence + by, 0, sentences.length - 1) });
 }
 
-// On the way through the model, where that is shown.
-function stepStation(by) {
-    if (document.querySelector('#stage .walk')) walkView.step(by);
+function stepTheme() {
+    set({ theme: THEMES[(THEMES.indexOf(state.theme) + 1) % THEMES.length] });
+    announce(`Colours: ${state.theme}`);
 }
 
+// Esc closes what is open, then lets go of the kept cell.
 function letGo() {
-    set({ kept: null, token: null, opened: false });
+    if (document.querySelector('#sheet.open')) return closeSheet();
+    if (state.why) return closeWhy();
+    return keepCell(null);
 }
 
 const KEYS = {
+    '[': () => (state.lesson ? stepSentence(-1) : stepHead(-1)),
+    ']': () => (state.lesson ? stepSentence(1) : stepHead(1)),
+    x: () => canSwitch(shownTensor()) && switchHead(shownTensor().headName(state.head)),
+    p: () => live.engine && togglePin(),
+    '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),
+    a: () => set({ allLines: !state.allLines }),
+    s: () => set({ scale: scaleOf(shownTensor()) === 'linear' ? 'sqrt' : 'linear' }),
+    m: () => views.matrix?.over.focus(),
+    l: () => sentences[0].lesson && set({ lesson: !state.lesson }),
+    e: openExport,
+    d: stepTheme,
     ArrowLeft: () => stepHead(-1),
     ArrowRight: () => stepHead(1),
-    ArrowUp: () => stepLayer(-1),
-    ArrowDown: () => stepLayer(1),
-    m: () => set({ head: state.head === 'mean' ? 0 : 'mean', lineHeads: new Set() }),
-    a: layAll,
-    s: () => set({ scale: step(Object.keys(SCALES), state.scale, 1) }),
-    f: () => set({ hideFirst: !state.hideFirst }),
-    d: () => set({ theme: step(THEMES, state.theme, 1) }),
-    '[': () => stepSentence(-1),
-    ']': () => stepSentence(1),
-    ',': () => stepStation(-1),
-    '.': () => stepStation(1),
-    w: openSave,
     '?': () => byId('keys').showModal(),
     Escape: letGo,
 };
 
 function press(event) {
-    if (document.querySelector('dialog[open]')) return; // it has keys of its own: Esc closes it
-    const field = event.target.closest && event.target.closest('select, input, dialog');
+    if (document.querySelector('dialog[open]')) return; // it has its own keys
+    const field = event.target.closest?.('select, input');
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
-    const chosen = VIEWS.find((one) => one.key === event.key);
-    if (chosen) {
-        if (!byId(`view-${chosen.id}`).disabled) set({ view: chosen.id });
-    } else if (KEYS[event.key]) {
-        KEYS[event.key]();
-        event.preventDefault();
-    }
+    if (!KEYS[event.key]) return;
+    KEYS[event.key]();
+    event.preventDefault();
 }
 
 function listen() {
-    const onChange = (id, change) =>
-        byId(id).addEventListener('change', () => set(change(byId(id))));
-    onChange('sentence', (field) => ({ sentence: Number(field.value) }));
-    onChange('tensor', (field) => ({ wanted: field.value }));
-    onChange('layer', (field) => ({ layer: Number(field.value) }));
-    onChange('scale', (field) => ({ scale: field.value }));
-    onChange('first', (field) => ({ hideFirst: field.checked }));
-    byId('layer-down').addEventListener('click', () => stepLayer(-1));
-    byId('layer-up').addEventListener('click', () => stepLayer(1));
-    byId('theme').addEventListener('click', KEYS.d);
-    byId('help').addEventListener('click', KEYS['?']);
+    const on = (id, event, act) => byId(id).addEventListener(event, act);
+    on('sentence', 'change', () =>
+        set({ sentence: Number(byId('sentence').value), pin: keptPin() }),
+    );
+    on('tensor', 'change', () => set({ kind: byId('tensor').value }));
+    on('lines-all', 'change', () => set({ allLines: byId('lines-all').checked }));
+    on('compare', 'change', () => compareWith(byId('compare').value));
+    on('numbers', 'toggle', drawNumbers);
+    on('why-button', 'click', () => openWhy(currentCell()));
+    on('theme', 'click', stepTheme);
+    on('help', 'click', KEYS['?']);
+    on('copy-link', 'click', copyLink);
+    on('command', 'click', openExport);
     document.addEventListener('keydown', press);
-    prefersDark.addEventListener('change', () => state.printing || draw());
+    for (const query of [prefersDark, phone])
+        query.addEventListener('change', () => state.printing || draw());
+    phone.addEventListener('change', placePanels);
     window.addEventListener('beforeprint', () => drawForPaper(true));
     window.addEventListener('afterprint', () => drawForPaper(false));
     let waiting = 0;
+    let width = window.innerWidth;
     window.addEventListener('resize', () => {
+        if (width === window.innerWidth) return;
+        width = window.innerWidth;
         clearTimeout(waiting);
         waiting = setTimeout(() => state.printing || draw(), 120);
     });
 }
 
-function start() {
-    byId('sentences').hidden = sentences.length < 2;
-    const attention = current().kinds.find(isOfAttention);
-    state.wanted = attention || current().kinds[0];
-    const usual = current().lesson ? 'lesson' : 'matrix';
-    state.view = look.view === 'overlay' ? 'lines' : look.view || usual;
-    if (!view()) state.view = 'matrix'; // bars are of pictures alone
-    if (look.view === 'overlay' && attention)
-        state.lineHeads = new Set(Array(current().of(attention)[0].shape[0]).keys());
-    listen();
-    listenToSave();
-    listenToAddress();
-    draw();
+// A text is not compared with itself.
+function keptPin() {
+    if (comparesTexts() && state.pin.sentence === Number(byId('sentence').value)) {
+        pinned = null;
+        return null;
+    }
+    return state.pin;
 }
 
-start();
+function start() {
+    settle();
+    if (!state.lesson) openClearestHead();
+    listen();
+    listenToExport();
+    listenToSheet();
+    placePanels();
+    listenToAddress();
+    draw();
+    if (byId('engine')) startLive();
+}

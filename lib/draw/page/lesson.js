@@ -1,8 +1,8 @@
-// A step of the tour: what it says, its tensors with the cells that it speaks of, and a question.
+// A step of the tour: its text, its tensors with the cells that it discusses, and a question.
 
 const LESSON_SIDE = 330; // of a matrix, at least
 
-// "scores:1:2 weights:0.3:1:0": the cells of a tensor that stand out, by what stands where.
+// "scores:1:2 weights:0.3:1:0": tensor, layer and head unless these are the first, row, column.
 function marksOf(sentence) {
     return sentence.lesson.marks
         .split(' ')
@@ -20,7 +20,8 @@ function marksOf(sentence) {
 }
 
 class LessonView {
-    constructor(parent, sentence, room) {
+    constructor(parent, sentence) {
+        const room = state.printing ? PAPER : parent.clientWidth;
         this.sentence = sentence;
         this.lesson = sentence.lesson;
         this.marks = marksOf(sentence);
@@ -28,7 +29,7 @@ class LessonView {
         parent.append(page);
         this.drawHead(page);
         if (this.lesson.walk) {
-            walkView = new WalkView(page, sentence, room);
+            new WalkView(page, sentence, room);
         } else {
             this.drawCells(page);
             this.drawMatrices(page, room);
@@ -39,14 +40,18 @@ class LessonView {
 
     drawHead(page) {
         const { lesson } = this;
-        page.append(element('h2', lessonName(this.sentence)), element('p', lesson.before));
+        page.append(
+            element('h2', lessonName(this.sentence)),
+            element('div', quoted(this.sentence.title), 'quiet'),
+            element('p', lesson.before),
+        );
         if (lesson.line) page.append(commandLine(lesson.line));
         const look = element('p', '');
         look.append(element('b', 'Look: '), lesson.look);
         page.append(look);
     }
 
-    // The cells that stand out, with their numbers in full; each opens where it can be explained.
+    // The marked cells with their exact numbers; each opens in the workbench.
     drawCells(page) {
         const list = element('ul', '', 'marked');
         for (const { tensor, index, row, column } of this.marks) {
@@ -56,11 +61,11 @@ class LessonView {
             const open = () => {
                 const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
                 const kept = { row, column };
-                set({ view: 'matrix', wanted: tensor.tensor, layer, head: index, kept });
+                set({ lesson: false, kind: tensor.tensor, layer, head: index, kept });
             };
             const words = `${tensor.name(index)} · ${names.join(' → ')} `;
-            const button = buttonFor(open, words, '', { title: 'In its matrix' });
-            button.append(element('b', Number.isNaN(value) ? 'hidden' : tensor.text(value)));
+            const button = buttonFor(open, words, '', { title: 'Open it in the workbench' });
+            button.append(element('b', Number.isNaN(value) ? 'masked' : tensor.text(value)));
             item.append(button);
             list.append(item);
         }
@@ -80,8 +85,9 @@ class LessonView {
                 grid.append(part);
                 const isHere = (one) => one.tensor === tensor && one.index === index;
                 const marks = this.marks.filter(isHere);
-                const holder = { kept: null };
-                new MatrixView(part, tensor, index, room / across - 20, { holder, marks });
+                lessonMatrix(part, tensor, index, room / across - 20, marks);
+                if (tensor.columns === 'channel' && tensor.columnCount === 3)
+                    new SpaceView(part, tensor, index, room / across - 20);
             }
     }
 
@@ -118,4 +124,25 @@ function lessonName(sentence) {
 
 function placeWords(tensor, axis, at) {
     return tensor.labels(axis) ? quoted(tensor.label(axis, at)) : `${tensor[`${axis}s`]} ${at}`;
+}
+
+// A small matrix that says the number of a cell below itself.
+function lessonMatrix(parent, tensor, index, room, marks = []) {
+    const words = element('p', '\u00a0', 'cell-words', { 'aria-live': 'polite' });
+    const show = (cell) => {
+        view.show(cell, cell, new Set(cell ? [cell.column] : []));
+        const value = cell && tensor.at(index, cell.row, cell.column);
+        const names = cell && [
+            placeWords(tensor, 'row', cell.row),
+            placeWords(tensor, 'column', cell.column),
+        ];
+        words.textContent = cell
+            ? `${names.join(' → ')}: ${Number.isNaN(value) ? 'masked' : tensor.text(value)}`
+            : '\u00a0';
+    };
+    const wide = element('div', '', 'scroll');
+    parent.append(wide, words);
+    const options = { marks, most: 34, point: show, keep: show };
+    const view = new MatrixView(wide, tensor, index, room, options);
+    return view;
 }

@@ -1,12 +1,8 @@
-// A live page: a text that is typed, heads that are switched off and a temperature, each looked at
-// anew by the engine that the page holds.
+// A live page: the engine runs the text that is typed, without the heads that are off.
 
-const LIVE_AT_ONCE = 50; // milliseconds of the last run: what takes longer waits for a pause
-const LIVE_PAUSE = 300;
+const LIVE_PAUSE = 80; // milliseconds without a key before the text is run
 
-const live = { engine: null, off: new Map(), waiting: 0, took: 0, runs: 0 };
-
-// --- what the page holds ---------------------------------------------------------------------
+// --- what the page holds -----------------------------------------------------------------------
 
 function bytesOf(element) {
     const text = element.textContent;
@@ -19,7 +15,7 @@ async function unpacked(bytes) {
     return new Response(stream).arrayBuffer();
 }
 
-// Files of the model, each in parts: a text in a page has a largest size.
+// Files of the model, each in parts: browsers limit the size of a text.
 function heldFiles() {
     const files = new Map();
     for (const part of document.querySelectorAll('script.file')) {
@@ -30,139 +26,133 @@ function heldFiles() {
     return [...files];
 }
 
-// --- running ---------------------------------------------------------------------------------
+// --- running -----------------------------------------------------------------------------------
 
-// What comes next takes as long as all else: it is asked for where it is looked at.
-class LiveSentence extends Sentence {
-    constructor(look) {
-        super(look(0));
-        this.look = look;
-        this.layersTold = live.next ? 1 : 0;
-    }
-
-    get nextTokens() {
-        this.next ??= this.look(live.next).next;
-        return super.nextTokens;
-    }
+// The sentence of a run, with the options of the command line that gives the same.
+function runSentence({ text, off, t }) {
+    const edits = off.map((name) => {
+        const [layer, head] = name.split('.');
+        return `h.${layer}.context[head=${head}] = 0`;
+    });
+    const temperature = t === 1 ? 0 : t;
+    const request = { show: live.show, edits: edits.join('; '), temperature, next: live.next };
+    const sentence = new Sentence(JSON.parse(live.engine.run(text, request)));
+    sentence.command = off.length ? ['--ablate', off.join(',')] : [];
+    if (temperature) sentence.command.push('--attention-temperature', String(t));
+    if (sentence.next) sentence.askSteps = () => askSteps(sentence, { ...request, text });
+    return sentence;
 }
 
+// The predictions after each step take longer than all else: they follow when nothing is typed.
+function askSteps(sentence, { text, ...request }) {
+    clearTimeout(live.steps);
+    live.steps = setTimeout(() => {
+        if (current() !== sentence || sentence.stepTokens) return;
+        const { next } = JSON.parse(live.engine.run(text, { ...request, steps: true }));
+        sentence.stepTokens = new NextTokens(next);
+        drawLayers(sentence.stepTokens, currentCell().row);
+    }, LIVE_PAUSE);
+}
+
+function runNow() {
+    return { text: state.text, off: [...state.off].sort(), t: state.t };
+}
+
+// Run, and draw when it is done; what cannot be run is said, and the picture stays.
 function runLive() {
+    clearTimeout(live.waiting);
     const began = performance.now();
-    const text = byId('live-text').value;
+    const field = byId('text');
     const note = byId('live-note');
-    const warmth = Number(byId('live-temperature').value);
-    const edits = [...live.off.values()].join('; ');
-    const temperature = warmth === 1 ? 0 : warmth;
-    const look = (next) =>
-        JSON.parse(live.engine.run(text, { show: live.show, edits, temperature, next }));
     try {
-        sentences[state.sentence] = new LiveSentence(look);
-        extents.clear(); // of the one before
-        byId('live-text').removeAttribute('aria-invalid');
-        Object.assign(state, { kept: null, token: null });
+        sentences[state.sentence] = runSentence(runNow());
+        field.removeAttribute('aria-invalid');
+        state.runs = (state.runs || 0) + 1;
         draw();
         live.took = performance.now() - began;
-        note.textContent = `${live.took.toFixed(1)} ms`;
+        note.textContent = `Updated in ${live.took.toFixed(0)} ms`;
+        note.dataset.took = live.took;
     } catch (error) {
-        byId('live-text').setAttribute('aria-invalid', 'true');
-        note.textContent = error.message;
+        field.setAttribute('aria-invalid', 'true');
+        note.textContent = /empty/.test(error.message) ? 'Type some text to begin.' : error.message;
+        if (!/empty/.test(error.message)) console.debug(error.stack);
     }
     live.runs += 1;
-    Object.assign(note.dataset, { text, runs: live.runs });
-    showLiveWords();
+    Object.assign(note.dataset, { text: state.text, runs: live.runs });
+    return field.hasAttribute('aria-invalid');
 }
 
-function askLive() {
+function typed() {
+    state.text = byId('text').value;
+    Object.assign(state, { kept: null, row: null, why: false });
     clearTimeout(live.waiting);
-    if (live.took < LIVE_AT_ONCE) runLive();
-    else live.waiting = setTimeout(runLive, LIVE_PAUSE);
+    live.waiting = setTimeout(runLive, LIVE_PAUSE);
 }
 
-// --- heads -----------------------------------------------------------------------------------
+// --- heads and the pin -------------------------------------------------------------------------
 
-function showLiveOff() {
-    const list = byId('live-off');
-    list.replaceChildren();
-    for (const name of live.off.keys()) {
-        const title = 'Switch it on again';
-        list.append(buttonFor(() => switchHead(name), `${name} off`, '', { title }));
+// The first head that is switched off pins the run with it on, for comparison.
+function switchHead(name) {
+    if (!pinned) pinRun();
+    if (!state.off.delete(name)) state.off.add(name);
+    runLive();
+}
+
+function pinRun() {
+    state.pin = runNow();
+    pinned = current();
+}
+
+// A run that is pinned already is let go, another one takes its place.
+function togglePin() {
+    const same = state.pin && JSON.stringify(state.pin) === JSON.stringify(runNow());
+    if (same) return unpin();
+    pinRun();
+    announce('Pinned');
+    return set({ mode: 'auto' });
+}
+
+// --- beginning ---------------------------------------------------------------------------------
+
+function runRecalled() {
+    byId('text').value = state.text;
+    const { pin } = state;
+    try {
+        pinned = pin ? runSentence(pin) : null;
+    } catch {
+        state.pin = null;
+        pinned = null;
     }
+    runLive();
 }
-
-function switchHead(name, edit) {
-    if (!live.off.delete(name)) live.off.set(name, edit);
-    showLiveOff();
-    askLive();
-}
-
-// The head that is shown, of the tensors that have any.
-function switchShown() {
-    const tensor = shownTensor();
-    if (!tensor.heads || tensor.layer === null || state.head === 'mean') return;
-    const head = tensor.heads[state.head];
-    switchHead(`${tensor.layer}.${head}`, `h.${tensor.layer}.context[head=${head}] = 0`);
-}
-
-// --- words -----------------------------------------------------------------------------------
-
-function wordsOf(text) {
-    return [...text.matchAll(/\S+/g)].map((match) => ({ at: match.index, text: match[0] }));
-}
-
-function showLiveWords() {
-    const words = wordsOf(byId('live-text').value);
-    for (const [id, usual] of [
-        ['live-one', 0],
-        ['live-other', 1],
-    ]) {
-        const field = byId(id);
-        const chosen = field.options.length ? field.selectedIndex : usual;
-        field.replaceChildren(...words.map((word, at) => new Option(word.text, at)));
-        field.selectedIndex = Math.min(chosen, words.length - 1);
-    }
-    byId('live-swap').disabled = words.length < 2;
-}
-
-function swapWords() {
-    const field = byId('live-text');
-    const words = wordsOf(field.value);
-    const [one, other] = ['live-one', 'live-other']
-        .map((id) => words[byId(id).selectedIndex])
-        .sort((a, b) => a.at - b.at);
-    field.value =
-        field.value.slice(0, one.at) +
-        other.text +
-        field.value.slice(one.at + one.text.length, other.at) +
-        one.text +
-        field.value.slice(other.at + other.text.length);
-    askLive();
-}
-
-// --- beginning -------------------------------------------------------------------------------
 
 async function startLive() {
-    const module = byId('engine');
-    if (!module) return;
-    byId('live').hidden = false;
-    byId('live-text').value = current().text;
+    const field = byId('text');
+    field.hidden = false;
+    live.begin = current().text;
+    usual.text = live.begin;
     live.show = current().kinds.join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
+    if (!new URLSearchParams(location.hash.slice(1)).has('text')) state.text = live.begin;
+    if (state.pin && !state.pin.text) state.pin.text = state.text;
+    field.value = state.text;
     try {
-        const bytes = await unpacked(bytesOf(module));
+        const bytes = await unpacked(bytesOf(byId('engine')));
         live.engine = await Engine.open(bytes, current().model, heldFiles());
     } catch (error) {
         byId('live-note').textContent = `This browser cannot run the engine: ${error.message}`;
         return;
     }
-    byId('live-text').addEventListener('input', askLive);
-    byId('live-temperature').addEventListener('input', () => {
-        byId('live-warmth').textContent = byId('live-temperature').value;
-        askLive();
+    field.disabled = false;
+    field.addEventListener('input', typed);
+    byId('t').addEventListener('input', () => {
+        state.t = Number(byId('t').value);
+        runLive();
     });
-    byId('live-head').addEventListener('click', switchShown);
-    byId('live-swap').addEventListener('click', swapWords);
-    for (const field of document.querySelectorAll('#live [disabled]')) field.disabled = false;
-    runLive();
+    byId('pin').addEventListener('click', togglePin);
+    byId('all-on').addEventListener('click', () => {
+        state.off.clear();
+        runLive();
+    });
+    runRecalled();
 }
-
-startLive();

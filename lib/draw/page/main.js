@@ -1,98 +1,36 @@
-// What is shown, and how it is changed: one state, and a page drawn from it.
+// What is shown: one state, and a page drawn from it.
 
-const byId = (id) => document.getElementById(id);
-const SCALES = { linear: 'linear', sqrt: 'square root', log: 'logarithmic' };
-const BESIDE_GAP = 40;
-const BESIDE_LEAST = 360;
-const BESIDE_PITCH = 10; // rows that are closer have no letters to read
-const PAPER = 672; // points of a sheet of A4 or Letter between its margins
+const PAPER = 672; // width of A4 or Letter between margins, in CSS pixels
 const THEMES = ['auto', 'light', 'dark'];
+const phone = window.matchMedia('(max-width: 719px)');
+const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 
 const state = {
     sentence: 0,
-    view: 'matrix',
-    wanted: '',
     kind: '',
     layer: 0,
     head: 0,
-    lineHeads: new Set(),
-    scale: look.scale,
-    range: look.bounds ? 'bounds' : look.range,
-    palette: look.palette || '',
-    hideFirst: look.hide_first,
+    row: null, // the selected query; null: the last
+    kept: null, // the selected cell; null: the largest weight of the query
+    why: false,
+    mode: 'auto', // now, pinned, change; auto: the change, if there is one
+    allLines: ['overlay'].includes(look.view),
+    scale: '', // linear, sqrt; '': by the median weight
     theme: 'auto',
-    smallLines: ['lines', 'overlay'].includes(look.view),
-    way: 'row',
-    axes: 'principal',
-    kept: null,
-    token: null,
-    sortBy: '', // a score of heads; '': layers
-    station: null, // of the walk; null: the first with a tensor
-    opened: false,
-    turned: [0.7, 0.35],
-    zoom: 1,
-    sides: [
-        { sentence: 0, layer: 0, head: 0 },
-        { sentence: sentences.length > 1 ? 1 : 0, layer: 0, head: sentences.length > 1 ? 0 : 1 },
-    ],
-    temperature: 1,
-    topK: 0,
-    topP: 1,
+    text: '',
+    off: new Set(), // "1.3"
+    t: 1,
+    pin: null, // { sentence } of this page, or { text, off, t } of a live one
+    lesson: Boolean(sentences[0].lesson),
+    station: null,
     printing: false,
+    runs: 0, // of the engine
 };
 
-const isOfAttention = (kind) => isAttention(current().of(kind)[0]);
-
-// `ofAll`: no one layer or head; `own`: not a tensor alone, either. `draw` gives notes.
-const VIEWS = [
-    {
-        ...{ id: 'lesson', name: 'Lesson', key: 'l', ofAll: true, own: true },
-        fits: () => Boolean(current().lesson),
-        draw: (stage, { room }) => new LessonView(stage, current(), room),
-    },
-    { id: 'matrix', name: 'Matrix', key: '1', fits: () => true, draw: drawMatrix },
-    { id: 'lines', name: 'Lines', key: '2', fits: isOfAttention, draw: drawLines },
-    {
-        ...{ id: 'model', name: 'Model', key: '3', ofAll: true, fits: () => true },
-        draw: (stage, { room }) => {
-            modelView = new ModelView(stage, room);
-        },
-    },
-    {
-        ...{ id: 'text', name: 'Text', key: '4', fits: isOfAttention },
-        draw: (stage, { tensor, head }) => new TextView(stage, tensor, [head]),
-    },
-    {
-        ...{ id: 'space', name: 'Space', key: '5' },
-        fits: (kind) => ['channel', 'dim'].includes(current().of(kind)[0].columns),
-        draw: (stage, { tensor, head, room }) => new SpaceView(stage, tensor, head, room),
-    },
-    {
-        ...{ id: 'table', name: 'Table', key: '6', fits: () => true },
-        draw: (stage, { tensor, head }) => drawTable(stage, tensor, head),
-    },
-    {
-        ...{ id: 'next', name: 'Next token', key: '7', ofAll: true, own: true },
-        fits: () => current().layersTold > 0,
-        draw: (stage) => new NextView(stage, current()),
-    },
-    {
-        ...{ id: 'compare', name: 'Compare', key: '8', ofAll: true, fits: () => true },
-        draw: (stage, { room }) => new CompareView(stage, room),
-    },
-    {
-        ...{ id: 'lens', name: 'Layers', key: '9', ofAll: true, own: true },
-        wants: 'What every layer would say comes next: page --lens puts it in',
-        fits: () => current().layersTold > 1,
-        draw: (stage) => new LensView(stage, current()),
-    },
-    {
-        ...{ id: 'walk', name: 'Walk', key: 'p', ofAll: true, own: true, fits: () => true },
-        draw: (stage, { room }) => {
-            walkView = new WalkView(stage, current(), room);
-        },
-    },
-].filter((one) => one.id !== 'lesson' || sentences[0].lesson);
+const live = { engine: null, begin: '', waiting: 0, took: 0, runs: 0 }; // see live.js
+let pinned = null; // the sentence that `pin` names
+let hovered = null; // a cell or a token under the pointer
+let views = {}; // of the matrix and the lines
 
 function current() {
     return sentences[state.sentence];
@@ -102,134 +40,412 @@ function shownTensor() {
     return current().of(state.kind)[state.layer];
 }
 
-function view() {
-    return VIEWS.find((one) => one.id === state.view);
-}
-
-// --- on paper --------------------------------------------------------------------------------
-
-// How wide what is drawn may become, in points.
-function roomOf(element) {
-    return state.printing ? PAPER : element.clientWidth;
-}
-
-// Paper has no scroll bars: what is too wide for it becomes smaller.
-function fitToPaper() {
-    for (const wide of document.querySelectorAll('main .sheet, main table, main .grid')) {
-        const width = Math.max(wide.scrollWidth, wide.offsetWidth);
-        if (width > PAPER) wide.style.zoom = PAPER / width;
-    }
-}
-
-// Canvases are drawn anew, in dark letters, before a browser takes them to paper; and again after.
-function drawForPaper(printing) {
-    state.printing = printing;
-    draw();
-    if (printing) fitToPaper();
-}
-
-// --- drawing ---------------------------------------------------------------------------------
-
-// What the two sides of a matrix, or of lines, are.
-function drawCaption(stage, tensor, head) {
-    if (state.view !== 'matrix' && state.view !== 'lines') return;
-    const sides = state.view === 'matrix' ? ['rows', 'columns'] : ['left', 'right'];
-    const heads = state.view === 'lines' ? shownHeads() : [head];
-    const all = `${tensor.tensor} · ${tensor.layerName()}`;
-    const name = heads.length > 1 ? all : tensor.name(heads[0]);
-    const words = `${name} · ${sides[0]}: ${tensor.rows}, ${sides[1]}: ${tensor.columns}`;
-    stage.append(element('p', words, 'caption'));
-    if (heads.length === 1) drawScores(stage, tensor, heads[0]);
-}
-
-// Where a matrix leaves room, the same head as lines: of the row that is pointed at, its own.
-function drawBeside(stage, matrix, room) {
-    const free = room - matrix.across - BESIDE_GAP;
-    const pitch = matrix.height * matrix.cells.rowStep;
-    if (!isAttention(matrix.tensor) || free < BESIDE_LEAST || pitch < BESIDE_PITCH) return;
-    const row = element('div', '', 'beside');
-    stage.append(row);
-    row.append(matrix.base.closest('.plot'));
-    const lines = new LinesView(row, matrix.tensor, [matrix.index], free, {
-        pitch,
-        top: matrix.top,
-        leave: () => matrix.point(state.kept),
-    });
-    matrix.follow = (cell) =>
-        lines.draw(cell ? { side: 'row', index: cell.row } : state.token, true);
-}
-
-function drawMatrix(stage, { tensor, head, room }) {
-    const matrix = new MatrixView(stage, tensor, head, room);
-    const { cells } = matrix;
-    drawBeside(stage, matrix, room);
-    if (cells.rowStep === 1 && cells.columnStep === 1) return [];
-    return [`a cell shows the largest of ${cells.rowStep} × ${cells.columnStep} numbers`];
-}
-
-function drawLines(stage, { tensor, room }) {
-    const { strokes, strongest } = new LinesView(stage, tensor, shownHeads(), room);
-    const notes = ['no line below 3 % of the range'];
-    if (strongest.length < strokes.length)
-        notes.push(
-            `the ${strongest.length} strongest of ${strokes.length} lines: point at a token`,
-        );
-    return notes;
-}
-
-function drawStage(head = state.head) {
-    const stage = byId('stage');
+function pinnedTensor() {
     const tensor = shownTensor();
-    stage.replaceChildren();
-    read(); // what was pointed at is gone; what is kept speaks for itself below
-    drawCaption(stage, tensor, head);
-    const notes = view().draw(stage, { tensor, head, room: roomOf(stage) });
-    drawNotes(Array.isArray(notes) ? notes : []);
+    return pinned?.tensors.find(
+        (one) => one.tensor === tensor.tensor && one.layer === tensor.layer,
+    );
 }
 
-// Bring into what there is, after a change.
+// Is there a prediction after each row?
+function predicts() {
+    return shownTensor().row_labels === 'sentence' && Boolean(current().next);
+}
+
+function isChanged() {
+    const other = pinnedTensor();
+    if (!sameShape(shownTensor(), other)) return false;
+    return headsOf(current(), state.kind).some(({ tensor, head }) => {
+        const before = pinned.of(state.kind).find((one) => one.layer === tensor.layer);
+        return distanceOf(tensor, before, head) > 1e-6;
+    });
+}
+
+function mode() {
+    const other = pinnedTensor();
+    if (!other || state.mode === 'now') return 'now';
+    if (state.mode === 'pinned' && state.head < other.shape[0]) return 'pinned';
+    if (!sameShape(shownTensor(), other)) return 'now';
+    return state.mode === 'change' || state.changed ? 'change' : 'now';
+}
+
+// The tensor and the head that the matrix shows.
+function shownMatrix() {
+    const tensor = shownTensor();
+    if (mode() === 'pinned') return [pinnedTensor(), state.head];
+    if (mode() === 'now') return [tensor, state.head];
+    return [differenceOf(tensor, pinnedTensor(), state.head), 0];
+}
+
+// --- the selected token and cell ---------------------------------------------------------------
+
+function selectedRow() {
+    const last = shownTensor().rowCount - 1;
+    return state.kept ? state.kept.row : clamp(state.row ?? last, 0, last);
+}
+
+// Of the hovered, the kept or the selected row: a kept cell, or the largest number of the row.
+function currentCell() {
+    const [tensor, head] = shownMatrix();
+    if (hovered?.column !== undefined) return hovered;
+    const row = clamp(hovered ? hovered.row : selectedRow(), 0, tensor.rowCount - 1);
+    if (!hovered && state.kept) return state.kept;
+    const from = row * tensor.columnCount;
+    const data = tensor.matrix(head).subarray(from, from + tensor.columnCount);
+    let best = firstColumn(tensor);
+    for (let i = best; i < data.length; i++)
+        if (Math.abs(data[i]) > Math.abs(data[best]) || Number.isNaN(data[best])) best = i;
+    return { row, column: best };
+}
+
+// Highlight a token or a cell everywhere; null: the selected one again.
+function hover(cell) {
+    if (hovered === cell || (hovered && cell && sameCell(hovered, cell))) return;
+    hovered = cell && { row: cell.row, column: cell.column };
+    highlight();
+}
+
+function sameCell(a, b) {
+    return a.row === b.row && a.column === b.column;
+}
+
+function highlight() {
+    const cell = currentCell();
+    const keys = views.lines?.show(cell);
+    views.matrix.show(cell, state.kept, keys || new Set([cell.column]));
+    drawReadout(cell);
+    highlightChips(cell.row);
+    drawPrediction(cell.row);
+}
+
+function keepCell(cell, byKey = false) {
+    hovered = null;
+    state.kept = cell && { row: cell.row, column: cell.column };
+    state.row = cell ? cell.row : state.row;
+    if (state.why) drawWhy();
+    highlight();
+    if (byKey) announceCell(cell);
+    rememberState();
+}
+
+function selectRow(row) {
+    state.kept = null;
+    state.row = row;
+    hovered = null;
+    if (state.why) closeWhy();
+    highlight();
+    rememberState();
+}
+
+// --- the middle column -------------------------------------------------------------------------
+
+function marksOfRole(tensor, head) {
+    const roles = [roleOf(shownTensor(), state.head)];
+    if (pinnedTensor()) roles.push(roleOf(pinnedTensor(), Math.min(head, state.head)));
+    if (!hasRoles(tensor) || !roles.some((role) => role?.id === 'induction')) return [];
+    return targetsOf(tensor).induction.flatMap((keys, row) =>
+        (keys || []).map((column) => ({ row, column })),
+    );
+}
+
+function headTitle() {
+    const tensor = shownTensor();
+    const name = tensor.headName(state.head) || tensor.tensor;
+    if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
+    if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;
+    if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
+    if (state.off.has(name)) return `${name} off`;
+    const role = roleOf(tensor, state.head);
+    return `${name} ${role ? role.name : 'mixed'} head`;
+}
+
+function drawMiddle() {
+    const stage = byId('stage');
+    const [tensor, head] = shownMatrix();
+    const room = state.printing ? PAPER : byId('middle').clientWidth;
+    const compact = phone.matches && !state.printing;
+    stage.replaceChildren();
+    byId('head-title').textContent = headTitle();
+    const role = roleOf(tensor, head);
+    byId('head-score').textContent = role ? `mean weight ${role.value.toFixed(2)}` : '';
+    const options = {
+        ...{ compact, marks: marksOfRole(tensor, head), most: CELL_MOST },
+        ...{ point: hover, keep: keepCell, enter: openWhy },
+    };
+    const count = tensor.columnCount;
+    const wide = compact || window.innerWidth < 1200 || !tensor.isAttention;
+    const folded = wide || (room - 58 - LINES_ROOM) / count < LABEL_LEAST;
+    const matrix = new MatrixView(stage, tensor, head, folded ? room : room - LINES_ROOM, options);
+    views = { matrix };
+    options.spare = room - LINES_ROOM - matrix.across;
+    const several = state.allLines && mode() !== 'change' && tensor.shape[0] > 1;
+    const heads = several ? [...Array(tensor.shape[0]).keys()] : [head];
+    if (!folded) views.lines = new LinesView(stage, tensor, heads, matrix, options);
+    byId('lines-switch').hidden = folded || tensor.shape[0] < 2 || mode() === 'change';
+    byId('lines-all').checked = state.allLines;
+    drawModes();
+    drawKinds();
+    drawNumbers();
+}
+
+function drawModes() {
+    const box = byId('modes');
+    const names = comparesTexts()
+        ? { pinned: 'A', now: 'B', change: 'Change' }
+        : { now: 'Now', pinned: 'Pinned', change: 'Change' };
+    box.hidden = !pinnedTensor();
+    const held = box.contains(document.activeElement) ? document.activeElement.dataset.mode : '';
+    box.replaceChildren(
+        ...Object.entries(names).map(([id, name]) => {
+            const pressed = { 'aria-pressed': mode() === id, 'data-mode': id };
+            const button = buttonFor(() => set({ mode: id }), name, '', pressed);
+            button.disabled = id === 'change' && !sameShape(shownTensor(), pinnedTensor());
+            if (button.disabled) button.title = 'The texts have different numbers of tokens';
+            return button;
+        }),
+    );
+    if (held) box.querySelector(`[data-mode="${held}"]`)?.focus();
+}
+
+// Tensors in the order of the pass.
+function drawKinds() {
+    const order = (current().sites || []).filter((name) => typeof name === 'string');
+    const kinds = [...current().kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b));
+    const names = kinds.map((kind, at) => [kind, at && kinds.length > 2 ? `→ ${kind}` : kind]);
+    fill(byId('tensor'), names, state.kind);
+    byId('tensor').closest('label').hidden = kinds.length < 2;
+}
+
+function drawNumbers() {
+    const details = byId('numbers');
+    details.querySelector('.table').replaceChildren();
+    if (details.open || state.printing)
+        drawTable(details.querySelector('.table'), ...shownMatrix());
+}
+
+// "0.76  old → door  query 14, key 7 · scaled score 14.42"
+function drawReadout(cell) {
+    const [tensor, head] = shownMatrix();
+    const value = tensor.at(head, cell.row, cell.column);
+    const hidden = Number.isNaN(value);
+    const digits = tensor.isAttention ? minus(value.toFixed(2)) : brief(value);
+    const signed = mode() === 'change' ? signedText(value, 2) : digits;
+    const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
+    byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : signed;
+    byId('pair').textContent = names.join(' → ');
+    byId('place').textContent = placeText(tensor, cell, hidden);
+    byId('value').title = hidden ? '' : tensor.text(value);
+    byId('why-button').hidden = !explains();
+}
+
+function placeText(tensor, cell, hidden) {
+    const place = `${tensor.rows} ${cell.row}, ${tensor.columns} ${cell.column}`;
+    if (hidden) return `${place} · masked: score −∞, weight 0`;
+    if (mode() === 'change') {
+        const of = (one) => brief(one.at(state.head, cell.row, cell.column));
+        const [before, now] = [of(pinnedTensor()), of(shownTensor())];
+        const names = comparesTexts() ? ['in A', 'in B'] : ['pinned', 'now'];
+        return `${place} · ${before} ${names[0]}, ${now} ${names[1]}`;
+    }
+    const why = explains() ? new Why(tensor, state.head, cell) : null;
+    const score = why?.numbers ? why.masked : NaN;
+    return Number.isFinite(score) ? `${place} · scaled score ${brief(score)}` : place;
+}
+
+function announceCell(cell) {
+    const [tensor, head] = shownMatrix();
+    const value = tensor.at(head, cell.row, cell.column);
+    const words = Number.isNaN(value) ? 'masked' : brief(value);
+    announce(
+        `${tensor.label('row', cell.row)} to ${tensor.label('column', cell.column)}: ${words}`,
+    );
+}
+
+let announcing = 0;
+function announce(text) {
+    clearTimeout(announcing);
+    announcing = setTimeout(() => (byId('announce').textContent = text), 500);
+}
+
+// --- all parts ---------------------------------------------------------------------------------
+
+// The head to begin with: the clearest of those that the sentence names first.
+function openClearestHead() {
+    let best = null;
+    for (const one of headsOf(current(), state.kind)) {
+        const role = roleOf(one.tensor, one.head);
+        const rank = role ? Object.keys(CLAUSES).indexOf(role.id) : Infinity;
+        const better = rank < best?.rank || (rank === best?.rank && role.value > best.value);
+        if (role && (!best || better)) best = { ...one, rank, value: role.value };
+    }
+    if (best) Object.assign(state, { layer: best.layer, head: best.head });
+}
+
+// Bring the state into what the page holds.
 function settle() {
-    if (!current().kinds.some(view().fits)) state.view = 'matrix';
-    const kinds = current().kinds.filter(view().fits);
-    state.kind = kinds.includes(state.wanted) ? state.wanted : kinds[0];
+    state.sentence = clamp(state.sentence, 0, sentences.length - 1);
+    const { kinds } = current();
+    if (!kinds.includes(state.kind))
+        state.kind = kinds.find((kind) => current().of(kind)[0].isAttention) || kinds[0];
     const tensors = current().of(state.kind);
-    state.layer = Math.min(state.layer, tensors.length - 1);
-    const heads = tensors[state.layer].shape[0];
-    if (state.head !== 'mean' && state.head >= heads) state.head = heads - 1;
-    if (state.head === 'mean' && heads < 2) state.head = 0;
+    state.layer = clamp(state.layer, 0, tensors.length - 1);
+    const tensor = shownTensor();
+    state.head = clamp(state.head, 0, tensor.shape[0] - 1);
+    const { kept } = state;
+    if (kept && (kept.row >= tensor.rowCount || kept.column >= tensor.columnCount))
+        state.kept = null;
+    if (!explains()) state.why = false;
+    state.changed = Boolean(pinned) && isChanged();
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
+    document.body.classList.toggle('is-lesson', state.lesson);
+    byId('right').hidden = !predicts();
+    byId('workbench').classList.toggle('without-right', !predicts());
 }
 
 function draw() {
     settle();
-    keepRoomForWhy();
-    state.previewed = state.head;
-    showViews();
-    showFields();
-    showHeads();
-    // before the room beside it is measured
-    byId('detail').hidden = !(state.view === 'model' && state.opened);
-    drawStage();
-    drawDetail();
-    drawWhy();
-    drawLegend();
-    byId('title').textContent = look.title || current().model.replace(/^.*\/(?=.)/, '');
-    byId('origin').textContent = current().title;
+    hovered = null;
+    predicted = '';
+    drawTop();
+    byId('lesson').hidden = !state.lesson;
+    byId('workbench').hidden = state.lesson;
+    if (state.lesson) {
+        byId('lesson').replaceChildren();
+        new LessonView(byId('lesson'), current());
+    } else {
+        drawChips();
+        drawRoles();
+        drawHeads();
+        drawMiddle();
+        drawRun();
+        drawWhy();
+        highlight();
+        drawFooter();
+    }
     rememberState();
 }
 
+// Change the state and draw; the focus stays where it was.
 function set(changes) {
-    if (['sentence', 'wanted', 'hideFirst'].some((one) => one in changes)) {
-        state.kept = null;
-        state.token = null;
-    }
-    const focused = document.activeElement && document.activeElement.id;
-    const head = document.activeElement && document.activeElement.closest('.head');
+    const held = document.activeElement;
+    const key = held?.id
+        ? `#${held.id}`
+        : held?.dataset.head && `[data-head="${held.dataset.head}"]`;
+    if ('sentence' in changes || 'kind' in changes) changes = { kept: null, ...changes };
     Object.assign(state, changes);
     draw();
-    if (focused && byId(focused)) byId(focused).focus();
-    else if (head) document.querySelector(`.head[data-head="${head.dataset.head}"]`)?.focus();
+    if (key && held !== document.activeElement) document.querySelector(key)?.focus();
 }
 
-const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
+function drawTop() {
+    const { attention } = current();
+    const model = current().model.replace(/^.*\/(?=.)/, '');
+    const count = (number, name) => `${number} ${name}${number === 1 ? '' : 's'}`;
+    const size = attention
+        ? `${count(attention.layers, 'layer')} × ${count(attention.heads, 'head')}`
+        : '';
+    byId('title').textContent = look.title || model;
+    byId('origin').textContent = [size, 'attn-cli'].filter(Boolean).join(' · ');
+    const titles = sentences.map((one, at) => [at, one.name().slice(0, 160)]);
+    fill(byId('sentence'), titles, state.sentence);
+    byId('sentence').hidden = sentences.length < 2;
+    byId('edit').hidden = sentences.length < 2 && !byId('engine');
+    byId('plain').hidden = sentences.length > 1 || Boolean(byId('engine'));
+    byId('plain').textContent = current().title;
+}
+
+// --- the footer --------------------------------------------------------------------------------
+
+function drawFooter() {
+    const [tensor, head] = shownMatrix();
+    const tones = tonesOf(tensor, head);
+    const tone = tones(firstShown(tensor));
+    const legend = byId('legend');
+    const rows = look.range === 'row' && !tensor.isDifference && !tensor.isAttention;
+    const number = (value) =>
+        rows
+            ? value
+                ? 'highest'
+                : 'lowest'
+            : `${tone.signed && value > 0 ? '+' : ''}${brief(value)}`;
+    const name = tensor.isDifference ? `change of ${wordOf(tensor)}` : wordOf(tensor);
+    legend.replaceChildren(element('span', name), element('span', number(tone.low)));
+    legend.append(rampCanvas(tone), element('span', number(tone.high)));
+    if (tone.scale !== 'linear') legend.append(element('b', scaleWords(tone.scale)));
+    const other = tone.scale === 'linear' ? 'sqrt' : 'linear';
+    const title = `Show small numbers ${other === 'sqrt' ? 'more strongly' : 'in proportion'} (s)`;
+    legend.append(buttonFor(() => set({ scale: other }), scaleWords(other), 'link', { title }));
+    const add = (className, words) => {
+        const part = element('span', '', 'key');
+        part.append(element('i', '', className), words);
+        legend.append(part);
+    };
+    const change = tensor.isDifference;
+    if (views.matrix.marks.length)
+        add(
+            change ? 'frame change' : 'frame',
+            phone.matches ? 'perfect induction' : 'where a perfect induction head attends',
+        );
+    if (tensor.causal) add('hatch', 'masked');
+    if (views.matrix.width >= CELL_NUMBER && tensor.isAttention)
+        legend.append(element('span', 'no number: below 0.01', 'quiet'));
+    if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
+    if (comparesTexts()) legend.append(element('span', compareWords(), 'compared'));
+    drawHeadColours(legend, tensor);
+    drawNotes(legend, tensor);
+    placeLegend();
+}
+
+function wordOf(tensor) {
+    return tensor.tensor === 'weights' ? 'weight' : tensor.tensor;
+}
+
+function scaleWords(scale) {
+    return { linear: 'linear scale', sqrt: 'square root scale', log: 'log scale' }[scale];
+}
+
+function drawHeadColours(legend, tensor) {
+    if (!views.lines || views.lines.heads.length < 2) return;
+    for (const head of views.lines.heads) {
+        const part = element('span', '', 'key');
+        const swatch = element('i', '', 'swatch');
+        swatch.style.background = headColour(head, tensor.shape[0]);
+        part.append(swatch, tensor.headName(head));
+        legend.append(part);
+    }
+}
+
+function drawNotes(legend, tensor) {
+    const { rowStep, columnStep } = views.matrix.cells;
+    const notes = [];
+    if (tensor.coding !== 'exact') notes.push('numbers have three digits in this page');
+    if (look.hide_first) notes.push('the first token is left out');
+    if (rowStep * columnStep > 1)
+        notes.push(`a cell shows the largest of ${rowStep} × ${columnStep} numbers`);
+    for (const note of notes) legend.append(element('span', note, 'quiet'));
+}
+
+function rampCanvas(tone) {
+    const canvas = element('canvas', '', 'ramp', { width: LEVELS, height: 1 });
+    const image = new ImageData(LEVELS, 1);
+    for (let i = 0; i < LEVELS; i++) {
+        image.data.set(tone.ramp[i + 1], 4 * i);
+        image.data[4 * i + 3] = 255;
+    }
+    canvas.getContext('2d').putImageData(image, 0, 0);
+    return canvas;
+}
+
+// --- on paper ----------------------------------------------------------------------------------
+
+// Canvases are drawn anew in dark ink before the browser prints, and again afterwards.
+function drawForPaper(printing) {
+    state.printing = printing;
+    draw();
+    if (!printing) return;
+    for (const wide of document.querySelectorAll('main .sheet, main table, #grid')) {
+        const width = Math.max(wide.scrollWidth, wide.offsetWidth);
+        if (width > PAPER) wide.style.zoom = PAPER / width;
+    }
+}

@@ -1,160 +1,250 @@
-// A head as cells, with labels; the mouse and the arrow keys go from cell to cell.
+// A head as cells with labels. The mouse, touch and arrow keys move over it; a cell can be kept.
 
-const CELL_LEAST = 3;
-const CELL_SCROLLED = 7; // rather than smaller, a matrix is higher than the window
-const CELL_MOST = 56;
-const BELOW = 120; // for what stands at the foot of the window
-const MATRIX_MOST = 4000; // pixels of a canvas
+const CELL_MOST = 40;
+const CELL_NUMBER = 24; // smaller cells show no numbers
+const LABEL_LEAST = 10; // smaller cells have every nth label
+const CANVAS_MOST = 4000;
 
-// Whole pixels, so that all cells are equally large.
-function cellSize(room, count, most) {
+// Cells end at whole pixels of the screen, so that all are equally large.
+function cellSize(room, count, most = CELL_MOST) {
     const pixels = window.devicePixelRatio || 1;
-    const size = clamp(room / count, CELL_LEAST, most);
+    const size = Math.min(room / count, most);
+    if (size >= 16) return 2 * Math.floor(size / 2);
     return Math.max(Math.floor(size * pixels), 1) / pixels;
 }
 
 class MatrixView {
-    // `room`: how wide it may become, in points; `holder` keeps a cell, `marks` stand out.
-    constructor(parent, tensor, index, room, { holder = state, marks = [] } = {}) {
-        Object.assign(this, { tensor, index, holder, marks });
-        this.explains = explainsCells() && parent.id === 'stage';
+    // `room`: the width to fill. `options`: marks (cells with a frame), compact (for a phone),
+    // and callbacks point(cell), keep(cell) and enter(cell).
+    constructor(parent, tensor, index, room, options = {}) {
+        Object.assign(this, { tensor, index, marks: [] }, options);
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
-        const stage = parent.closest('#stage') || parent;
-        const above = stage.getBoundingClientRect().top + window.scrollY;
-        const named = tensor.labels('column');
-        const labels = named ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
-        this.measure(room, Math.max(window.innerHeight - above - labels - BELOW, 160));
+        this.measure(room);
         this.build(parent);
         this.draw();
     }
 
-    measure(room, down) {
-        const { tensor } = this;
+    measure(room) {
+        const { tensor, compact } = this;
         const square = tensor.columns === 'key';
-        this.left = labelRoom(tensor, 'row', this.first, 130);
-        const free = Math.max(room - this.left - 20, 120);
-        const most = Math.floor(MATRIX_MOST / CELL_LEAST);
-        this.cells = levelsOf(tensor, this.index, most, most);
-        const fitting = square ? Math.max(down / this.cells.rows, CELL_SCROLLED) : CELL_MOST;
-        this.width = cellSize(free, this.cells.columns, Math.min(fitting, CELL_MOST));
-        this.height = square ? this.width : cellSize(down, this.cells.rows, 26);
-        this.numeric = !tensor.labels('column');
-        this.turned =
-            !this.numeric &&
-            labelRoom(tensor, 'column', this.leftmost, 400) > this.width * this.cells.columnStep;
-        this.top = this.turned ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
+        const named = tensor.labels('column') !== null;
+        this.left = compact ? 43 : 56;
+        this.top = !named ? 20 : compact ? 46 : 52;
+        this.free = Math.max(room - this.left, 100);
+        const most = Math.floor(CANVAS_MOST / 2);
+        this.cells = levelsOf(tensor, this.index, most, Math.min(most, Math.floor(this.free)));
+        this.width = cellSize(this.free, this.cells.columns, this.most);
+        this.height = square ? this.width : 24;
+        if (compact && square)
+            this.width = this.height = Math.floor(this.free / this.cells.columns) || 1;
+        this.named = named;
         this.across = this.left + this.width * this.cells.columns;
         this.down = this.top + this.height * this.cells.rows;
-        this.rows = tensor.rowCount - this.first;
-        this.columns = tensor.columnCount - this.leftmost;
     }
 
     build(parent) {
-        const [width, height] = [this.across + 2, this.down + 2];
+        // labels at an angle reach further than the last cell
+        const [width, height] = [
+            this.across + (this.named && !this.compact ? 24 : 2),
+            this.down + 3,
+        ];
+        [this.base, this.context] = sharpCanvas(width, height, 'base');
         const words =
-            `${this.tensor.name(this.index)}: ${this.rows} rows, ` +
-            `${this.columns} columns; arrow keys go from cell to cell; Table says the same`;
-        [this.base, this.context] = sharpCanvas(width, height, '', words);
-        [this.over, this.overContext] = sharpCanvas(width, height, 'over');
-        this.base.addEventListener('mousemove', (event) => this.point(this.cellAt(event)));
-        this.base.addEventListener('mouseleave', () => this.point(this.holder.kept));
-        this.base.addEventListener('click', (event) => this.keep(this.cellAt(event)));
-        this.base.addEventListener('keydown', (event) => this.key(event));
-        addPlot(parent, width, height, [this.base, this.over]);
+            `Matrix of ${this.tensor.name(this.index)}: ${this.tensor.rows} by ` +
+            `${this.tensor.columns}. Arrow keys move, Enter explains.`;
+        [this.over, this.overContext] = sharpCanvas(width, height, 'over', {
+            ...{ role: 'application', tabindex: 0, 'aria-label': words },
+            'aria-describedby': 'readout',
+        });
+        const sheet = element('div', '', 'sheet');
+        sheet.style.width = `${width}px`;
+        sheet.style.height = `${height}px`;
+        sheet.append(this.base, this.over);
+        parent.append(sheet);
+        this.listen();
+    }
+
+    listen() {
+        const { over } = this;
+        const move = (event) => this.point?.(this.cellAt(event));
+        over.addEventListener('pointermove', move);
+        over.addEventListener('pointerdown', (event) => {
+            if (event.pointerType === 'mouse') return;
+            over.setPointerCapture(event.pointerId);
+            move(event);
+        });
+        over.addEventListener('pointerleave', () => this.point?.(null));
+        over.addEventListener('click', (event) => {
+            const cell = this.cellAt(event);
+            if (cell) this.keep?.(cell);
+        });
+        over.addEventListener('keydown', (event) => this.key(event));
+    }
+
+    key(event) {
+        const from = this.current || { row: this.first, column: this.leftmost };
+        if (event.key === 'Enter') {
+            event.preventDefault();
+            this.enter?.(from);
+            return;
+        }
+        const step = arrowOf(event);
+        if (!step) return;
+        const { tensor, cells, first, leftmost } = this;
+        const by = this.current ? [step[0] * cells.rowStep, step[1] * cells.columnStep] : [0, 0];
+        const row = clamp(from.row + by[0], first, tensor.rowCount - 1);
+        const column = clamp(from.column + by[1], leftmost, tensor.columnCount - 1);
+        this.keep?.({ row, column }, true);
+    }
+
+    box() {
+        const { left: x, top: y } = this;
+        return { x, y, width: this.across - x, height: this.down - y };
     }
 
     draw() {
-        const { context, tensor } = this;
-        const box = {
-            x: this.left,
-            y: this.top,
-            width: this.width * this.cells.columns,
-            height: this.height * this.cells.rows,
-        };
-        context.clearRect(0, 0, this.across + 2, this.down + 2);
+        const { context, cells } = this;
+        const box = this.box();
         hatch(context, box);
-        paintCells(context, this.cells, rampOf(tensor), box);
+        paintCells(context, cells, box);
+        if (this.width >= 10) this.drawGrid();
         context.strokeStyle = variable('--edge');
-        context.strokeRect(box.x, box.y, box.width, box.height);
-        this.drawLabels(context, new Set(), variable('--text'));
+        context.lineWidth = 1;
+        context.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
         this.drawNumbers();
-        for (const cell of this.marks) this.frame(context, this.placeOf(cell));
-        this.point(this.holder.kept);
+        this.drawMarks();
+        this.show(null, null);
     }
 
-    // All that have room, and those in `marked`.
-    drawLabels(context, marked, colour) {
-        const { tensor, cells } = this;
-        const size = (pitch) => Math.min(LABEL_SIZE, Math.max(pitch * 0.85, 9));
-        const rowSize = size(this.height);
-        const rowEvery = Math.ceil((rowSize * 1.1) / this.height);
-        const columnSize = size(this.turned ? this.width : 99);
-        const columnEvery =
-            this.turned || !this.numeric
-                ? Math.ceil((columnSize * 1.1) / this.width)
-                : Math.ceil((textWidth(String(this.columns), columnSize) + 6) / this.width);
-        context.fillStyle = colour;
-        context.textBaseline = 'middle';
-        const weight = marked.size ? '600' : '';
-        for (let row = 0; row < cells.rows; row++)
-            if (marked.size ? marked.has(`r${row}`) : row % rowEvery === 0)
-                this.rowLabel(context, row, rowSize, weight);
-        for (let column = 0; column < cells.columns; column++)
-            if (marked.size ? marked.has(`c${column}`) : column % columnEvery === 0)
-                this.columnLabel(context, column, columnSize, weight);
-    }
-
-    rowLabel(context, row, size, weight) {
-        const text = this.tensor.label('row', this.first + row * this.cells.rowStep);
-        context.font = font(size, weight);
-        context.textAlign = 'right';
-        context.fillText(
-            shortened(text, this.left - 8, size),
-            this.left - 5,
-            this.top + this.height * (row + 0.5),
-        );
-    }
-
-    columnLabel(context, column, size, weight) {
-        const text = this.tensor.label('column', this.leftmost + column * this.cells.columnStep);
-        const x = this.left + this.width * (column + 0.5);
-        context.font = font(size, weight);
-        context.save();
-        context.translate(x, this.top - 5);
-        if (this.turned) {
-            context.rotate(-Math.PI / 2);
-            context.textAlign = 'left';
-            context.fillText(shortened(text, this.top - 8, size), 0, 0);
-        } else {
-            context.textAlign = 'center';
-            context.fillText(text, 0, -5);
+    drawGrid() {
+        const { context, cells } = this;
+        context.strokeStyle = variable('--edge');
+        context.globalAlpha = 0.5;
+        context.lineWidth = 1;
+        for (let i = 0; i < cells.levels.length; i++) {
+            if (!cells.levels[i]) continue;
+            const x = this.left + (i % cells.columns) * this.width;
+            const y = this.top + Math.floor(i / cells.columns) * this.height;
+            context.strokeRect(x - 0.5, y - 0.5, this.width, this.height);
         }
+        context.globalAlpha = 1;
+    }
+
+    // Cells without a number are below 0.01, as the legend says.
+    drawNumbers() {
+        const { tensor, cells, context } = this;
+        if (Math.min(this.width, this.height) < CELL_NUMBER) return;
+        if (cells.rowStep > 1 || cells.columnStep > 1) return;
+        context.textAlign = 'center';
+        context.textBaseline = 'middle';
+        context.font = font(tensor.isDifference || !tensor.isAttention ? 10.5 : 11);
+        for (let row = 0; row < cells.rows; row++)
+            for (let column = 0; column < cells.columns; column++) {
+                const level = cells.levels[row * cells.columns + column];
+                const value = tensor.at(this.index, row + this.first, column + this.leftmost);
+                if (!level || Math.abs(value) < 0.01) continue;
+                context.fillStyle = inkOn(cells.ramp[level]);
+                context.fillText(
+                    cellText(tensor, value, this.width),
+                    this.left + this.width * (column + 0.5),
+                    this.top + this.height * (row + 0.5) + 0.5,
+                );
+            }
+    }
+
+    drawMarks() {
+        const { context } = this;
+        context.strokeStyle = variable(this.tensor.isDifference ? '--text' : '--mark');
+        context.lineWidth = Math.min(2, this.width / 4);
+        for (const cell of this.marks) {
+            const { x, y } = this.placeOf(cell);
+            context.strokeRect(x + 0.5, y + 0.5, this.width - 1.5, this.height - 1.5);
+        }
+    }
+
+    // Labels, the outline of the current row, and the kept cell; `columns` are keys in bold.
+    show(current, kept, columns = new Set()) {
+        const { overContext: context } = this;
+        this.current = kept || current;
+        if (this.used) this.clear();
+        this.used = true;
+        this.drawLabels(current, columns);
+        if (current) {
+            const { y } = this.placeOf(current);
+            context.strokeStyle = variable('--text');
+            context.lineWidth = 2;
+            context.strokeRect(this.left, y, this.across - this.left, this.height);
+        }
+        if (kept) {
+            const { x, y } = this.placeOf(kept);
+            context.lineWidth = 3;
+            context.strokeStyle = variable('--accent');
+            context.strokeRect(x - 2, y - 2, this.width + 4, this.height + 4);
+            context.lineWidth = 1.5;
+            context.strokeStyle = variable('--ground');
+            context.strokeRect(x + 0.2, y + 0.2, this.width - 0.4, this.height - 0.4);
+        }
+    }
+
+    // When printing, clearRect also clears what lies below; a canvas of a new size does not.
+    clear() {
+        const { over, overContext: context } = this;
+        if (!state.printing) return context.clearRect(0, 0, this.across + 30, this.down + 4);
+        over.width += 0;
+        const pixels = window.devicePixelRatio || 1;
+        return context.scale(pixels, pixels);
+    }
+
+    drawLabels(current, bold) {
+        const { overContext: context, cells } = this;
+        const paint = (strong, size) => {
+            context.fillStyle = variable(strong ? '--text' : '--quiet');
+            context.font = font(size, strong ? '700' : '');
+        };
+        const every = (pitch, size) => Math.ceil(Math.max(size, LABEL_LEAST) / Math.max(pitch, 1));
+        const size = clamp(this.height, 11, TEXT_SIZE);
+        const rowEvery = every(this.height, size);
+        context.textBaseline = 'middle';
+        for (let i = 0; i < cells.rows; i++) {
+            const row = this.first + i * cells.rowStep;
+            const strong = current?.row === row;
+            const near = current && Math.abs(current.row - row) < rowEvery * cells.rowStep;
+            if (!strong && (i % rowEvery || (near && rowEvery > 1))) continue;
+            paint(strong, size);
+            context.textAlign = 'right';
+            const text = shortened(this.tensor.label('row', row), this.left - 8, size);
+            context.fillText(text, this.left - 7, this.top + this.height * (i + 0.5));
+        }
+        const columnSize = this.named ? clamp(this.width, 11, TEXT_SIZE) : 11;
+        const columnEvery = this.named ? every(this.width, columnSize) : Math.ceil(30 / this.width);
+        for (let i = 0; i < cells.columns; i++) {
+            const column = this.leftmost + i * cells.columnStep;
+            const strong = bold.has(column);
+            if (!strong && i % columnEvery) continue;
+            paint(strong, columnSize);
+            this.columnLabel(context, column, this.left + this.width * (i + 0.5), columnSize);
+        }
+        if (this.named && !this.compact) this.drawAxes(context);
+    }
+
+    columnLabel(context, column, x, size) {
+        const text = this.tensor.label('column', column);
+        context.save();
+        context.translate(x, this.top - 6);
+        context.textAlign = this.named ? 'left' : 'center';
+        if (this.named) context.rotate(this.compact ? -Math.PI / 2 : -Math.PI / 4);
+        const room = this.compact ? this.top - 8 : (this.top - 12) * Math.SQRT2;
+        context.fillText(this.named ? shortened(text, room, size) : text, 0, 0);
         context.restore();
     }
 
-    drawNumbers() {
-        const { tensor, cells, context } = this;
-        if (this.width < 34 || this.height < 18 || cells.rowStep > 1 || cells.columnStep > 1)
-            return;
-        const ramp = rampOf(tensor);
-        context.font = font(this.width < 46 ? 11 : 13);
-        context.textAlign = 'center';
-        for (let row = 0; row < cells.rows; row++) {
-            for (let column = 0; column < cells.columns; column++) {
-                const level = cells.levels[row * cells.columns + column];
-                if (!level) continue;
-                const value = tensor.at(this.index, row + this.first, column + this.leftmost);
-                const shown = Math.abs(value) < 0.005 ? 0 : value;
-                const text = Math.abs(value) < 100 ? shown.toFixed(2) : value.toPrecision(3);
-                context.fillStyle = inkOn(ramp[level]);
-                context.fillText(
-                    text,
-                    this.left + this.width * (column + 0.5),
-                    this.top + this.height * (row + 0.5) + 1,
-                );
-            }
-        }
+    drawAxes(context) {
+        context.font = font(11);
+        context.fillStyle = variable('--quiet');
+        context.textAlign = 'right';
+        context.fillText(`${this.tensor.columns} →`, this.left - 7, this.top - 26);
+        context.fillText(`${this.tensor.rows} ↓`, this.left - 7, this.top - 11);
     }
 
     cellAt(event) {
@@ -162,11 +252,11 @@ class MatrixView {
         const row = Math.floor((event.offsetY - this.top) / this.height);
         const inside =
             row >= 0 && column >= 0 && row < this.cells.rows && column < this.cells.columns;
-        return inside ? this.loudest(row, column) : null;
+        return inside ? this.strongest(row, column) : null;
     }
 
     // The number that a cell shows, of those that share it.
-    loudest(row, column) {
+    strongest(row, column) {
         const { tensor, cells } = this;
         const data = tensor.matrix(this.index);
         const top = this.first + row * cells.rowStep;
@@ -176,74 +266,27 @@ class MatrixView {
         for (let r = top; r < Math.min(top + cells.rowStep, tensor.rowCount); r++)
             for (let c = left; c < Math.min(left + cells.columnStep, tensor.columnCount); c++) {
                 const value = Math.abs(data[r * tensor.columnCount + c]);
-                if (value > most) {
-                    most = value;
-                    best = { row: r, column: c };
-                }
+                if (value > most) [most, best] = [value, { row: r, column: c }];
             }
         return best;
     }
 
-    keep(cell) {
-        const { kept } = this.holder;
-        const same = cell && kept && cell.row === kept.row && cell.column === kept.column;
-        this.holder.kept = same ? null : cell;
-        if (this.explains) keepCell(this.holder.kept);
-        else this.point(this.holder.kept || cell);
-    }
-
-    key(event) {
-        if (event.key === 'Enter' && this.pointed) this.keep(this.pointed);
-        const step = arrowOf(event);
-        if (!step) return;
-        const { tensor, cells, pointed, first, leftmost } = this;
-        const by = pointed ? [step[0] * cells.rowStep, step[1] * cells.columnStep] : [0, 0];
-        const from = pointed || { row: first, column: leftmost };
-        this.point({
-            row: clamp(from.row + by[0], first, tensor.rowCount - 1),
-            column: clamp(from.column + by[1], leftmost, tensor.columnCount - 1),
-        });
-    }
-
-    point(cell) {
-        const { overContext: context } = this;
-        // in print, Chromium clears what lies below, too; and there the canvas is new
-        if (!state.printing)
-            context.clearRect(0, 0, this.across + 2, this.down + 2);
-        const seen =
-            cell &&
-            cell.row >= this.first &&
-            cell.column >= this.leftmost &&
-            cell.row < this.tensor.rowCount &&
-            cell.column < this.tensor.columnCount;
-        this.pointed = seen ? cell : null;
-        readCell(this.tensor, this.index, this.pointed);
-        if (this.follow) this.follow(this.pointed);
-        if (!seen) return;
-        const [row, column, x, y] = this.placeOf(cell);
-        context.fillStyle = variable('--ground');
-        context.globalAlpha = 0.7;
-        context.fillRect(0, 0, this.left - 1, this.down);
-        context.fillRect(0, 0, this.across + 2, this.top - 1);
-        context.globalAlpha = 1;
-        this.drawLabels(context, new Set([`r${row}`, `c${column}`]), variable('--text'));
-        context.strokeStyle = variable('--mark');
-        context.lineWidth = 1;
-        context.strokeRect(this.left, y, this.across - this.left, this.height);
-        context.strokeRect(x, this.top, this.width, this.down - this.top);
-        this.frame(context, [row, column, x, y]);
-    }
-
-    // The row and the column of a cell as it is drawn, and its corner.
     placeOf(cell) {
         const row = Math.floor((cell.row - this.first) / this.cells.rowStep);
         const column = Math.floor((cell.column - this.leftmost) / this.cells.columnStep);
-        return [row, column, this.left + column * this.width, this.top + row * this.height];
+        return { x: this.left + column * this.width, y: this.top + row * this.height };
     }
+}
 
-    frame(context, [, , x, y]) {
-        context.strokeStyle = variable('--mark');
-        context.lineWidth = 2.5;
-        context.strokeRect(x, y, this.width, this.height);
+// ".97" of a weight, "+.80" of a change, three digits of other numbers.
+function cellText(tensor, value, width) {
+    if (!Number.isFinite(value)) return '−∞';
+    if (tensor.isAttention && Math.abs(value) <= 1) {
+        const text = Math.abs(value).toFixed(2);
+        const short = text === '1.00' ? '1.0' : text.slice(1);
+        return tensor.isDifference ? `${value < 0 ? '−' : '+'}${short}` : short;
     }
+    const digits = width < 34 ? 2 : 3;
+    const text = Math.abs(value) < 1 ? value.toFixed(digits) : value.toPrecision(digits);
+    return minus(text).replace(/e\+?/, 'e');
 }

@@ -1,5 +1,4 @@
-// What comes next after each token, and what temperature, top-k and top-p make of it, as
-// lib/model/sampler.h has it: temperature, then top-k (equals of the k-th stay), then top-p.
+// The most likely tokens after each token, at the end of the model and after each step before.
 
 class NextTokens {
     constructor(json) {
@@ -11,7 +10,6 @@ class NextTokens {
             ...layer,
             logprobs: decodeExact(layer.logprobs),
             came: decodeExact(layer.came),
-            entropies: decodeExact(layer.entropies),
         }));
     }
 
@@ -19,70 +17,28 @@ class NextTokens {
         return this.layers.at(-1);
     }
 
-    // The likeliest after a token, at a layer.
     likeliest(place, layer = this.last) {
         const { count } = layer;
         return Array.from({ length: count }, (_, i) => ({
+            id: layer.ids[place * count + i],
             name: this.names.get(layer.ids[place * count + i]),
-            logprob: layer.logprobs[place * count + i],
+            share: Math.exp(layer.logprobs[place * count + i]),
         }));
     }
 
-    // How likely a token was at its place, and its rank; NaN and 0 of the first.
-    came(place, layer = this.last) {
-        return place ? { logprob: layer.came[place - 1], rank: layer.ranks[place - 1] } : null;
+    // The probability of a token; of one that is not stored an upper bound.
+    shareOf(id, place, layer = this.last) {
+        const list = this.likeliest(place, layer);
+        const found = list.find((one) => one.id === id);
+        return found ? found.share : Math.min(list.at(-1).share, 0.0004);
     }
 
-    // Σ p^e of the tokens that are not listed, least and most, by what is known of them: how many
-    // they are, what they hold together, and that none is likelier than the last one listed.
-    restPower(listed, power) {
-        const others = this.vocabulary - listed.length;
-        const mass = Math.max(0, 1 - listed.reduce((sum, one) => sum + Math.exp(one.logprob), 0));
-        if (!others || !mass) return [0, 0];
-        const most = Math.exp(listed.at(-1).logprob) ** (power - 1) * mass;
-        const even = others ** (1 - power) * mass ** power;
-        if (power === 1) return [mass, mass];
-        return power > 1
-            ? [even, Math.min(most, mass ** power)]
-            : [Math.max(most, mass ** power), even];
+    // Minus the log-probability of a token given those before it; NaN for the first.
+    surprisal(place) {
+        return place ? -this.last.came[place - 1] : NaN;
     }
+}
 
-    // Probabilities, from `least` to `most`, of those that stay, and of all that are not listed.
-    sampled(place, { temperature, topK, topP }) {
-        const listed = this.likeliest(place);
-        const power = 1 / temperature;
-        const weights = listed.map((one) => Math.exp(one.logprob * power));
-        let rest = this.restPower(listed, power);
-        let stay = listed.length;
-        if (topK && topK <= listed.length) {
-            rest = [0, 0];
-            while (stay > topK && listed[stay - 1].logprob < listed[topK - 1].logprob) stay--;
-        }
-        const sum = weights.slice(0, stay).reduce((all, one) => all + one, 0);
-        const cuts = rest.map((others) => this.cut(weights, stay, topP * (sum + others)));
-        const sure = cuts[0] === cuts[1];
-        if (topP < 1 && cuts[1] <= stay && sure) {
-            rest = [0, 0];
-            stay = Math.max(1, cuts[1]);
-        }
-        const kept = weights.slice(0, stay);
-        const total = kept.reduce((all, one) => all + one, 0);
-        const share = (value) => rest.map((others) => value / (total + others)).reverse();
-        return {
-            tokens: kept.map((weight, i) => ({ name: listed[i].name, share: share(weight) })),
-            rest: [rest[0] / (total + rest[0]), rest[1] / (total + rest[1])],
-            sure,
-        };
-    }
-
-    // How many stay of those before which the others hold less than a limit; one more than there
-    // are where all do.
-    cut(weights, stay, limit) {
-        let taken = 0;
-        for (let i = 0; i < stay; i++) {
-            if (taken >= limit) return i;
-            taken += weights[i];
-        }
-        return taken >= limit ? stay : stay + 1;
-    }
+function stepName({ step, layer }) {
+    return step === 'embedding' ? step : `${step === 'mlp' ? 'MLP' : step} ${layer}`;
 }

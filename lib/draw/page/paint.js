@@ -1,29 +1,34 @@
-// Canvases, and texts on them.
+// Canvases and texts on them.
 
-const LABEL_SIZE = 14;
+const TEXT_SIZE = 13;
+const FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 function font(size, weight = '') {
-    return `${weight} ${size}px system-ui, "Segoe UI", Roboto, Helvetica, Arial, sans-serif`.trim();
+    return `${weight} ${size}px ${FONT}`.trim();
 }
 
-const measure = document.createElement('canvas').getContext('2d');
+const ruler = document.createElement('canvas').getContext('2d');
+const widths = new Map();
 
 function textWidth(text, size) {
-    measure.font = font(size);
-    return measure.measureText(text).width;
+    const key = `${size} ${text}`;
+    if (!widths.has(key)) {
+        ruler.font = font(size);
+        widths.set(key, ruler.measureText(text).width);
+    }
+    return widths.get(key);
 }
 
 function shortened(text, width, size) {
     if (textWidth(text, size) <= width) return text;
     const letters = [...text];
-    while (letters.length && textWidth(letters.join('') + '…', size) > width) letters.pop();
-    return letters.join('') + '…';
+    while (letters.length && textWidth(`${letters.join('')}…`, size) > width) letters.pop();
+    return `${letters.join('')}…`;
 }
 
-// A canvas of so many points that is sharp on every screen; one that keys reach says what it is.
-function sharpCanvas(width, height, className = '', words = '') {
-    const reached = words ? { role: 'img', tabindex: 0, 'aria-label': words } : {};
-    const canvas = element('canvas', '', className, reached);
+// A canvas of a size in CSS pixels that is sharp on every screen.
+function sharpCanvas(width, height, className = '', attributes = {}) {
+    const canvas = element('canvas', '', className, attributes);
     const pixels = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * pixels);
     canvas.height = Math.round(height * pixels);
@@ -34,25 +39,18 @@ function sharpCanvas(width, height, className = '', words = '') {
     return [canvas, context];
 }
 
-function labelRoom(tensor, axis, from, most) {
-    const count = axis === 'row' ? tensor.rowCount : tensor.columnCount;
-    let room = 0;
-    for (let i = from; i < count && room < most; i++)
-        room = Math.max(room, textWidth(tensor.label(axis, i), LABEL_SIZE));
-    return Math.ceil(Math.min(room, most)) + 8;
-}
-
-// There is nothing here: not a small number.
-function hatch(context, box) {
+// Masked cells.
+function hatch(context, box, gap = 7) {
     context.save();
     context.beginPath();
     context.rect(box.x, box.y, box.width, box.height);
-    context.fillStyle = variable('--nothing');
+    context.fillStyle = variable('--masked');
     context.fill();
     context.clip();
-    context.strokeStyle = variable('--nothing-line');
+    context.strokeStyle = variable('--hatch');
+    context.lineWidth = 1;
     context.beginPath();
-    for (let x = box.x - box.height; x < box.x + box.width; x += 7) {
+    for (let x = box.x - box.height; gap && x < box.x + box.width; x += gap) {
         context.moveTo(x, box.y + box.height);
         context.lineTo(x + box.height, box.y);
     }

@@ -1,11 +1,10 @@
-// The stations of a pass: what a model announces on the way of a text, in its order, and how they
-// stand in the diagram of walk.js.
+// The stations of a pass: the tensors that a model announces, in order, arranged for walk.js.
 
 const STREAM = /^(enc\.)?resid_/;
 const OF_MLP = /^(enc\.)?(ln_2|mlp_)/;
-const BESIDE = [/^(q|k)_pre$/, /^(enc\.|cross_)?[qkv]$/, /^mlp_(gate|up)$/]; // made at once
+const BESIDE = [/^(q|k)_pre$/, /^(enc\.|cross_)?[qkv]$/, /^mlp_(gate|up)$/]; // computed together
 
-// Of a page without a list of sites, the tensors that it holds.
+// All tensors of the pass; of a page without a list of them, those that it holds.
 function sitesOf(sentence) {
     const list = sentence.sites || sentence.kinds.flatMap((kind) => [kind, 0]);
     const sites = [];
@@ -13,8 +12,8 @@ function sitesOf(sentence) {
     return sites;
 }
 
-// Parts are of the source and of the text itself; a part is blocks: a layer, or what stands before
-// and after them. { title, stations: [{ name, layer, tensor, number }] }
+// Parts are of the source and of the text itself; a part has blocks: each layer, and the
+// tensors before and after all layers. { title, stations: [{ name, layer, tensor, number }] }
 function partsOf(sentence) {
     const ofSource = (site) => /^(source_|enc\.)/.test(site.name);
     let number = 0;
@@ -52,7 +51,7 @@ function partsOf(sentence) {
     ];
 }
 
-// A block's rows: branches, what they are added to, if anything, and the stream after it.
+// A block's rows: branches, and the stream that they are added to, if any.
 function rowsOf(block) {
     const rows = [];
     let branch = [];
@@ -77,7 +76,7 @@ function branchesOf(stations) {
     return parts.filter((part) => part.length).map(stepsOf);
 }
 
-// Stations that are made at once are one step.
+// Stations that are computed together are one step.
 function stepsOf(stations) {
     const steps = [];
     const kindOf = (one) => BESIDE.findIndex((kind) => kind.test(one.name));

@@ -1,133 +1,161 @@
-// From numbers to colours, as lib/draw/tone.c has it.
+// From numbers to colours.
 
+const STOPS = {
+    light: {
+        up: ['#ffffff', '#dceaf8', '#a9cdee', '#5f9fda', '#1f5fae', '#0a2558'],
+        down: ['#ffffff', '#fde4cf', '#f9bd8b', '#e98a3c', '#b75000', '#6b2c00'],
+    },
+    dark: {
+        up: ['#141920', '#17304c', '#1f4f80', '#3b82c4', '#84bff2', '#e3f2ff'],
+        down: ['#141920', '#3d2610', '#6e3f12', '#b3661c', '#f0a04b', '#ffe3c2'],
+    },
+};
+const LEVELS = 255; // a ramp has colours 1 to 255, 128 at the middle of signed numbers; 0 is masked
+const SMALL_MEDIAN = 0.02;
 const LOG_STEPS = 1e4;
-
-function bend(scale, share) {
-    if (scale === 'sqrt') return Math.sqrt(share);
-    if (scale === 'log') return Math.log1p(LOG_STEPS * share) / Math.log1p(LOG_STEPS);
-    return share;
-}
-
-function extentOf(data, from, to, extent = { low: Infinity, high: -Infinity }) {
-    for (let i = from; i < to; i++) {
-        const value = data[i];
-        if (!Number.isFinite(value)) continue;
-        if (value < extent.low) extent.low = value;
-        if (value > extent.high) extent.high = value;
-    }
-    return extent;
-}
-
-// What is left when the first token is hidden.
-function firstShown(tensor) {
-    return state.hideFirst && tensor.rowCount > 1 ? 1 : 0;
-}
-
-function firstColumn(tensor) {
-    return tensor.columns === 'key' && tensor.columnCount > 1 ? firstShown(tensor) : 0;
-}
-
-function extentOfMatrix(tensor, index, extent) {
-    const data = tensor.matrix(index);
-    const columns = tensor.columnCount;
-    let found = extent || { low: Infinity, high: -Infinity };
-    for (let row = firstShown(tensor); row < tensor.rowCount; row++)
-        found = extentOf(data, row * columns + firstColumn(tensor), (row + 1) * columns, found);
-    return found;
-}
-
-const extents = new Map();
-
-function extentOfKind(tensor) {
-    if (tensor.own) return extentOfMatrix(tensor, 0);
-    const key = `${sentences.indexOf(tensor.sentence)} ${tensor.tensor} ${state.hideFirst}`;
-    if (!extents.has(key)) {
-        let extent;
-        for (const other of tensor.sentence.of(tensor.tensor))
-            for (let head = 0; head < other.shape[0]; head++)
-                extent = extentOfMatrix(other, head, extent);
-        extents.set(key, extent);
-    }
-    return extents.get(key);
-}
-
-class Tone {
-    constructor(extent, twoSided) {
-        this.extent = extent;
-        this.twoSided = twoSided;
-        this.low = twoSided ? 0 : Math.min(extent.low, 0);
-        this.span = (twoSided ? Math.max(-extent.low, extent.high) : extent.high) - this.low;
-    }
-
-    share(value) {
-        const size = this.twoSided ? Math.abs(value) : value - this.low;
-        const part = this.span > 0 ? bend(state.scale, clamp(size / this.span, 0, 1)) : 0;
-        return this.twoSided ? 0.5 + (value < 0 ? -part : part) / 2 : part;
-    }
-
-    // From 1 to 255; 0: there is nothing.
-    level(value) {
-        return Number.isFinite(value) ? 1 + Math.round(254 * this.share(value)) : 0;
-    }
-}
-
-function isTwoSided(tensor) {
-    const chosen = look.palettes[state.palette];
-    if (tensor.own) return true;
-    return chosen ? chosen.two_sided : extentOfKind(tensor).low < 0;
-}
-
-function toneOf(tensor, index) {
-    if (state.range === 'bounds' && !tensor.own) return new Tone(look.bounds, isTwoSided(tensor));
-    const extent = state.range === 'all' ? extentOfKind(tensor) : extentOfMatrix(tensor, index);
-    return new Tone(extent, isTwoSided(tensor));
-}
-
-// A function from a row to its tone.
-function tonesOf(tensor, index) {
-    if (state.range !== 'row') {
-        const tone = toneOf(tensor, index);
-        return () => tone;
-    }
-    const data = tensor.matrix(index);
-    const columns = tensor.columnCount;
-    return (row) =>
-        new Tone(
-            extentOf(data, row * columns + firstColumn(tensor), (row + 1) * columns),
-            isTwoSided(tensor),
-        );
-}
-
-// --- colours ---------------------------------------------------------------------------------
 
 function isDark() {
     return document.documentElement.dataset.theme === 'dark';
 }
 
+function rgbOf(hex) {
+    return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+function blend(stops, share) {
+    const at = clamp(share, 0, 1) * (stops.length - 1);
+    const from = Math.min(Math.floor(at), stops.length - 2);
+    const [a, b] = [rgbOf(stops[from]), rgbOf(stops[from + 1])];
+    return a.map((value, i) => Math.round(value + (at - from) * (b[i] - value)));
+}
+
 const ramps = new Map();
 
-// [level] = [red, green, blue]
-function rampOf(tensor) {
-    const two = isTwoSided(tensor);
-    const name =
-        look.palettes[state.palette] && !tensor.own
-            ? state.palette
-            : look.defaults[two ? 1 : 0][isDark() ? 1 : 0];
-    if (!ramps.has(name)) {
-        const hex = look.palettes[name].colours;
-        const ramp = [[0, 0, 0]];
-        for (let at = 0; at < hex.length; at += 6)
-            ramp.push([0, 2, 4].map((part) => parseInt(hex.slice(at + part, at + part + 2), 16)));
-        ramps.set(name, ramp);
+function rampOf(signed) {
+    const key = `${isDark()} ${signed}`;
+    if (ramps.has(key)) return ramps.get(key);
+    const { up, down } = STOPS[isDark() ? 'dark' : 'light'];
+    const ramp = [[0, 0, 0]];
+    for (let level = 1; level <= LEVELS; level++) {
+        const share = (level - 1) / (LEVELS - 1);
+        const given = look.colours && (level - 1) * 6;
+        if (look.colours) ramp.push(rgbOf(`#${look.colours.slice(given, given + 6)}`));
+        else if (!signed) ramp.push(blend(up, share));
+        else ramp.push(blend(share < 0.5 ? down : up, Math.abs(2 * share - 1)));
     }
-    return ramps.get(name);
+    ramps.set(key, ramp);
+    return ramp;
+}
+
+function extentOf(data, from = 0, to = data.length, extent = { low: Infinity, high: -Infinity }) {
+    for (let i = from; i < to; i++) {
+        if (!Number.isFinite(data[i])) continue;
+        if (data[i] < extent.low) extent.low = data[i];
+        if (data[i] > extent.high) extent.high = data[i];
+    }
+    return extent;
+}
+
+function extentOfKind(sentence, kind) {
+    sentence.extents ??= new Map();
+    if (!sentence.extents.has(kind)) {
+        let extent;
+        for (const tensor of sentence.of(kind))
+            extent = extentOf(tensor.numbers, 0, tensor.numbers.length, extent);
+        sentence.extents.set(kind, extent);
+    }
+    return sentence.extents.get(kind);
+}
+
+// The median of all weights that are stored.
+function medianOf(sentence, kind) {
+    sentence.medians ??= new Map();
+    if (!sentence.medians.has(kind)) {
+        const all = sentence.of(kind).map((tensor) => tensor.numbers);
+        const size = all.reduce((sum, one) => sum + one.length, 0);
+        const every = Math.max(1, Math.floor(size / 20000)); // a sample is enough
+        const values = [];
+        for (const one of all) for (let i = 0; i < one.length; i += every) values.push(one[i]);
+        values.sort((a, b) => a - b);
+        sentence.medians.set(kind, values[values.length >> 1] ?? 0);
+    }
+    return sentence.medians.get(kind);
+}
+
+class Tone {
+    constructor(low, high, scale) {
+        this.signed = low < 0;
+        this.low = this.signed ? -Math.max(-low, high) : low;
+        this.high = this.signed ? -this.low : high;
+        this.scale = scale;
+    }
+
+    bend(share) {
+        if (this.scale === 'sqrt') return Math.sqrt(share);
+        if (this.scale === 'log') return Math.log1p(LOG_STEPS * share) / Math.log1p(LOG_STEPS);
+        return share;
+    }
+
+    // From 0 to 1; of signed numbers 0.5 is 0.
+    share(value) {
+        const span = this.high - (this.signed ? 0 : this.low) || 1;
+        const size = this.signed ? Math.abs(value) : value - this.low;
+        const part = this.bend(clamp(size / span, 0, 1));
+        return this.signed ? 0.5 + (value < 0 ? -part : part) / 2 : part;
+    }
+
+    level(value) {
+        return Number.isFinite(value) ? 1 + Math.round((LEVELS - 1) * this.share(value)) : 0;
+    }
+
+    get ramp() {
+        return rampOf(this.signed);
+    }
+
+    colour(value) {
+        return this.ramp[this.level(value)];
+    }
+}
+
+// Linear, unless most weights are small, or the reader or the command chose.
+function scaleOf(tensor) {
+    if (state.scale) return state.scale;
+    if (look.scale !== 'linear') return look.scale;
+    const small = tensor.isAttention && medianOf(tensor.sentence, tensor.tensor) < SMALL_MEDIAN;
+    return small && tensor.rowCount > 24 && !tensor.isDifference ? 'sqrt' : 'linear';
+}
+
+// A function from a row to its tone. Weights are 0 to 1 and changes of them -1 to 1, so that the
+// same number has one colour everywhere; --range says otherwise.
+function tonesOf(tensor, index) {
+    const scale = scaleOf(tensor);
+    const make = ({ low, high }) => {
+        const tone = new Tone(Math.min(low, 0), high, scale);
+        return () => tone;
+    };
+    const { columnCount } = tensor;
+    if (tensor.isDifference)
+        return make(tensor.isAttention ? { low: -1, high: 1 } : signedExtent(tensor.matrix(0)));
+    if (look.bounds) return make(look.bounds);
+    if (look.range === 'head') return make(extentOf(tensor.matrix(index)));
+    if (look.range === 'row')
+        return (row) =>
+            make(extentOf(tensor.matrix(index), row * columnCount, (row + 1) * columnCount))();
+    const extent = extentOfKind(tensor.sentence, tensor.tensor);
+    return make(tensor.isAttention && extent.low >= 0 ? { low: 0, high: 1 } : extent);
+}
+
+function signedExtent(data) {
+    const { low, high } = extentOf(data);
+    const most = Math.max(-low, high, 1e-30);
+    return { low: -most, high: most };
 }
 
 function css(colour, opacity = 1) {
     return `rgb(${colour[0]} ${colour[1]} ${colour[2]} / ${opacity})`;
 }
 
-// Black or white, as lib/write/palette.c chooses.
+// Black or white, whichever contrasts more.
 function inkOn(colour) {
     const light = colour.map((byte) => {
         const value = byte / 255;
@@ -137,11 +165,19 @@ function inkOn(colour) {
     return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 ? '#fff' : '#000';
 }
 
+const variables = new Map();
+
+// A colour of page.css; kept, since asking makes the browser compute all styles.
 function variable(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const key = `${isDark()} ${name}`;
+    if (!variables.has(key)) {
+        const style = getComputedStyle(document.documentElement);
+        variables.set(key, style.getPropertyValue(name).trim());
+    }
+    return variables.get(key);
 }
 
-// Heads that are shown together have a colour each: lib/write/palette.c's.
+// A colour for each of several heads: lib/write/palette.c has the same.
 const FEW = [
     '#0072b2',
     '#d55e00',
@@ -158,9 +194,16 @@ function headColour(index, count) {
     return `oklch(${isDark() ? 0.72 : 0.6} 0.14 ${(360 * index) / count})`;
 }
 
-// --- cells -----------------------------------------------------------------------------------
+// What is left of rows, and of keys, when --hide-first drops the first token.
+function firstShown(tensor) {
+    return look.hide_first && tensor.rowCount > 1 ? 1 : 0;
+}
 
-// Levels of as many cells as there is room for; of the numbers that share a cell, the loudest.
+function firstColumn(tensor) {
+    return tensor.columns === 'key' && tensor.columnCount > 1 ? firstShown(tensor) : 0;
+}
+
+// Levels of as many cells as fit; numbers that share a cell are shown by the strongest.
 function levelsOf(tensor, index, rowRoom, columnRoom) {
     const first = firstShown(tensor);
     const left = firstColumn(tensor);
@@ -171,37 +214,29 @@ function levelsOf(tensor, index, rowRoom, columnRoom) {
     const levels = new Uint8Array(rows * columns);
     const data = tensor.matrix(index);
     const tones = tonesOf(tensor, index);
-    const quiet = isTwoSided(tensor) ? 128 : 1;
+    const quiet = tones(first).signed ? 128 : 1;
     for (let row = first; row < tensor.rowCount; row++) {
         const tone = tones(row);
         const line = Math.floor((row - first) / rowStep) * columns;
         for (let column = left; column < tensor.columnCount; column++) {
-            const value = data[row * tensor.columnCount + column];
-            if (Number.isNaN(value)) continue;
+            const level = tone.level(data[row * tensor.columnCount + column]);
             const at = line + Math.floor((column - left) / columnStep);
-            const level = tone.level(value);
             if (!levels[at] || (level && Math.abs(level - quiet) > Math.abs(levels[at] - quiet)))
                 levels[at] = level;
         }
     }
-    return { rows, columns, rowStep, columnStep, levels, first, left };
-}
-
-// A pixel a cell.
-function canvasOf(cells, ramp) {
-    const canvas = element('canvas', '', '', { width: cells.columns, height: cells.rows });
-    const image = new ImageData(cells.columns, cells.rows);
-    for (let i = 0; i < cells.levels.length; i++) {
-        const colour = ramp[cells.levels[i]];
-        image.data.set(colour, 4 * i);
-        image.data[4 * i + 3] = cells.levels[i] ? 255 : 0;
-    }
-    canvas.getContext('2d').putImageData(image, 0, 0);
-    return canvas;
+    return { rows, columns, rowStep, columnStep, levels, first, left, ramp: tones(first).ramp };
 }
 
 // Cells onto a canvas, each a rectangle without gaps.
-function paintCells(context, cells, ramp, box) {
+function paintCells(context, cells, box) {
+    const canvas = element('canvas', '', '', { width: cells.columns, height: cells.rows });
+    const image = new ImageData(cells.columns, cells.rows);
+    for (let i = 0; i < cells.levels.length; i++) {
+        image.data.set(cells.ramp[cells.levels[i]], 4 * i);
+        image.data[4 * i + 3] = cells.levels[i] ? 255 : 0;
+    }
+    canvas.getContext('2d').putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
-    context.drawImage(canvasOf(cells, ramp), box.x, box.y, box.width, box.height);
+    context.drawImage(canvas, box.x, box.y, box.width, box.height);
 }

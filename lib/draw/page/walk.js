@@ -1,4 +1,4 @@
-// The way of a text through the model: a diagram whose stations open the tensors that stand there.
+// The way of a text through the model: a diagram whose stations open their tensors.
 
 const THUMBNAIL = 46;
 const PANEL_EDGES = 26; // of its width
@@ -9,14 +9,14 @@ function mosaic(tensor, size) {
     const heads = tensor.shape[0];
     const across = Math.ceil(Math.sqrt(heads));
     const side = size / across;
-    context.fillStyle = variable('--nothing');
+    context.fillStyle = variable('--masked');
     context.fillRect(0, 0, size, size);
     for (let head = 0; head < heads; head++) {
         const cells = levelsOf(tensor, head, Math.ceil(2 * side), Math.ceil(2 * side));
         const [x, y] = [(head % across) * side, Math.floor(head / across) * side];
         const gap = heads > 1 ? 1 : 0;
         const box = { x, y, width: side - gap, height: side - gap };
-        paintCells(context, cells, rampOf(tensor), box);
+        paintCells(context, cells, box);
     }
     return canvas;
 }
@@ -104,12 +104,8 @@ class WalkView {
     key(event) {
         const step = arrowOf(event);
         if (!step) return;
-        this.step(step[0] + step[1]);
+        this.open(clamp(state.station + step[0] + step[1], 0, this.stations.length - 1));
         this.stations[state.station].button.focus();
-    }
-
-    step(by) {
-        this.open(clamp(state.station + by, 0, this.stations.length - 1));
     }
 
     open(number, remember = true) {
@@ -129,64 +125,23 @@ class WalkView {
 
     drawPanel(station) {
         const { name, layer, tensor } = station;
-        const hadFocus = document.activeElement?.id;
         const place = layer === null ? '' : ` · layer ${layer}`;
         this.panel.replaceChildren(element('h2', `${name}${place}`));
         this.panel.append(element('p', look.about[name] || ''));
-        this.drawSteps(station);
         if (tensor) this.drawTensor(station);
-        else this.drawMissing(name);
-        if (/^walk-/.test(hadFocus)) byId(hadFocus)?.focus();
-    }
-
-    drawSteps(station) {
-        const line = element('p', '', 'steps');
-        for (const [id, text, by] of [
-            ['walk-before', '← Before', -1],
-            ['walk-after', 'After →', 1],
-        ]) {
-            const title = by < 0 ? 'The station before (,)' : 'The station after (.)';
-            const button = buttonFor(() => this.step(by), text, '', { id, title });
-            button.disabled = !this.stations[station.number + by];
-            line.append(button);
-        }
-        const size = station.tensor ? ` · ${sizeWords(station.tensor)}` : '';
-        const words = `station ${station.number + 1} of ${this.stations.length}${size}`;
-        line.append(element('span', words));
-        this.panel.append(line);
     }
 
     drawTensor({ name, tensor }) {
-        const head = Math.min(state.head === 'mean' ? 0 : state.head, tensor.shape[0] - 1);
+        const head = Math.min(state.head, tensor.shape[0] - 1);
         const line = element('p', '', 'choices');
-        if (tensor.heads && tensor.shape[0] > 1) {
-            const choose = (chosen) => {
-                state.head = Number(chosen);
-                this.drawPanel(this.stations[state.station]);
-                rememberState();
-            };
-            line.append(chooser('Head', 'walk-head', [...tensor.heads.entries()], head, choose));
-        }
         const layer = this.sentence.of(name).indexOf(tensor);
-        const enlarge = () => set({ view: 'matrix', wanted: name, layer, head });
-        const title = 'As a matrix, with all that explains it';
-        line.append(buttonFor(enlarge, 'Large', '', { title }));
+        const enlarge = () => set({ lesson: false, kind: name, layer, head, kept: null });
+        const title = 'Open it in the workbench';
+        line.append(buttonFor(enlarge, 'Open', '', { title }));
         this.panel.append(line);
-        const words = `rows: ${tensor.rows}, columns: ${tensor.columns}`;
+        const words = `${sizeWords(tensor)}; rows: ${tensor.rows}, columns: ${tensor.columns}`;
         this.panel.append(element('p', words, 'caption'));
         const room = Math.min(this.panel.clientWidth || this.room, this.room) - PANEL_EDGES;
-        new MatrixView(this.panel, tensor, head, room, { holder: { kept: null } });
-    }
-
-    drawMissing(name) {
-        const shown = [...new Set([...this.sentence.kinds, name])].join(',');
-        const words = ['--show', shown, '-o', 'page.html'];
-        this.panel.append(
-            element('p', 'This page does not hold it. The line that puts it in, or all:'),
-            commandLine(commandOf(this.sentence, 'page', words)),
-            commandLine(commandOf(this.sentence, 'page', ['--show', 'all', '-o', 'page.html'])),
-        );
+        lessonMatrix(this.panel, tensor, head, room);
     }
 }
-
-let walkView = null;

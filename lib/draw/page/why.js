@@ -1,50 +1,75 @@
-// The panel beside a matrix or lines that explains the cell that is kept.
+// Why a cell has its weight: a panel over the third column. The verdict comes first, tables are
+// folded.
 
 const WHY_LISTED = 512; // keys of a softmax that are listed: more are slow to draw
+const RIVALS = 3;
+const DIMS_LISTED = 6;
+const HEADS_LISTED = 3;
 
-// A bar from 0, left or right of the middle where numbers have signs.
-function barOf(value, most, signed) {
-    const bar = element('span', '', 'meter');
-    const share = most > 0 && Number.isFinite(value) ? Math.abs(value) / most : 0;
-    const width = signed ? 50 * share : 100 * share;
-    const inner = element('i', '', value < 0 ? 'below' : '');
-    inner.style.width = `${width}%`;
-    inner.style.marginLeft = `${signed ? (value < 0 ? 50 - width : 50) : 0}%`;
-    bar.append(inner);
-    return bar;
+// Can cells of the shown matrix be explained?
+function explains() {
+    const tensor = shownTensor();
+    const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
+    const labels = tensor.labels('row');
+    const tokens = tensor.sentence.tokens?.[tensor.tensor.startsWith('enc.') ? 1 : 0];
+    const words = fits && labels && labels.length !== tokens; // merged subwords
+    return Boolean(fits && !words && !state.lesson);
 }
 
-// A table whose lines are dims or keys; columns are [name, numbers]. `kind` ties lines that are
-// about the same, in all tables of the panel.
-function whyTable(kind, names, columns, marked, choose) {
-    const table = element('table', '', 'why');
+function openWhy(cell) {
+    if (!explains()) return;
+    state.kept = { row: cell.row, column: cell.column };
+    state.why = true;
+    hovered = null;
+    const shownBefore = mode();
+    if (shownBefore !== 'now') state.mode = 'now';
+    if (shownBefore === 'now') {
+        drawWhy();
+        highlight();
+        rememberState();
+    } else draw();
+    byId('why').focus({ preventScroll: true });
+}
+
+// The focus returns to the matrix.
+function closeWhy() {
+    const inside = byId('why').contains(document.activeElement);
+    state.why = false;
+    drawWhy();
+    rememberState();
+    if (inside) views.matrix.over.focus();
+}
+
+function drawWhy() {
+    const panel = byId('why');
+    panel.classList.toggle('open', state.why && Boolean(state.kept) && explains());
+    panel.inert = !panel.classList.contains('open');
+    if (panel.inert) return;
+    const focused = panel.contains(document.activeElement);
+    panel.replaceChildren();
+    new WhyPanel(panel, new Why(shownTensor(), state.head, state.kept));
+    if (focused) panel.focus();
+}
+
+// A table of dims or keys; columns are [name, numbers].
+function whyTable(kind, names, columns, marked) {
+    const table = element('table', '', 'numbers');
     const head = table.createTHead().insertRow();
     for (const name of [kind, ...columns.map((column) => column[0])])
         head.append(headerCell(name, 'col'));
-    const scales = columns.map(([, numbers]) => {
-        const sizes = [...numbers].filter(Number.isFinite).map(Math.abs);
-        return [Math.max(0, ...sizes), [...numbers].some((value) => value < 0)];
-    });
     const body = table.createTBody();
     names.forEach((name, at) => {
         const line = body.insertRow();
-        line.dataset[kind] = at;
         if (at === marked) line.setAttribute('aria-current', 'true');
-        const label = headerCell('', 'row');
-        label.append(choose ? buttonFor(() => choose(at), name) : name);
-        line.append(label);
-        columns.forEach(([, numbers], column) => {
-            const cell = line.insertCell();
-            cell.append(element('span', exact(Math.fround(numbers[at]))));
-            if (Number.isFinite(numbers[at])) cell.append(barOf(numbers[at], ...scales[column]));
-        });
+        line.append(headerCell(name, 'row'));
+        for (const [, numbers] of columns)
+            line.insertCell().textContent = exact(Math.fround(numbers[at]));
     });
     const region = tableRegion(document.createDocumentFragment(), `each ${kind}`);
     region.append(table);
     return region;
 }
 
-// One whose lines are all dims.
 function dimTable(columns, marked) {
     return whyTable('dim', [...columns[0][1].keys()].map(String), columns, marked);
 }
@@ -52,195 +77,283 @@ function dimTable(columns, marked) {
 class WhyPanel {
     constructor(panel, why) {
         Object.assign(this, { panel, why });
-        panel.replaceChildren();
-        panel.hidden = false;
+        this.keys = why.numbers ? why.numbers.weights.tensor : why.tensor;
         this.heading();
-        if (why.numbers) this.steps();
+        if (why.numbers) {
+            this.verdict();
+            this.rivals();
+            this.lead();
+        } else this.share();
+        this.otherHeads();
+        if (why.numbers) this.tables();
         else this.cost();
-        panel.onmouseover = (event) => this.tie(event.target.closest('tr'));
-        panel.onmouseleave = () => this.tie(null);
+        this.document();
     }
 
-    // Lines that are about the same dim or key, in all tables.
-    tie(line) {
-        const data = line ? line.dataset : {};
-        for (const other of this.panel.querySelectorAll('tbody tr'))
-            other.classList.toggle(
-                'tied',
-                (data.dim !== undefined && other.dataset.dim === data.dim) ||
-                    (data.key !== undefined && other.dataset.key === data.key),
-            );
+    label(axis, at) {
+        return this.keys.label(axis, at);
     }
 
     heading() {
         const { why } = this;
-        const { tensor } = why;
-        const heading = element('h2', 'Why this number? ');
-        heading.append(buttonFor(letGo, 'Close', '', { title: 'Esc' }));
-        this.panel.append(heading);
-        if (!why.numbers) return;
-        const keys = why.numbers.weights.tensor;
-        this.query = quoted(keys.label('row', why.row));
-        this.keyName = quoted(keys.label('column', why.key));
-        const words =
-            `${this.query} (${why.row}) looks at ${this.keyName} (${why.key}) · ` +
-            `${tensor.layerName()} ${tensor.headName(tensor.heads.indexOf(why.head))}`;
-        this.panel.append(element('p', words));
-        drawVerdict(this.panel, why, keys);
+        const line = element('p', '', 'why-head');
+        const key = why.key ?? state.kept.column;
+        const words = element('span', `${why.tensor.headName(state.head)} · query `);
+        words.append(element('b', this.label('row', why.row)), ` ${why.row} → key `);
+        words.append(element('b', this.label('column', key)), ` ${key}`);
+        const close = buttonFor(closeWhy, '', 'close');
+        close.append(element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close'));
+        line.append(words, close);
+        this.panel.append(line);
     }
 
-    // What is not in the page, what it would take, and how to get it.
-    cost() {
-        const { sentence, layer } = this.why.tensor;
-        const name = this.why.head === null ? '' : `${layer}.${this.why.head}`;
-        const { layers, heads } = sentence.attention;
-        const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
-        const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
-        const page = (list) => commandOf(sentence, 'page', ['--explain', list, '-o', 'page.html']);
-        const words = name
-            ? `This page does not hold the queries, keys and values of head ${name}. ` +
-              `Those of one head take ${one} bytes, those of all heads ${all}.`
-            : 'A mean of heads is explained by none of them: choose a head.';
-        this.panel.append(element('p', words));
-        if (name) this.panel.append(commandLine(page(name)));
-        this.panel.append(commandLine(page('all')));
+    say(text, className) {
+        this.panel.append(element('p', text, className));
     }
 
-    step(title, formula) {
-        this.number = (this.number || 0) + 1;
-        this.panel.append(element('h3', `${this.number}  ${title}`));
-        if (formula) this.panel.append(element('p', formula, 'formula'));
+    title(text) {
+        this.panel.append(element('h2', text, 'verdict'));
     }
 
-    steps() {
+    // Without queries and keys: what the weights say.
+    share() {
+        const { tensor } = this.why;
+        const value = tensor.at(state.head, state.kept.row, state.kept.column);
+        if (Number.isNaN(value)) this.title(MASKED_VERDICT);
+        else if (tensor.isAttention) this.title(`${percent(value)} of this query’s attention`);
+    }
+
+    // The keys of the row from the highest weight on.
+    get sorted() {
+        const rows = this.why.softmax().filter((one) => Number.isFinite(one.masked));
+        return rows.sort((a, b) => b.weight - a.weight);
+    }
+
+    verdict() {
         const { why } = this;
-        this.rotation();
-        this.product();
-        this.score();
-        this.softmax();
-        this.values();
-        this.panel.append(commandLine(why.command()));
+        if (why.hidden) {
+            this.title(MASKED_VERDICT);
+            return;
+        }
+        const rows = this.sorted;
+        const rank = 1 + rows.findIndex((one) => one.key === why.key);
+        const place =
+            rank === 1
+                ? `the highest of ${rows.length} visible keys`
+                : `rank ${rank} of ${rows.length} visible keys`;
+        this.title(`${percent(why.weight)} of this query’s attention, ${place}`);
+        this.rival = rank === 1 ? rows[1] : rows[0];
+        if (this.rival && !why.ways.linear) this.say(this.rivalWords(rank), 'lead');
     }
 
-    rotation() {
+    // "Its scaled score, 14.42, is 1.43 above “red” 0, the next key: 4.2 times the weight."
+    rivalWords(rank) {
+        const { why, rival } = this;
+        const by = why.masked - rival.masked;
+        const name = `${quoted(this.label('column', rival.key))} ${rival.key}`;
+        const times = rank === 1 ? why.weight / rival.weight : rival.weight / why.weight;
+        const factor = times < 1000 ? times.toFixed(1) : '> 1000';
+        const end =
+            rank === 1
+                ? `the next key: ${factor} times the weight.`
+                : `the first key, which has ${factor} times the weight.`;
+        const size = Math.abs(by).toFixed(2);
+        const side = by < 0 ? 'below' : 'above';
+        return `Its scaled score, ${brief(why.masked)}, is ${size} ${side} ${name}, ${end}`;
+    }
+
+    bar(name, share, text, options) {
+        const row = element('div', '', 'bar');
+        const label = element('span', '', 'name');
+        label.append(...(Array.isArray(name) ? name : [name]));
+        row.append(label, meter(share, options), element('span', text, 'value'));
+        this.panel.append(row);
+    }
+
+    rivals() {
         const { why } = this;
-        const [q, k] = [why.of('q_pre', why.row), why.of('k_pre', why.key)];
-        if (!q) return;
-        this.step('Rotation', `by the places ${why.row} and ${why.key}: lengths stay`);
-        const columns = [
-            ['q before', q],
-            ['q', why.of('q', why.row)],
-            ['k before', k],
-            ['k', why.of('k', why.key)],
+        if (why.hidden) return;
+        const rows = this.sorted;
+        const mine = rows.find((one) => one.key === why.key);
+        const others = rows.filter((one) => one !== mine);
+        const name = (one, strong) => [
+            element(strong ? 'b' : 'span', this.label('column', one.key)),
+            ` ${one.key}`,
         ];
-        this.panel.append(dimTable(columns));
+        this.bar(name(mine, true), mine.weight, percent(mine.weight));
+        for (const one of others.slice(0, RIVALS - 1))
+            this.bar(name(one), one.weight, percent(one.weight), { quiet: true });
+        const rest = others.slice(RIVALS - 1);
+        const sum = rest.reduce((all, one) => all + one.weight, 0);
+        const words = `${rest.length} other key${rest.length > 1 ? 's' : ''}`;
+        if (rest.length) this.bar(words, sum, percent(sum), { quiet: true });
     }
 
-    product() {
+    // Softmax depends on differences: each dim's part of the lead over the next key.
+    lead() {
+        const { why, rival } = this;
+        if (why.hidden || !rival || why.ways.linear || why.ways.renormalise) return;
+        const lead = why.masked - rival.masked;
+        const parts = why.leadOver(rival.key);
+        const title = element(
+            'h3',
+            `${lead < 0 ? 'Deficit' : 'Lead'} of ${Math.abs(lead).toFixed(2)} by dimension `,
+        );
+        const sign = why.ways.cap > 0 ? ', before the cap' : '';
+        const words = `q · (k − k of ${this.label('column', rival.key)}) × scale${sign}`;
+        title.append(element('span', words, 'quiet'));
+        this.panel.append(title);
+        const list = [...parts].map((value, dim) => ({ name: `dim ${dim}`, value }));
+        const sum = parts.reduce((all, value) => all + value, 0);
+        if (!(why.ways.cap > 0) && Math.abs(lead - sum) > 1e-3)
+            list.push({ name: 'position', value: lead - sum });
+        list.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+        const top = list.slice(0, DIMS_LISTED).sort((a, b) => b.value - a.value);
+        const most = Math.max(...top.map((one) => Math.abs(one.value)));
+        const put = (name, value, quiet) =>
+            this.bar(name, value / most, signedText(value, 2), { signed: true, quiet });
+        for (const one of top) put(one.name, one.value);
+        const rest = list.slice(DIMS_LISTED);
+        const others = rest.reduce((all, one) => all + one.value, 0);
+        if (rest.length) put(`${rest.length} others`, others, true);
+    }
+
+    otherHeads() {
+        const { why, keys } = this;
+        const column = why.key ?? state.kept.column;
+        const all = headsOf(keys.sentence, state.kind)
+            .filter(({ tensor }) => sameShape(tensor, shownTensor()) && tensor.isAttention)
+            .map((one) => ({ ...one, value: one.tensor.at(one.head, why.row, column) }))
+            .filter(({ value }) => value > 0)
+            .sort((a, b) => b.value - a.value);
+        if (all.length < 2) return;
+        this.panel.append(element('h3', 'Heads with the most weight on this cell'));
+        const line = element('p', '', 'names');
+        for (const one of all.slice(0, HEADS_LISTED)) {
+            const go = () =>
+                set({ layer: one.layer, head: one.head, kept: { row: why.row, column } });
+            const here = one.layer === state.layer && one.head === state.head;
+            const own = buttonFor(go, '', 'name', { 'aria-pressed': here });
+            own.append(element('b', one.name), ` ${one.value.toFixed(2)}`);
+            line.append(own);
+        }
+        this.panel.append(line);
+    }
+
+    fold(name, note, fill) {
+        const details = element('details');
+        const summary = element('summary');
+        summary.append(icon('chevron'), element('span', name), element('span', note, 'quiet'));
+        details.append(summary);
+        let filled = false;
+        details.addEventListener('toggle', () => {
+            if (filled) return;
+            filled = true;
+            fill(details);
+        });
+        this.panel.append(details);
+    }
+
+    tables() {
         const { why } = this;
+        this.fold('Query times key', `${why.products().length} dimensions`, (to) =>
+            this.product(to),
+        );
+        this.fold('Scale, mask, softmax', `${why.softmax().length} keys`, (to) => this.softmax(to));
+        this.fold('Weighted value', 'added to the context', (to) => this.values(to));
+    }
+
+    product(to) {
+        const { why } = this;
+        const [before, kBefore] = [why.of('q_pre', why.row), why.of('k_pre', why.key)];
+        if (before) {
+            to.append(element('p', `Rotary embedding of positions ${why.row} and ${why.key}`));
+            const columns = [
+                ['q before', before],
+                ['q', why.of('q', why.row)],
+            ];
+            to.append(dimTable([...columns, ['k before', kBefore], ['k', why.of('k', why.key)]]));
+        }
         const [q, k] = why.pair();
         const names = why.ways.linear ? ['φ(q)', 'φ(k)'] : ['q', 'k'];
-        this.step(
-            'Query times key',
-            `${names[0]} of ${this.query} × ${names[1]} of ${this.keyName}`,
-        );
-        const columns = [
-            [names[0], q],
-            [names[1], k],
-            [`${names[0]} · ${names[1]}`, why.products()],
-        ];
-        this.panel.append(dimTable(columns));
+        const products = [`${names[0]} · ${names[1]}`, why.products()];
+        to.append(dimTable([[names[0], q], [names[1], k], products]));
     }
 
-    line(name, words, value, id = '') {
+    line(to, name, words, value, id = '') {
         const line = element('p', '', 'sum');
         const number = element('b', exact(value));
         number.dataset.name = id || name;
         line.append(element('span', name), ` ${words} = `, number);
-        this.panel.append(line);
+        to.append(line);
     }
 
-    score() {
-        const { why } = this;
-        this.step('Score, scale, mask');
-        this.line('score', `the sum of these ${why.products().length} products`, why.score);
-        for (const [name, words, value] of why.bends())
-            if (!Number.isNaN(value)) this.line(name, words, value);
-            else this.panel.append(element('p', `${name} ${words}`, 'sum'));
-        this.line('masked', why.hidden ? 'this key is not seen' : 'this key is seen', why.masked);
-    }
-
-    softmax() {
+    softmax(to) {
         const { why } = this;
         const { tensor } = why.numbers.weights;
+        this.line(to, 'score', `sum of ${why.products().length} products`, why.score);
+        for (const [name, words, value] of why.bends())
+            if (!Number.isNaN(value)) this.line(to, name, words, value);
+            else to.append(element('p', `${name} ${words}`, 'sum'));
+        const seen = why.hidden ? 'the query cannot see this key' : 'the query sees this key';
+        this.line(to, 'masked', seen, why.hidden ? -Infinity : why.masked);
         const rows = why.softmax().slice(0, WHY_LISTED);
-        const titles = why.ways.linear
-            ? ['masked / its sum', '']
-            : why.ways.renormalise
-              ? ['softmax, masked, divided by its sum', '']
-              : ['e^(masked − max) / Σ', 'e^(masked − max)'];
-        this.step('Softmax of the row', `weight = ${titles[0]}`);
-        const columns = [
-            [why.ways.renormalise ? 'softmax' : 'masked', rows.map((row) => row.masked)],
-        ];
-        if (titles[1]) columns.push([titles[1], rows.map((row) => row.power)]);
+        const { linear, renormalise } = why.ways;
+        const columns = [[renormalise ? 'softmax' : 'masked', rows.map((row) => row.masked)]];
+        if (!linear && !renormalise)
+            columns.push(['e^(masked − max)', rows.map((row) => row.power)]);
         columns.push(['weight', rows.map((row) => row.weight)]);
         const names = rows.map((row) => `${row.key} ${tensor.label('column', row.key)}`);
-        const go = (key) => keepCell({ row: why.row, column: key });
-        this.panel.append(
-            whyTable('key', names, columns, why.key, why.tensor.columns === 'key' ? go : null),
+        to.append(whyTable('key', names, columns, why.key));
+        this.line(
+            to,
+            'weight',
+            `of ${quoted(this.label('column', why.key))}`,
+            why.hidden ? 0 : why.weight,
         );
-        this.line('weight', `of ${this.keyName}`, why.weight);
     }
 
-    values() {
+    values(to) {
         const { why } = this;
         const value = why.of('v', why.key);
-        const parts = value.map((number) => Math.fround(why.weight * number));
-        this.step('Weighted value', `weight · v of ${this.keyName}, of all keys summed: context`);
+        const parts = value.map((number) => Math.fround((why.weight || 0) * number));
         const columns = [
             ['v', value],
             ['weight · v', parts],
             ['context', why.of('context', why.row)],
         ];
-        this.panel.append(dimTable(columns, why.dim));
+        to.append(dimTable(columns, why.dim));
+    }
+
+    // What the page does not hold, its size, and how to get it.
+    cost() {
+        const { why } = this;
+        const { sentence, layer } = why.tensor;
+        if (why.head === null || live.engine) {
+            if (live.engine) this.say('Shorter texts are explained from queries and keys, too.');
+            return;
+        }
+        const name = `${layer}.${why.head}`;
+        const { layers, heads } = sentence.attention;
+        const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
+        const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
+        this.say(
+            `This page does not hold the queries, keys and values of head ${name}. Those of one ` +
+                `head take ${one} bytes, those of all heads ${all}. To include them:`,
+        );
+        for (const list of [name, 'all']) {
+            const words = ['--explain', list, '-o', 'page.html'];
+            this.panel.append(commandLine(commandOf(sentence, 'page', words)));
+        }
+    }
+
+    document() {
+        const { why } = this;
+        if (!why.numbers) return;
+        this.fold('The whole walk as a document', '', (to) =>
+            to.append(commandLine(why.command()), commandLine(`${why.command()} -o walk.html`)),
+        );
     }
 }
 
-// Keep another cell of the matrix or the lines that are shown, and stay where the keyboard is.
-function keepCell(cell) {
-    const inStage = byId('stage').contains(document.activeElement);
-    const inPanel = byId('why').contains(document.activeElement);
-    state.kept = cell;
-    keepRoomForWhy();
-    drawStage();
-    drawWhy();
-    rememberState();
-    if (inStage) byId('stage').querySelector('canvas[tabindex]')?.focus();
-    if (inPanel) (byId('why').querySelector('[aria-current] button') || byId('why')).focus();
-}
-
-// May cells of what is shown be explained?
-function explainsCells() {
-    const tensor = shownTensor();
-    const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
-    const labels = tensor.labels('row');
-    const tokens = tensor.sentence.tokens?.[tensor.tensor.startsWith('enc.') ? 1 : 0];
-    const words = fits && labels && labels.length !== tokens; // on the axes
-    const several = state.view === 'lines' && shownHeads().length > 1;
-    return fits && !words && !several && ['matrix', 'lines'].includes(state.view);
-}
-
-// Before the room beside it is measured.
-function keepRoomForWhy() {
-    byId('why').hidden = !state.kept || !explainsCells();
-}
-
-// Beside the stage, of what is kept there.
-function drawWhy() {
-    keepRoomForWhy();
-    const panel = byId('why');
-    if (panel.hidden) return;
-    const head = state.view === 'lines' ? shownHeads()[0] : state.head;
-    new WhyPanel(panel, new Why(shownTensor(), head, state.kept));
-}
+const MASKED_VERDICT = 'Masked: the query cannot see this key, so its weight is 0.';

@@ -1,0 +1,186 @@
+// The tokens of the text as chips, and the sentence that names heads.
+
+const ROLES_LISTED = 6; // heads that the sentence names for each role
+
+function drawChips() {
+    const box = byId('chips');
+    const labels = current().labels.sentence || [];
+    const next = current().nextTokens;
+    const held = box.contains(document.activeElement) ? document.activeElement.dataset.at : null;
+    box.replaceChildren(
+        ...labels.map((label, at) => {
+            const chip = buttonFor(() => selectRow(at), '', 'chip', {
+                ...{ 'data-at': at, 'aria-pressed': at === selectedRow() },
+            });
+            const bar = element('i');
+            const surprisal = next ? next.surprisal(at) : NaN;
+            const bits = Number.isNaN(surprisal)
+                ? ''
+                : `, ${(surprisal / Math.LN2).toFixed(1)} bits`;
+            chip.title = `${at}: ${label}${bits}`;
+            bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
+            chip.append(element('span', shown(label)), bar);
+            chip.addEventListener('mouseenter', () => hover({ row: at }));
+            chip.addEventListener('mouseleave', () => hover(null));
+            return chip;
+        }),
+    );
+    byId('surprise').hidden = !next;
+    if (labels.length) rove(box, '.chip');
+    if (held !== null) box.querySelector(`[data-at="${held}"]`)?.focus();
+}
+
+// Rows of other texts, such as a source, have no chips.
+function highlightChips(row) {
+    const mine = shownTensor().row_labels === 'sentence';
+    for (const chip of byId('chips').children) {
+        const here = mine && Number(chip.dataset.at) === row;
+        if ((chip.getAttribute('aria-pressed') === 'true') !== here || !chip.ariaPressed)
+            chip.setAttribute('aria-pressed', here);
+    }
+}
+
+// Chips of the same word as a predicted token.
+function highlightWord(name) {
+    for (const chip of byId('chips').children)
+        chip.classList.toggle('same', name !== null && chip.firstChild.textContent === shown(name));
+}
+
+// --- the sentence ------------------------------------------------------------------------------
+
+const CLAUSES = {
+    induction: 'attend to the token after the previous occurrence of the same word',
+    previous: 'attend to the previous token',
+    same: 'attend to the same word before',
+    own: 'attend to their own token',
+    first: 'attend to the first token',
+};
+
+function headName(one, extra = '') {
+    const go = () => set({ layer: one.layer, head: one.head, kept: null });
+    const pressed = one.layer === state.layer && one.head === state.head;
+    return buttonFor(go, `${one.name}${extra}`, 'name', {
+        ...{ 'aria-pressed': pressed, 'data-head': one.name },
+    });
+}
+
+function putNames(parent, parts) {
+    parts.forEach((part, at) => {
+        const last = parts.length - 1;
+        if (at) parent.append(at === last ? ' and ' : ', ');
+        parent.append(part);
+    });
+}
+
+// "1.0 and 1.1 are induction heads: they attend to …."; of one head "1.0 is an induction head".
+function putRole(parent, id, heads) {
+    const several = heads.length > 1;
+    const names = heads.slice(0, ROLES_LISTED).map((one) => headName(one));
+    if (heads.length > ROLES_LISTED) names.push(`${heads.length - ROLES_LISTED} more`);
+    putNames(parent, names);
+    const clause = CLAUSES[id];
+    const singular = clause.replace('attend', 'attends').replace('their', 'its');
+    if (id === 'induction')
+        parent.append(
+            several ? ' are induction heads: they ' : ' is an induction head: it ',
+            several ? clause : singular,
+            waitsAtFirst(heads) ? ', and where nothing repeats to the first token. ' : '. ',
+        );
+    else parent.append(` ${several ? clause : singular}. `);
+}
+
+// Do all heads put half of their weight on the first token where no word repeats?
+function waitsAtFirst(heads) {
+    return heads.every(({ tensor, head }) => {
+        const rows = targetsOf(tensor)
+            .induction.map((keys, row) => (keys || !row ? -1 : row))
+            .filter((row) => row > 0);
+        const sum = rows.reduce((all, row) => all + tensor.at(head, row, 0), 0);
+        return rows.length > 0 && sum / rows.length >= ROLE_LEAST;
+    });
+}
+
+function drawRoles() {
+    const box = byId('roles');
+    const held = box.contains(document.activeElement);
+    box.replaceChildren();
+    if (!pinned || !putChanges(box)) putRoles(box);
+    drawPinned();
+    announce(box.textContent);
+    if (held) box.querySelector('[aria-pressed="true"]')?.focus();
+}
+
+function putRoles(box) {
+    if (!hasRoles(shownTensor())) return;
+    const heads = headsOf(current(), state.kind).filter((one) => !state.off.has(one.name));
+    const groups = new Map(Object.keys(CLAUSES).map((id) => [id, []]));
+    for (const one of heads) {
+        const role = roleOf(one.tensor, one.head);
+        if (role) groups.get(role.id).push(one);
+    }
+    const found = [...groups].filter(([, list]) => list.length);
+    if (state.off.size) {
+        putOff(box);
+        box.append(': ');
+    } else box.append(found.length ? 'On this text ' : 'On this text no head has a clear role.');
+    for (const [id, list] of found) putRole(box, id, list);
+}
+
+// "Without 0.1 ✕ and 1.3 ✕"
+function putOff(box) {
+    box.append('Without ');
+    putNames(
+        box,
+        [...state.off].sort().map((name) => {
+            const title = `Turn ${name} on again`;
+            return buttonFor(() => switchHead(name), `${name} ✕`, 'name off', { title });
+        }),
+    );
+}
+
+// What heads lost or gained since the pin; false if the texts cannot be compared.
+function putChanges(box) {
+    if (!hasRoles(shownTensor()) || !sameShape(shownTensor(), pinnedTensor())) return false;
+    const lost = new Map();
+    const gained = new Map();
+    const add = (map, id, one) => map.set(id, [...(map.get(id) || []), one]);
+    for (const one of headsOf(current(), state.kind)) {
+        const before = pinned.of(state.kind).find((other) => other.layer === one.tensor.layer);
+        const was = roleOf(before, one.head);
+        const is = roleOf(one.tensor, one.head);
+        if (state.off.has(one.name) || was?.id === is?.id) continue;
+        const valueOf = (tensor, id) => profileOf(tensor, one.head).find((p) => p.id === id).value;
+        if (was) {
+            const values = [before, one.tensor].map((tensor) => valueOf(tensor, was.id).toFixed(2));
+            add(lost, was.id, { ...one, values: values.join(' → ') });
+        } else add(gained, is.id, { ...one, values: is.value.toFixed(2) });
+    }
+    if (state.off.size) {
+        putOff(box);
+        box.append(', ');
+    } else if (comparesTexts()) box.append('From A to B ');
+    else box.append('Since the pin ');
+    if (!lost.size && !gained.size) {
+        box.append(`no ${state.off.size ? 'other ' : ''}head changes its role.`);
+        return true;
+    }
+    const put = (map, singular, plural) => {
+        for (const [id, list] of map) {
+            const role = ROLES.find((one) => one.id === id);
+            const some = list.slice(0, ROLES_LISTED);
+            putNames(
+                box,
+                some.map((one) => headName(one)),
+            );
+            const article = /^[aeiou]/.test(role.name) ? 'an' : 'a';
+            const words =
+                list.length > 1
+                    ? ` ${plural} ${role.name} heads: `
+                    : ` ${singular} ${article} ${role.name} head: `;
+            box.append(words, listed(some.map((one) => one.values)), '. ');
+        }
+    };
+    put(lost, 'is no longer', 'are no longer');
+    put(gained, 'becomes', 'become');
+    return true;
+}

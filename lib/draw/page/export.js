@@ -1,0 +1,110 @@
+// Export: the shown head as PNG or CSV, and the command that reproduces it.
+
+// The matrix and the lines as they are drawn, with the title above and the legend's scale.
+function pngOfView() {
+    const canvases = [...byId('stage').querySelectorAll('canvas')];
+    const origin = byId('stage').getBoundingClientRect();
+    const boxes = canvases.map((canvas) => canvas.getBoundingClientRect());
+    const pixels = 2;
+    const [edge, head] = [16, 44];
+    const width = Math.max(...boxes.map((box) => box.right - origin.left)) + 2 * edge;
+    const height = Math.max(...boxes.map((box) => box.bottom - origin.top)) + 2 * edge + head;
+    const canvas = element('canvas', '', '', { width: pixels * width, height: pixels * height });
+    const context = canvas.getContext('2d');
+    context.scale(pixels, pixels);
+    context.fillStyle = variable('--ground');
+    context.fillRect(0, 0, width, height);
+    context.fillStyle = variable('--text');
+    context.font = font(15, '700');
+    context.fillText(byId('head-title').textContent, edge, edge + 14);
+    context.fillStyle = variable('--quiet');
+    context.font = font(12);
+    const scale = byId('legend').innerText.replace(/\s+/g, ' ');
+    const legend = `${byId('title').textContent} · ${scale}`;
+    context.fillText(shortened(legend, width - 2 * edge, 12), edge, edge + 32);
+    canvases.forEach((one, at) => {
+        const { left, top, width: across, height: down } = boxes[at];
+        const [x, y] = [left - origin.left + edge, top - origin.top + edge + head];
+        context.drawImage(one, x, y, across, down);
+    });
+    return new Promise((done) => canvas.toBlob(done, 'image/png'));
+}
+
+// A field by RFC 4180.
+function csvField(text) {
+    return /[,"\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// A number as lib/base/num.c writes it: from 1e-5 to below 1e9 plain.
+function numberOfFiles(text) {
+    if (text === '-inf') return text;
+    const [digits, power] = Number(text).toExponential().split('e');
+    const size = Math.abs(Number(power));
+    if (Number(power) >= -5 && Number(power) < 9) return text;
+    return `${digits}e${power[0]}${String(size).padStart(2, '0')}`;
+}
+
+// The bytes of `run --format csv`.
+function headAsCsv(tensor, index) {
+    const name = (axis, at) =>
+        tensor.labels(axis) ? `${at}:${tensor.label(axis, at)}` : String(at);
+    const ways = tensor.sentence.attention || {};
+    const hidden = tensor.tensor === 'masked' && !ways.linear && !ways.renormalise ? '-inf' : '0';
+    const data = tensor.matrix(index);
+    const columns = [...Array(tensor.columnCount).keys()];
+    const lines = [
+        [`${tensor.rows}\\${tensor.columns}`, ...columns.map((at) => name('column', at))],
+    ];
+    for (let row = 0; row < tensor.rowCount; row++)
+        lines.push([
+            name('row', row),
+            ...columns.map((column) => {
+                const value = data[row * tensor.columnCount + column];
+                return Number.isNaN(value) ? hidden : numberOfFiles(tensor.text(value));
+            }),
+        ]);
+    return `${lines.map((line) => line.map(csvField).join(',')).join('\n')}\n`;
+}
+
+// `run` with the tensor, the layer and the head that are shown.
+function commandOfView() {
+    const tensor = shownTensor();
+    const words = [];
+    if (tensor.tensor !== 'weights') words.push('--show', tensor.tensor);
+    if (tensor.layer !== null) words.push('--layer', String(tensor.layer));
+    if (tensor.heads) words.push('--head', String(tensor.heads[state.head]));
+    if (look.hide_first) words.push('--hide-first');
+    return commandOf(current(), 'run', words);
+}
+
+function stemOf() {
+    const tensor = shownTensor();
+    return [tensor.tensor, tensor.headName(state.head)].filter(Boolean).join('-');
+}
+
+function download(name, blob) {
+    const link = element('a');
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const EXPORTS = {
+    png: pngOfView,
+    csv: async () => new Blob([headAsCsv(shownTensor(), state.head)], { type: 'text/csv' }),
+};
+
+function openExport() {
+    byId('export-command').replaceChildren(commandLine(commandOfView()));
+    byId('export').showModal();
+}
+
+function listenToExport() {
+    byId('export-button').addEventListener('click', openExport);
+    for (const [kind, make] of Object.entries(EXPORTS))
+        byId(`export-${kind}`).addEventListener('click', async () => {
+            byId('export').close();
+            download(`${stemOf()}.${kind}`, await make());
+        });
+}

@@ -1,0 +1,276 @@
+// All heads as thumbnails, the profile of the selected one, and how the model is run.
+
+const THUMB = 69;
+const CAPTIONED = [4, 8]; // layers and heads: larger models have small thumbnails without captions
+
+function thumbnail(tensor, index, size, off = false) {
+    const [canvas, context] = sharpCanvas(size, size);
+    const pixels = Math.round(size * (window.devicePixelRatio || 1));
+    hatch(context, { x: 0, y: 0, width: size, height: size }, 0);
+    const cells = levelsOf(tensor, index, pixels, pixels);
+    if (off) context.filter = 'grayscale(1)';
+    paintCells(context, cells, { x: 0, y: 0, width: size, height: size });
+    context.filter = 'none';
+    if (!off) return canvas;
+    context.strokeStyle = variable('--quiet');
+    context.lineWidth = 2;
+    context.beginPath();
+    context.moveTo(size, 0);
+    context.lineTo(0, size);
+    context.stroke();
+    return canvas;
+}
+
+// Discs show changes by their area, at most 12 pixels across.
+function changeDisc(tensor, head) {
+    const before = pinned?.tensors.find(
+        (one) => one.tensor === tensor.tensor && one.layer === tensor.layer,
+    );
+    if (!sameShape(tensor, before)) return null;
+    const distance = distanceOf(tensor, before, head);
+    if (distance < 0.005) return null;
+    const disc = element('span', `${distance.toFixed(2).replace(/^0/, '')} `, 'disc');
+    const dot = element('i');
+    dot.style.width = dot.style.height = `${Math.max(4, 14 * Math.sqrt(distance))}px`;
+    disc.append(dot);
+    return disc;
+}
+
+function headButton(one, size, captions) {
+    const { tensor, head, layer, name } = one;
+    const off = state.off.has(name);
+    const role = roleOf(tensor, head);
+    const box = element('div', '', off ? 'head is-off' : 'head');
+    const disc = off ? null : changeDisc(tensor, head);
+    const words = [
+        name || tensor.tensor,
+        off ? 'off' : role ? role.name : hasRoles(tensor) && 'mixed',
+    ];
+    if (disc) words.push(`changed by ${disc.textContent.trim()}`);
+    const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
+        'aria-label': words.filter(Boolean).join(', '),
+        'aria-pressed': layer === state.layer && head === state.head,
+        ...{ 'data-head': name, title: scoreWords(one) },
+    });
+    button.append(thumbnail(tensor, head, size, off));
+    if (disc && captions) button.append(disc);
+    button.addEventListener('mouseenter', () => enlarge(one, button));
+    button.addEventListener('mouseleave', () => enlarge(null));
+    box.append(button);
+    if (!captions) return box;
+    const caption = element('div', '', 'caption');
+    caption.append(element('b', name || tensor.tensor));
+    if (canSwitch(tensor)) caption.append(powerButton(name, off));
+    box.append(caption);
+    if (hasRoles(tensor))
+        box.append(element('span', off ? 'off' : role ? role.brief : 'mixed', 'role'));
+    return box;
+}
+
+function powerButton(name, off) {
+    const title = off ? `Turn ${name} on again` : `Turn ${name} off (x)`;
+    const button = buttonFor(() => switchHead(name), '', 'power', {
+        ...{ 'aria-label': title, title, 'aria-pressed': off, tabindex: -1 },
+    });
+    button.append(icon('power'));
+    return button;
+}
+
+function scoreWords({ tensor, head, name }) {
+    if (!hasRoles(tensor)) return name;
+    const scores = profileOf(tensor, head)
+        .filter(({ value }) => !Number.isNaN(value))
+        .map(({ id, value }) => `${ROLES.find((one) => one.id === id).score} ${value.toFixed(2)}`);
+    return `${name}: ${scores.join(', ')}`;
+}
+
+// A larger thumbnail of a small one under the pointer.
+function enlarge(one, button) {
+    const box = byId('enlarged');
+    box.hidden = !one || button.clientWidth >= THUMB;
+    if (box.hidden) return;
+    const role = roleOf(one.tensor, one.head);
+    const words = `${one.name} ${role ? role.name : 'mixed'}`;
+    box.replaceChildren(thumbnail(one.tensor, one.head, 160), element('b', words));
+    const place = button.getBoundingClientRect();
+    box.style.left = `${place.right + 8}px`;
+    box.style.top = `${clamp(place.top - 60, 8, window.innerHeight - 210)}px`;
+}
+
+function drawHeads() {
+    const grid = byId('grid');
+    const tensors = current().of(state.kind);
+    const heads = Math.max(...tensors.map((tensor) => tensor.shape[0]));
+    const captions = tensors.length <= CAPTIONED[0] && heads <= CAPTIONED[1];
+    const across = captions ? Math.min(heads, 4) : heads;
+    const room = phone.matches ? window.innerWidth - 32 : 300;
+    const size = captions
+        ? clamp(Math.floor((room - 24) / 4), THUMB, 78)
+        : clamp(Math.floor((room - 24) / heads) - 4, 24, THUMB);
+    grid.replaceChildren();
+    grid.classList.toggle('small', !captions);
+    grid.style.setProperty('--across', across);
+    grid.style.setProperty('--size', `${size}px`);
+    byId('grid-hint').textContent = pinned
+        ? 'disc: mean change of its weights'
+        : canSwitch(shownTensor())
+          ? 'x switches one off'
+          : '';
+    const all = headsOf(current(), state.kind);
+    const add = (from) => {
+        if (!grid.isConnected || from >= tensors.length) return;
+        for (let layer = from; layer < Math.min(from + 4, tensors.length); layer++) {
+            const name = tensors[layer].layer;
+            if (name !== null)
+                grid.append(element('span', captions ? `Layer ${name}` : `${name}`, 'layer'));
+            const row = element('div', '', 'row');
+            for (const one of all.filter((other) => other.layer === layer))
+                row.append(headButton(one, size, captions));
+            grid.append(row);
+        }
+        if (state.printing || tensors.length <= 4) add(from + 4);
+        else drawLater(() => add(from + 4));
+        rove(grid, '.thumb', across);
+    };
+    cancelAnimationFrame(drawLater.waiting);
+    add(0);
+    const chosen = grid.querySelector('.thumb[aria-pressed="true"]');
+    if (chosen && !captions) grid.scrollTop = chosen.offsetTop - grid.clientHeight / 2;
+    drawProfile();
+}
+
+// The page answers while more rows are drawn.
+function drawLater(work) {
+    drawLater.waiting = requestAnimationFrame(work);
+}
+
+// --- the profile of the selected head ----------------------------------------------------------
+
+function drawProfile() {
+    const box = byId('profile');
+    const tensor = shownTensor();
+    box.hidden = !hasRoles(tensor);
+    if (box.hidden) return;
+    const before = sameShape(tensor, pinnedTensor()) ? profileOf(pinnedTensor(), state.head) : null;
+    byId('profile-title').textContent = `${tensor.headName(state.head)} on this text`;
+    byId('profile-note').textContent = before
+        ? `mean weight, ${comparesTexts() ? 'A → B; outline: A' : 'pinned → now; outline: pinned'}`
+        : 'mean weight; mark: attention spread evenly';
+    byId('profile-rows').replaceChildren(
+        ...profileOf(tensor, state.head).map(({ id, value, even }, at) => {
+            const strong = value >= ROLE_LEAST && value >= 2 * even;
+            const row = element('div', '', strong ? 'bar strong' : 'bar');
+            const was = before ? before[at].value : NaN;
+            const number = Number.isNaN(value) ? '–' : value.toFixed(2);
+            const ghost = Number.isNaN(was) ? null : was;
+            const tick = ghost === null && !Number.isNaN(even) ? even : null;
+            row.append(
+                element('span', ROLES[at].score),
+                meter(value, { ghost, tick, quiet: !strong }),
+                element('b', ghost === null ? number : `${was.toFixed(2)} → ${number}`),
+            );
+            return row;
+        }),
+    );
+    drawScores(box, tensor);
+}
+
+// Scores of the command `heads`, where the page has them.
+function drawScores(box, tensor) {
+    const { scores } = current();
+    const found = scores?.heads.find(
+        (one) => `${one.layer}.${one.head}` === tensor.headName(state.head),
+    );
+    const list = byId('scores');
+    list.hidden = !found || tensor.tensor !== 'weights';
+    if (list.hidden) return;
+    list.querySelector('dl').replaceChildren(
+        ...scores.names.flatMap((name, i) => [
+            element('dt', name),
+            element('dd', found.values[i] === '' ? '–' : brief(Number(found.values[i]))),
+        ]),
+    );
+}
+
+// --- run: temperature, heads, pin --------------------------------------------------------------
+
+function canSwitch(tensor) {
+    return Boolean(live.engine) && tensor.heads !== null && tensor.layer !== null;
+}
+
+function runWords({ off, t }) {
+    const heads = off.length ? `off: ${listed(off)}` : 'all heads on';
+    return `${heads}, temperature ${t}`;
+}
+
+function drawRun() {
+    byId('run-panel').hidden = !live.engine && sentences.length < 2;
+    byId('temperature-row').hidden = !live.engine;
+    byId('t').value = state.t;
+    byId('t-value').textContent = Number(state.t).toFixed(1);
+    const off = [...state.off].sort();
+    byId('pin').hidden = !live.engine;
+    byId('pin').setAttribute('aria-pressed', Boolean(pinned));
+    byId('pin').querySelector('span').textContent = pinned ? 'Pin this run' : 'Pin as baseline';
+    byId('all-on').hidden = !off.length;
+    byId('off-note').textContent = off.length ? `off: ${listed(off)}` : 'nothing switched off';
+    byId('off-note').hidden = !live.engine;
+    const others = sentences.map((one, at) => [at, one.name()]);
+    const entries = [['', 'none'], ...others.filter(([at]) => at !== state.sentence)];
+    byId('compare-row').hidden = sentences.length < 2;
+    fill(byId('compare'), entries, state.pin?.sentence ?? '');
+}
+
+function drawPinned() {
+    const box = byId('pinned');
+    box.replaceChildren();
+    if (!pinned) return;
+    const words = comparesTexts()
+        ? `A: ${pinned.name()}`
+        : `Pinned: ${runWords(state.pin)}${state.pin.text === state.text ? '' : ', other text'}`;
+    const name = element('span', '', 'pin-name');
+    name.append(icon('pin'), words);
+    box.append(name, buttonFor(unpin, comparesTexts() ? 'Stop comparing' : 'Unpin', 'link'));
+}
+
+function comparesTexts() {
+    return state.pin?.sentence !== undefined;
+}
+
+function compareWords() {
+    return `A: ${pinned.name()} · B: ${current().name()}`;
+}
+
+// Compare with another text of the page, and open the cell that differs most.
+function compareWith(at) {
+    if (at === '') return unpin();
+    state.pin = { sentence: Number(at) };
+    pinned = sentences[state.pin.sentence];
+    state.mode = 'auto';
+    settle();
+    openLargestChange();
+    return set({});
+}
+
+function openLargestChange() {
+    let most = 0;
+    for (const one of headsOf(current(), state.kind)) {
+        const before = pinned.of(state.kind).find((other) => other.layer === one.tensor.layer);
+        if (!sameShape(one.tensor, before)) continue;
+        const [a, b] = [one.tensor.matrix(one.head), before.matrix(one.head)];
+        for (let i = 0; i < a.length; i++) {
+            const size = Math.abs(a[i] - b[i]);
+            if (!(size > most)) continue;
+            most = size;
+            const columns = one.tensor.columnCount;
+            Object.assign(state, { layer: one.layer, head: one.head });
+            state.kept = { row: Math.floor(i / columns), column: i % columns };
+        }
+    }
+}
+
+function unpin() {
+    state.pin = null;
+    pinned = null;
+    set({ mode: 'auto' });
+}

@@ -1,0 +1,120 @@
+// What heads do on a text, measured from their weights, and the names that follow from it.
+
+const ROLE_LEAST = 0.5; // a name needs this mean weight, and twice that of uniform attention
+const ROLES = [
+    { id: 'previous', score: 'previous token', name: 'previous token', brief: 'previous' },
+    { id: 'first', score: 'first token', name: 'first token', brief: 'first token' },
+    { id: 'own', score: 'own token', name: 'own token', brief: 'own token' },
+    { id: 'same', score: 'same token before', name: 'duplicate token', brief: 'duplicate' },
+    { id: 'induction', score: 'induction', name: 'induction', brief: 'induction' },
+];
+
+// For each token, the positions of the same word before it.
+function repeatsOf(words) {
+    const last = new Map();
+    return words.map((word, at) => {
+        const before = last.get(word) || [];
+        last.set(word, [...before, at]);
+        return before;
+    });
+}
+
+// The keys that a head of a role attends to, by role and query; null where there is none.
+function targetsOf(tensor) {
+    if (tensor.sentence.targets) return tensor.sentence.targets;
+    const words = (tensor.labels('row') || []).map(shown);
+    const before = repeatsOf(words);
+    const each = (keys) =>
+        words.map((_, query) => {
+            const found = query ? keys(query) : [];
+            return found.length ? found : null;
+        });
+    tensor.sentence.targets = {
+        previous: each((query) => [query - 1]),
+        first: each(() => [0]),
+        own: each((query) => [query]),
+        same: each((query) => before[query]),
+        induction: each((query) => before[query].map((at) => at + 1).filter((at) => at <= query)),
+    };
+    return tensor.sentence.targets;
+}
+
+// The mean weight on each role's keys, and the same if attention were uniform over visible keys.
+function profileOf(tensor, index) {
+    tensor.profiles ??= new Map();
+    if (tensor.profiles.has(index)) return tensor.profiles.get(index);
+    const targets = targetsOf(tensor);
+    const data = tensor.matrix(index);
+    const columns = tensor.columnCount;
+    const visible = (row) => {
+        let count = 0;
+        for (let i = 0; i < columns; i++) count += Number.isNaN(data[row * columns + i]) ? 0 : 1;
+        return count || 1;
+    };
+    const counts = Array.from({ length: tensor.rowCount }, (_, row) => visible(row));
+    const profile = ROLES.map(({ id }) => {
+        let [sum, even, count] = [0, 0, 0];
+        targets[id].forEach((keys, query) => {
+            if (!keys) return;
+            for (const key of keys) sum += data[query * columns + key] || 0;
+            even += keys.length / counts[query];
+            count += 1;
+        });
+        return { id, value: count ? sum / count : NaN, even: count ? even / count : NaN };
+    });
+    tensor.profiles.set(index, profile);
+    return profile;
+}
+
+// Roles are named for self-attention of one text.
+function hasRoles(tensor) {
+    const square = tensor.rowCount === tensor.columnCount;
+    return (
+        tensor.isAttention && square && tensor.row_labels === tensor.column_labels && tensor.heads
+    );
+}
+
+// The role of a head, or null; the largest of those that reach the threshold.
+function roleOf(tensor, index) {
+    if (!hasRoles(tensor)) return null;
+    const found = profileOf(tensor, index)
+        .filter(({ value, even }) => value >= ROLE_LEAST && value >= 2 * even)
+        .sort((a, b) => b.value - a.value)[0];
+    return found ? { ...ROLES.find((one) => one.id === found.id), value: found.value } : null;
+}
+
+// All heads of a sentence's tensors of a kind: { tensor, layer, head, name }.
+function headsOf(sentence, kind) {
+    return sentence.of(kind).flatMap((tensor, layer) =>
+        Array.from({ length: tensor.shape[0] }, (_, head) => ({
+            ...{ tensor, layer, head, name: tensor.headName(head) },
+        })),
+    );
+}
+
+// Total variation distance of two heads' weights, mean over queries.
+function distanceOf(one, other, head) {
+    const [a, b] = [one.matrix(head), other.matrix(head)];
+    let sum = 0;
+    for (let i = 0; i < a.length; i++) if (a[i] === a[i]) sum += Math.abs(a[i] - b[i]);
+    return sum / 2 / one.rowCount;
+}
+
+function sameShape(one, other) {
+    return Boolean(one && other && one.shape.join() === other.shape.join());
+}
+
+// The difference of two heads, as a tensor of one head with the labels of both.
+function differenceOf(now, before, head) {
+    const spec = { ...now, shape: [1, now.rowCount, now.columnCount], coding: 'exact' };
+    const difference = new Tensor(spec, now.sentence);
+    const [a, b] = [now.matrix(head), before.matrix(head)];
+    difference.matrices = new Map([[0, a.map((value, i) => (value === b[i] ? 0 : value - b[i]))]]);
+    difference.profiles = null;
+    difference.isDifference = true;
+    difference.label = (axis, at) => {
+        const names = [before, now].map((tensor) => tensor.label(axis, at));
+        return names[0] === names[1] ? names[0] : names.join(' / ');
+    };
+    return difference;
+}

@@ -1,0 +1,133 @@
+// The prediction after the selected token: bars, and how it came about layer by layer.
+
+const BARS = 10;
+const GHOST_LEAST = 0.01;
+const STRONG_CHANGE = 0.1;
+const STEPS_LISTED = 3;
+
+const bars = []; // rows of the list, which stay so that bars can move
+
+function barRow() {
+    const row = element('li', '', 'bar');
+    const [name, value, change] = ['name', 'value', 'change'].map((one) =>
+        element('span', '', one),
+    );
+    const track = meter(0, { ghost: 0 });
+    row.append(name, track, value, change);
+    const point = (on) => () => highlightWord(on ? row.dataset.name : null);
+    for (const event of ['mouseenter', 'focus']) row.addEventListener(event, point(true));
+    for (const event of ['mouseleave', 'blur']) row.addEventListener(event, point(false));
+    bars.push(row);
+    return row;
+}
+
+// The ten tokens with the highest probability now or pinned; { id, name, share, before }.
+function candidates(next, row, before) {
+    const found = new Map(next.likeliest(row).map((one) => [one.id, { ...one, before: NaN }]));
+    for (const one of before ? before.likeliest(row) : []) {
+        const mine = found.get(one.id) || { ...one, share: next.shareOf(one.id, row) };
+        found.set(one.id, { ...mine, before: one.share });
+    }
+    for (const one of found.values())
+        if (before && Number.isNaN(one.before)) one.before = before.shareOf(one.id, row);
+    const most = (one) => Math.max(one.share, one.before || 0);
+    return [...found.values()].sort((a, b) => most(b) - most(a)).slice(0, BARS);
+}
+
+// Two candidates that differ only in a leading space keep its mark.
+function candidateNames(list) {
+    const names = list.map((one) => shown(one.name));
+    return list.map((one, i) =>
+        names.indexOf(names[i]) === names.lastIndexOf(names[i]) ? names[i] : one.name,
+    );
+}
+
+let predicted = '';
+
+function drawPrediction(row) {
+    if (!predicts()) return;
+    const next = current().nextTokens;
+    const before = pinned?.nextTokens;
+    const comparable = before && row < before.last.ids.length / before.last.count ? before : null;
+    const key = `${row} ${state.runs} ${Boolean(comparable)} ${state.sentence}`;
+    if (key === predicted && bars.length) return;
+    predicted = key;
+    const label = shown(current().labels.sentence[row]);
+    byId('follows').textContent = `Prediction after ${quoted(label)}`;
+    byId('follows-note').textContent = comparable
+        ? `outline: ${comparesTexts() ? 'A' : 'pinned'}`
+        : 'probability';
+    drawBars(candidates(next, row, comparable), Boolean(comparable));
+    drawLayers(current().stepTokens || next, row);
+}
+
+function drawBars(list, compares) {
+    const box = byId('bars');
+    while (bars.length < BARS) box.append(barRow());
+    box.classList.toggle('compares', compares);
+    const names = candidateNames(list);
+    bars.forEach((row, i) => {
+        const one = list[i];
+        row.hidden = !one;
+        if (!one) return;
+        const [name, track, value, change] = row.children;
+        row.dataset.name = one.name;
+        name.textContent = names[i];
+        name.title = one.name;
+        value.textContent = percent(one.share);
+        track.firstChild.style.width = `${100 * one.share}%`;
+        const by = one.share - one.before;
+        track.lastChild.style.width = `${100 * (one.before || 0)}%`;
+        track.lastChild.hidden = !(one.before >= GHOST_LEAST);
+        change.textContent = compares ? `${signedText(100 * by, 1)} pt` : '';
+        const weight = Math.abs(by) >= STRONG_CHANGE ? ' strong' : '';
+        change.className = `change${by < 0 ? ' below' : ''}${weight}`;
+    });
+    rove(box, 'li');
+}
+
+// A row for each step; the one with the winner's largest gain is named below.
+function drawLayers(next, row) {
+    const steps = next.layers;
+    const { askSteps } = current();
+    byId('layers').hidden = steps.length < 2 && !askSteps;
+    if (steps.length < 2) {
+        askSteps?.(); // the rows before stay until these are ready
+        return;
+    }
+    const table = byId('layer-rows');
+    const actual = current().labels.sentence[row + 1];
+    const tone = new Tone(0, 1, 'linear');
+    table.replaceChildren(
+        ...steps.map((step, at) => {
+            const line = element('tr');
+            const name = headerCell(stepName(step), 'row');
+            if (at === steps.length - 1) name.className = 'last';
+            line.append(name);
+            for (const one of next.likeliest(row, step).slice(0, STEPS_LISTED)) {
+                const cell = element('td', '', one.name === actual ? 'actual' : '');
+                const colour = tone.colour(one.share);
+                cell.style.background = css(colour);
+                cell.style.color = inkOn(colour);
+                cell.append(element('span', shown(one.name)), element('span', percent(one.share)));
+                line.append(cell);
+            }
+            return line;
+        }),
+    );
+    drawEntry(next, row);
+}
+
+// "“door” enters with attention 1: < 0.1 % → 95.9 %."
+function drawEntry(next, row) {
+    const [winner] = next.likeliest(row);
+    const shares = next.layers.map((step) => next.shareOf(winner.id, row, step));
+    let best = 1;
+    for (let i = 2; i < shares.length; i++)
+        if (shares[i] - shares[i - 1] > shares[best] - shares[best - 1]) best = i;
+    byId('entry').replaceChildren(
+        `${quoted(shown(winner.name))} enters with `,
+        element('b', stepName(next.layers[best])),
+        `: ${percent(shares[best - 1])} → ${percent(shares[best])}.`,
+    );
+}

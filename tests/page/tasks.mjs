@@ -1,0 +1,323 @@
+// Ten tasks of a reader, each done by what the page shows, without help: on the live page of tiny,
+// or on a page without an engine where the task needs none.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+    LIFE,
+    attn,
+    attnJson,
+    bars,
+    go,
+    json,
+    matrix,
+    percent,
+    pixels,
+    plain,
+    readTable,
+    readout,
+    run,
+    same,
+    scoresOf,
+    scratch,
+    showHead,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
+
+const HALF = 'red fox green boat small lamp old';
+export const REPEAT = `${HALF} door ${HALF}`;
+const WIDE = { viewport: { width: 1440, height: 900 } };
+const path = writePage('-s', REPEAT);
+
+// Mean weight on the token after the previous occurrence, as the page defines it.
+function inductionOf(weights, words) {
+    let [sum, count] = [0, 0];
+    words.forEach((word, query) => {
+        const before = words.slice(0, query).flatMap((one, at) => (one === word ? [at + 1] : []));
+        if (!query || !before.length) return;
+        sum += before.reduce((all, key) => all + weights[query][key], 0);
+        count += 1;
+    });
+    return sum / count;
+}
+
+await test('task 1: the sentence names the induction heads, and they are outlined', () =>
+    withPage(
+        path,
+        async (page) => {
+            const { tensors } = json('-s', REPEAT);
+            const expected = [0, 1].flatMap((layer) =>
+                tensors[`h.${layer}.weights`].flatMap((head, at) =>
+                    inductionOf(head, REPEAT.split(' ')) >= 0.5 ? [`${layer}.${at}`] : [],
+                ),
+            );
+            const text = await page.innerText('#roles');
+            same(['1.0', '1.1', '1.3'], expected);
+            yes(text.startsWith('On this text 1.0, 1.1 and 1.3 are induction heads: they'), text);
+            yes(text.includes('0.1 attends to the previous token.'), text);
+            await page.click('#roles button >> text=1.1');
+            same('1.1 induction head', await page.innerText('#head-title'));
+            const legend = await page.innerText('#legend');
+            yes(legend.includes('where a perfect induction head attends'), legend);
+            const value = await page.innerText('#profile-rows .bar:last-child b');
+            const of = inductionOf(tensors['h.1.weights'][1], REPEAT.split(' '));
+            same(of.toFixed(2), value);
+            const framed = await pixels(page);
+            await page.click('.thumb[data-head="1.2"]');
+            same('1.2 mixed head', await page.innerText('#head-title'));
+            yes(framed !== (await pixels(page)), 'the same picture');
+        },
+        WIDE,
+    ));
+
+await test('task 2: why a weight is what it is, by mouse and back', () =>
+    withPage(
+        path,
+        async (page) => {
+            await showHead(page, '1.1');
+            await page.click('#why-button');
+            const verdict = await page.innerText('#why .verdict');
+            same('76.3 % of this query’s attention, the highest of 15 visible keys', verdict);
+            const lead = await page.innerText('#why .lead');
+            yes(
+                lead.startsWith('Its scaled score, 14.42, is 1.43 above “red” 0, the next key'),
+                lead,
+            );
+            // the parts of the lead sum to it
+            const parts = await page.$$eval('#why .bar:has(.axis) .value', (all) =>
+                all.map((one) => Number(one.textContent.replace('−', '-'))),
+            );
+            yes(Math.abs(parts.reduce((a, b) => a + b, 0) - 1.43) < 0.05, parts.join());
+            const below = page.locator('#why .meter i.below').first();
+            same(
+                'rgb(214, 95, 0)',
+                await below.evaluate((one) => getComputedStyle(one).backgroundColor),
+            );
+            await page.keyboard.press('Escape');
+            await page.locator('#why').waitFor({ state: 'hidden' });
+        },
+        WIDE,
+    ));
+
+await test('task 3: what comes next, how likely, and through which step', () =>
+    withPage(
+        path,
+        async (page) => {
+            const scored = scoresOf(REPEAT, 10);
+            const { tables } = attnJson('lens', '-q', REPEAT, '--top', '3');
+            for (const at of [13, 7]) {
+                await page.click(`.chip[data-at="${at}"]`);
+                same(
+                    scored[at + 1].best.map((one) => [
+                        one.text.replaceAll(' ', '␣').replace('\n', '↵'),
+                        percent(Math.exp(one.logprob)),
+                    ]),
+                    await bars(page),
+                );
+                const rows = await page.$$eval('#layer-rows tr', (all) =>
+                    all.map((row) =>
+                        [...row.querySelectorAll('span')].map((one) => one.textContent),
+                    ),
+                );
+                same(5, rows.length);
+                for (const layer of [0, 1]) {
+                    const best = tables.best.filter(
+                        (one) => one.layer === layer && one.position === at,
+                    );
+                    same(
+                        best.flatMap((one) => [plain(one.text), percent(Math.exp(one.logprob))]),
+                        rows[2 + 2 * layer],
+                    );
+                }
+            }
+            await page.click('.chip[data-at="14"]');
+            const entry = await page.innerText('#entry');
+            same('“door” enters with attention 1: < 0.1 % → 95.9 %.', entry);
+        },
+        WIDE,
+    ));
+
+await test('task 6: two sentences, models or runs are compared, from the largest change on', async () => {
+    const other = REPEAT.replace('door', 'tree');
+    await withPage(
+        writePage('-s', REPEAT, '-s', other),
+        async (page) => {
+            await page.selectOption('#sentence', '1');
+            await page.selectOption('#compare', '0');
+            const [a, b] = [json('-s', REPEAT), json('-s', other)];
+            let most = [0];
+            for (const layer of [0, 1])
+                b.tensors[`h.${layer}.weights`].forEach((head, h) =>
+                    head.forEach((row, r) =>
+                        row.forEach((value, c) => {
+                            const by = value - a.tensors[`h.${layer}.weights`][h][r][c];
+                            if (Math.abs(by) > Math.abs(most[0])) most = [by, layer, h, r, c];
+                        }),
+                    ),
+                );
+            const [by, layer, head, row, column] = most;
+            const text = await readout(page);
+            yes(text.startsWith(`${by < 0 ? '−' : '+'}${Math.abs(by).toFixed(2)}`), text);
+            yes(text.includes(`query ${row}, key ${column}`), text);
+            same(`${layer}.${head} change since A`, await page.innerText('#head-title'));
+            const legend = await page.innerText('#legend');
+            yes(/change of weight\s+−1\s+\+1/.test(legend), legend);
+            yes(legend.includes(`A: ${REPEAT} · B: ${other}`), legend);
+            same(
+                Math.fround(by).toFixed(4),
+                Number((await readTable(page))[row][column]).toFixed(4),
+            );
+            await page.click('[data-mode="pinned"]');
+            same(
+                String(a.tensors[`h.${layer}.weights`][head][row][column]),
+                (await readTable(page))[row][column],
+            );
+        },
+        WIDE,
+    );
+    await withPage(writePage('-s', LIFE, '--ablate', '0.1', '--unedited'), async (page) => {
+        await page.selectOption('#compare', '1');
+        yes((await page.innerText('#pinned')).includes('edited'), 'no name of the run');
+        yes(await page.isVisible('.disc'), 'no head changed');
+    });
+    await withPage(writePage('-s', LIFE, '-s', 'Life is'), async (page) => {
+        await page.selectOption('#compare', '1');
+        yes(await page.isDisabled('[data-mode="change"]'), 'texts of other lengths have a change');
+        await page.click('[data-mode="pinned"]');
+        same(2, (await readTable(page)).length);
+    });
+});
+
+const ODD_TEXT = `it's "short", $HOME`;
+
+// What a button of the dialog downloads; blobs are the page's own.
+async function take(page, kind) {
+    const coming = page.waitForEvent('download');
+    await page.click('#export-button');
+    await page.click(`#export-${kind}`);
+    const file = join(scratch, `taken.${kind}`);
+    await (await coming).saveAs(file);
+    return readFileSync(file);
+}
+
+await test('task 7: the numbers are exact in the table and in CSV, and the view is a PNG', () =>
+    withPage(writePage('-s', ODD_TEXT, '--show', 'weights,masked,context'), async (page) => {
+        for (const [tensor, layer, head] of [
+            ['weights', 0, 1],
+            ['masked', 1, 3],
+            ['context', 0, 2],
+        ]) {
+            await showHead(page, `${layer}.${head}`, tensor);
+            const where = ['--show', tensor, '--layer', `${layer}`, '--head', `${head}`];
+            const expected = run('-s', ODD_TEXT, ...where, '--format', 'csv').toString();
+            same(expected, (await take(page, 'csv')).toString());
+        }
+        const png = await take(page, 'png');
+        same('89504e47', png.subarray(0, 4).toString('hex'));
+        const width = await matrix(page).evaluate((one) => one.getBoundingClientRect().width);
+        yes(png.readUInt32BE(16) >= 2 * width, `${png.readUInt32BE(16)} pixels`);
+    }));
+
+await test('task 8: the command reproduces the head', () =>
+    withPage(writePage('-s', ODD_TEXT, '--scale', '0.25', '--ablate', '0.1'), async (page) => {
+        await showHead(page, '1.2');
+        await page.click('#command');
+        const line = await page.innerText('#export code');
+        yes(line.includes('--ablate 0.1'), line);
+        await page.keyboard.press('Escape');
+        const shell = `${line.replace('attn-cli', attn)} --format csv`;
+        const made = execFileSync('sh', ['-c', shell]).toString();
+        same(made, (await take(page, 'csv')).toString());
+    }));
+
+await test('task 10: everything is done by the keyboard', () =>
+    withPage(
+        path,
+        async (page) => {
+            const press = async (...keys) => {
+                for (const key of keys) await page.keyboard.press(key);
+            };
+            const focused = (selector) =>
+                page.evaluate((one) => document.activeElement.matches(one), selector);
+            await press('Tab');
+            yes(await focused('.skip'), 'no skip link first');
+            // one stop for the chips, arrows within them
+            await page.locator('.chip[tabindex="0"]').focus();
+            same(1, await page.locator('.chip[tabindex="0"]').count());
+            await press('ArrowLeft', 'Enter');
+            yes((await page.innerText('#follows')).includes('lamp'), 'no other token');
+            await press('Tab');
+            yes(await focused('.name'), 'more than one stop in the chips');
+            await page.locator('.thumb[tabindex="0"]').focus();
+            await press('ArrowUp', 'Enter');
+            same('0.3 mixed head', await page.innerText('#head-title'));
+            yes(await focused('.thumb[data-head="0.3"]'), 'the focus is lost');
+            await press('m');
+            yes(await focused('.over'), 'm does not lead to the matrix');
+            await press('ArrowUp', 'ArrowLeft');
+            const before = await readout(page);
+            await press('Enter');
+            yes(await page.isVisible('#why'), 'Enter explains nothing');
+            yes(await focused('#why'), 'the panel has no focus');
+            await press('Escape');
+            await page.locator('#why').waitFor({ state: 'hidden' });
+            yes(await focused('.over'), 'no way back');
+            same(before, await readout(page));
+            await press('?');
+            yes(await page.isVisible('#keys'), '? opens nothing');
+            await press('Escape');
+            await press('e');
+            yes(await page.isVisible('#export'), 'e opens nothing');
+            await press('Escape');
+            // numbers, by Tab and Enter
+            await page.locator('#numbers summary').focus();
+            await press('Enter');
+            await page.locator('#numbers table').waitFor();
+        },
+        WIDE,
+    ));
+
+await test('a link restores head, cell, Why and scale, and ignores what is not there', async () => {
+    let hash = '';
+    let said = '';
+    await withPage(path, async (page) => {
+        same('', await page.evaluate(() => location.hash));
+        await showHead(page, '1.0');
+        await page.keyboard.press('s');
+        await page.keyboard.press('m');
+        await page.keyboard.press('ArrowUp');
+        await page.keyboard.press('Enter');
+        said = await readout(page);
+        hash = await page.evaluate(() => location.hash.slice(1));
+    });
+    await withPage(path, async (page) => {
+        await go(page, hash);
+        same(said, await readout(page));
+        same('1.0 induction head', await page.innerText('#head-title'));
+        yes(await page.isVisible('#why'), 'the cell is not explained');
+        await go(page, 'head=7.9&cell=99,99&sentence=9&scale=x&view=y&show=z&pin=5');
+        yes(await page.isVisible('#stage .base'), 'nothing is drawn');
+        await go(page, hash);
+        same(said, await readout(page));
+    });
+});
+
+await test('what the page says of heads is what heads measures', () =>
+    withPage(path, async (page) => {
+        const { heads } = attnJson('heads', '-q', '-s', REPEAT).tables;
+        await showHead(page, '1.1');
+        await page.click('#scores summary');
+        const found = await page.$$eval('#scores dt, #scores dd', (all) =>
+            all.map((one) => one.textContent),
+        );
+        const mine = heads.find((one) => one.layer === 1 && one.head === 1);
+        for (let i = 0; i < found.length; i += 2) {
+            const value = mine[found[i]] ?? mine[found[i].replaceAll('-', '_')];
+            const text = value === null ? '–' : String(Number(value.toPrecision(4)));
+            same(text, found[i + 1].replace('−', '-'), found[i]);
+        }
+        yes(found.length >= 8, `${found.length} scores`);
+    }));
