@@ -80,7 +80,7 @@ class LinesView {
 
     show(current) {
         const { context, tensor, heads } = this;
-        context.clearRect(0, 0, this.canvas.width, this.down);
+        if (!state.printing) context.clearRect(0, 0, this.canvas.width, this.down);
         const mine = this.strokes.filter((stroke) => stroke.row === current?.row);
         for (const stroke of this.strongest) this.drawLine(stroke, false);
         for (const stroke of mine) this.drawLine(stroke, true);

@@ -114,7 +114,7 @@ class MatrixView {
         context.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
         this.drawNumbers();
         this.drawMarks();
-        this.show(null, null);
+        if (!state.printing || this.point !== hover) this.show(null, null); // once on paper
     }
 
     drawGrid() {
@@ -167,8 +167,8 @@ class MatrixView {
     show(current, kept, columns = new Set()) {
         const { overContext: context } = this;
         this.current = kept || current;
-        if (this.used) this.clear();
-        this.used = true;
+        // when printing, Chromium also clears what lies below
+        if (!state.printing) context.clearRect(0, 0, this.across + 30, this.down + 4);
         this.drawLabels(current, columns);
         if (current) {
             const { y } = this.placeOf(current);
@@ -185,15 +185,6 @@ class MatrixView {
             context.strokeStyle = variable('--ground');
             context.strokeRect(x + 0.2, y + 0.2, this.width - 0.4, this.height - 0.4);
         }
-    }
-
-    // When printing, clearRect also clears what lies below; a canvas of a new size does not.
-    clear() {
-        const { over, overContext: context } = this;
-        if (!state.printing) return context.clearRect(0, 0, this.across + 30, this.down + 4);
-        over.width += 0;
-        const pixels = window.devicePixelRatio || 1;
-        return context.scale(pixels, pixels);
     }
 
     drawLabels(current, bold) {
