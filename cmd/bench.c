@@ -135,10 +135,7 @@ static int read_options(struct job *job, struct err *err)
         read_only(job, err))
         return -1;
     if (own(options)->growth)
-        return own(options)->only || options->model.precision
-                   ? err_usage(err, "--%s and --growth cannot be combined",
-                               own(options)->only ? "only" : "precision")
-                   : 0;
+        return options_exclude(options, "growth", "only precision", err);
     return options_precision(&job->precision, &options->model, err);
 }
 

@@ -9,6 +9,7 @@
 #include "measure/comparison.h"
 #include "output.h"
 #include "session.h"
+#include "sweep.h"
 
 static const struct option_row own_options[] = {
     STRING("attention", 0, "LIST", IN(mechanism.attention),

@@ -188,7 +188,7 @@ static int read_subject(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct format_table table = FORMAT_TABLE_OF_TEXT(explain_formats, explain_format_count);
+    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
     const char *name = options->explain.part;
     size_t part = 0;

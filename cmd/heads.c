@@ -166,8 +166,8 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
     const char *map = heads_options(options)->map;
     const char *sort = heads_options(options)->sort;
     size_t index = 0;
-    if (map && list)
-        return err_usage(err, "--map and --score cannot be combined");
+    if (options_exclude(options, "map", "score", err))
+        return -1;
     if (map ? score_choose(&own->scores, &index, "--map", map, strlen(map), arena, err)
         : list && strcmp(list, "all") != 0 ? choose_listed(own, list, arena, err)
                                            : choose_rows(own, options, list, arena, err))
@@ -628,11 +628,9 @@ static int prepare_composition(void *state, struct driver *driver, struct err *e
 {
     struct state *own = state;
     const struct options *options = driver->options;
-    static const char *const others[] = {"score", "map",    "sort",     "top",  "baseline",
-                                         "pairs", "needle", "sentence", "file", "ids"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (options_are_given(options, others[i]))
-            return err_usage(err, "--composition and --%s cannot be combined", others[i]);
+    if (options_exclude(options, "composition",
+                        "score map sort top baseline pairs needle sentence file ids", err))
+        return -1;
     if (options->input.operands.count)
         return err_usage(err, "--composition: expected no text, found '%s'",
                          options->input.operands.items[0]);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/utf8.h"
 #include "command.h"
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
@@ -228,45 +227,21 @@ static void list_added(struct info *info)
 /* The words of a vocabulary of whole words, which is all that such a model can read. */
 static void list_words(struct info *info)
 {
-    enum { INDENT = 2 };
-    const struct tokenizer *tokenizer = info->tokenizer;
+    size_t count = tokenizer_size(info->tokenizer);
     struct buf text = {0};
-    struct buf word = {0};
-    size_t columns = page_columns(&info->options->looks);
-    size_t used = 0; /* columns of the line */
-    size_t shown = 0;
-    size_t left = 0;
-    if (!*tokenizer_gap(tokenizer)) /* pieces, which are written without a gap */
-        return;
-    buf_text(&text, "Words\n");
-    for (size_t id = 0; id < tokenizer_size(tokenizer); id++) {
-        size_t size = 0;
-        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
-        left += bytes && shown == WORDS_SHOWN;
-        if (!bytes || shown == WORDS_SHOWN)
-            continue;
-        buf_clear(&word);
-        label_visible(&word, bytes, size);
-        shown++;
-        if (!word.size)
-            continue;
-        size_t width = utf8_width(word.bytes, word.size);
-        bool fits = used && (!columns || used + 1 + width <= columns);
-        buf_text(&text, fits ? " " : used ? "\n  " : "  ");
-        buf_bytes(&text, word.bytes, word.size);
-        used = fits ? used + 1 + width : INDENT + width;
+    for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {
+        buf_text(&text, id ? " " : "");
+        add_token(info, &text, (uint32_t)id);
     }
-    if (left)
-        buf_format(&text, "\n  and %zu more: the model's vocab.json or tokenizer.json has all",
-                   left);
-    buf_fail_with(&text, &word);
-    buf_release(&word);
-    struct frame *frame =
-        add_frame(info, (struct frame){"words", .flags = COLUMN_TEXT_ONLY}, NULL, 0);
-    const char *heading = buf_keep(&text, &info->arena, info->err);
-    info->failed |= !heading;
+    if (count > WORDS_SHOWN)
+        buf_format(&text, " and %zu more: the model's vocab.json or tokenizer.json has all",
+                   count - WORDS_SHOWN);
+    struct frame *frame = add_frame(
+        info, (struct frame){"words", .heading = "Words", .flags = COLUMN_TEXT_ONLY}, NULL, 0);
+    const char *words = buf_keep(&text, &info->arena, info->err);
+    info->failed |= !words;
     if (frame)
-        frame->heading = heading;
+        frame->note = words;
 }
 
 static void tell_tokenizer(struct info *info)
@@ -604,7 +579,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
 static int write_report(struct info *info, const char *model)
 {
     struct output output = {0};
-    if (info->tokenizer)
+    if (info->tokenizer && *tokenizer_gap(info->tokenizer)) /* others are written without a gap */
         list_words(info);
     info->report.model = model;
     info->report.untitled = true;
@@ -687,14 +662,6 @@ static int show_model(struct info *info, const char *name)
     return failed ? -1 : 0;
 }
 
-static int check_options(const struct options *options, struct err *err)
-{
-    const char *other = own(options)->sizes ? "tokens" : own(options)->hash ? "hash" : NULL;
-    if (!own(options)->sites || !other)
-        return 0;
-    return err_usage(err, "--sites and --%s cannot be combined", other);
-}
-
 int info_command(const struct options *options, struct err *err)
 {
     struct info info = {.options = options, .err = err};
@@ -704,7 +671,7 @@ int info_command(const struct options *options, struct err *err)
     bool alone = false;
     info.facts = facts_new(&info.arena, err);
     info.folder = &folder;
-    int failed = !info.facts || check_options(options, err) ||
+    int failed = !info.facts || options_exclude(options, "sites", "tokens hash", err) ||
                  output_choose_table(&output, &options->output, err) ||
                  only_model(&name, options, err) || model_find(&folder, name, &info.arena, err);
     if (!failed && !folder_has(&folder, "config.json"))

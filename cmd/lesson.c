@@ -398,8 +398,8 @@ static int check_options(const struct options *options, struct err *err)
     const char *other = options->model.name              ? "model"
                         : options->input.sentences.count ? "sentence"
                                                          : NULL;
-    if (path && own(options)->list)
-        return err_usage(err, "--list and --output cannot be combined");
+    if (options_exclude(options, "list", "output", err))
+        return -1;
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
     if (!path && other)

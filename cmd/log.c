@@ -324,22 +324,6 @@ static int resume(struct log *log, struct err *err)
     return open_part(log, 0, err) || lseek(log->lock, 0, SEEK_END) < 0 ? -1 : 0;
 }
 
-static int refuse_begun(const struct log *log, struct err *err)
-{
-    const char *results = log->plan.shard.count ? log->part : log->name;
-    if (!log->finished)
-        return err_output(err,
-                          "'%s': an interrupted batch is here: --resume continues it, --force "
-                          "begins again",
-                          log->name);
-    if (file_exists(results))
-        return err_output(err, "'%s': results are here already: --force begins again", log->name);
-    return err_output(err,
-                      "'%s': expected none, found that of a batch whose results, '%s', are gone: "
-                      "remove it, or --force begins again",
-                      log->header, results);
-}
-
 /* PATH or PATH.I-of-N, and the facts that need no model. The plan's path loses the slash at its
  * end. */
 static int prepare(struct log *log, struct err *err)
@@ -375,7 +359,13 @@ int log_open(struct log *log, const struct log_plan *plan, struct err *err)
         return (is_there && check_room(log, err)) || begin(log, err) ? -1 : 0;
     if (plan->resumes)
         return resume(log, err);
-    return plan->forces ? begin(log, err) : refuse_begun(log, err);
+    if (plan->forces)
+        return begin(log, err);
+    return err_output(err,
+                      log->finished ? "'%s': a finished batch is here: --force begins again"
+                                    : "'%s': an interrupted batch is here: --resume continues it, "
+                                      "--force begins again",
+                      log->name);
 }
 
 void log_count(struct log *log, const char *message)

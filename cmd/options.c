@@ -452,6 +452,16 @@ bool options_are_given(const struct options *options, const char *name)
     return false;
 }
 
+int options_exclude(const struct options *options, const char *name, const char *others,
+                    struct err *err)
+{
+    for (size_t i = 0; i < options->given.count && options_are_given(options, name); i++)
+        if (name_is_among(others, options->given.items[i]))
+            return err_usage(err, "--%s and --%s cannot be combined", name,
+                             options->given.items[i]);
+    return 0;
+}
+
 int options_precision(enum precision *precision, const struct model_options *options,
                       struct err *err)
 {

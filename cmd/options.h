@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "math/precision.h"
+#include "write/style.h"
 
 struct command;
 
@@ -48,7 +49,7 @@ struct input_options {
 };
 
 struct model_options {
-    struct texts names; /* of --model, in the order given; see model_list.c */
+    struct texts names; /* of --model, in the order given; see sweep.h */
     const char *name;   /* the last one, for commands that take one */
     const char *precision;
     long long threads;
@@ -78,20 +79,14 @@ struct output_options {
     bool force;
 };
 
-/* The form of a figure for a paper. */
-struct figure_options {
-    const char *width, *font, *panel_labels, *mask, *tokens;
-    struct texts marks;
-    double font_size;
-    long long dpi;
-};
-
-/* How pages and pictures look. */
+/* The display of pages, pictures and figures; `marks` are those of `style`. */
 struct looks_options {
-    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
-    long long width;
+    struct style_words style;
+    const char *color, *title;
+    struct texts marks;
+    long long width, dpi;
+    double font_size;
     bool full;
-    struct figure_options figure;
 };
 
 struct generate_options {
@@ -323,6 +318,10 @@ int options_parse(struct options *options, const struct command *command, char *
 
 /* Whether the command line has that long name, even with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
+
+/* Refuse an option of the command line with one of several others, "ids source". */
+int options_exclude(const struct options *options, const char *name, const char *others,
+                    struct err *err);
 
 /* Set an option by its long name, as a command line would; of a flag the value is true or false. */
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,

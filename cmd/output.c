@@ -1,11 +1,14 @@
 #include "output.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/listing.h"
+#include "base/num.h"
 #include "command.h"
 
 bool output_is_standard(const char *path)
@@ -78,20 +81,17 @@ const void *format_choose(const struct format_table *table, const struct output_
         unknown_ending(table, path, err);
         return NULL;
     }
-    size_t row = index * table->names.stride;
-    const char *for_files = (const char *)table->for_files;
-    if (!path && for_files && *(const bool *)(const void *)(for_files + row) &&
-        isatty(STDOUT_FILENO)) {
+    const struct format *format = table->rows == format_rows ? &format_rows[index] : NULL;
+    if (format && format->for_files && !path && isatty(STDOUT_FILENO)) {
         err_usage(err,
                   "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - writes "
                   "there all the same",
                   name);
         return NULL;
     }
-    const char *checks = (const char *)table->check;
-    int (*check)(struct err *) =
-        checks ? *(int (*const *)(struct err *))(const void *)(checks + row) : NULL;
-    return check && check(err) ? NULL : (const char *)table->rows + row;
+    if (format && format->check && format->check(err))
+        return NULL;
+    return (const char *)table->rows + index * table->names.stride;
 }
 
 bool format_is(const struct format *format, const char *name)
@@ -219,6 +219,137 @@ const struct provenance *provenance_here(void)
 {
     return &provenance;
 }
+
+/* --- display ---------------------------------------------------------------------------------- */
+
+enum {
+    PAGE_COLUMNS = 80, /* where no option says otherwise */
+    PAGE_LINES = 24,
+    NARROWEST = 20,
+    WIDEST = 100000,
+};
+
+size_t page_columns(const struct looks_options *options)
+{
+    struct winsize window;
+    long long columns = 0;
+    const char *environment = getenv("COLUMNS");
+    if (options->full)
+        return 0;
+    if (options->width)
+        return (size_t)options->width;
+    if (isatty(STDOUT_FILENO) && environment &&
+        num_parse_integer(environment, NARROWEST, WIDEST, &columns))
+        return (size_t)columns;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
+        return window.ws_col;
+    return PAGE_COLUMNS;
+}
+
+size_t page_lines(const struct looks_options *options)
+{
+    return options->full ? 0 : PAGE_LINES;
+}
+
+struct place page_place(const struct looks_options *options, const struct style *style)
+{
+    return (struct place){
+        .count = 1,
+        .columns = page_columns(options),
+        .lines = page_lines(options),
+        .style = style,
+        .provenance = provenance_here(),
+    };
+}
+
+/* --- colours ---------------------------------------------------------------------------------- */
+
+static enum style_depth depth_of_terminal(void)
+{
+    const char *terminal = getenv("TERM") ? getenv("TERM") : "";
+    const char *colours = getenv("COLORTERM") ? getenv("COLORTERM") : "";
+    if (strstr(colours, "truecolor") || strstr(colours, "24bit") || strstr(terminal, "-direct"))
+        return DEPTH_FULL;
+    return strstr(terminal, "256color") ? DEPTH_256 : DEPTH_16;
+}
+
+/* https://no-color.org: any value but none. */
+static bool wants_colour(const struct options *options)
+{
+    const char *terminal = getenv("TERM");
+    const char *refused = getenv("NO_COLOR");
+    return !options->output.path && isatty(STDOUT_FILENO) && !(refused && *refused) && terminal &&
+           *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+static int read_colour(struct style *style, const struct options *options, struct err *err)
+{
+    enum { AUTO, ALWAYS, NEVER };
+    static const char *const times[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
+    size_t when = AUTO;
+    if (options->looks.color &&
+        names_choose(&when, NAMES_LIST(times), "--color", options->looks.color, err))
+        return -1;
+    bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
+    style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;
+    return 0;
+}
+
+int looks_read(struct style *style, const struct options *options, struct err *err)
+{
+    const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
+    const char *ground = colours ? strrchr(colours, ';') : NULL;
+    const struct looks_options *looks = &options->looks;
+    struct style_words words = looks->style;
+    words.marks = looks->marks.items;
+    words.mark_count = looks->marks.count;
+    *style = (struct style){
+        .title = looks->title,
+        .hide_first = options->select.hide_first,
+        .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
+        .any_ground = !ground,
+        .form = {.font_size = looks->font_size, .dpi = looks->dpi},
+    };
+    return style_read(style, &words, err) || read_colour(style, options, err) ? -1 : 0;
+}
+
+/* "--view (for svg, png)" */
+static void add_idle(struct buf *idle, const struct option_row *row)
+{
+    const char *gap = "";
+    buf_format(idle, "%s--%s (for ", idle->size ? ", " : "", row->name);
+    for (size_t i = 0; i < format_count; i++) {
+        if (!(format_rows[i].looks & row->looks))
+            continue;
+        buf_format(idle, "%s%s", gap, format_rows[i].name);
+        gap = ", ";
+    }
+    buf_char(idle, ')');
+}
+
+/* Name the options given that have no effect on a format. Where pages hold pictures, html has the
+ * LOOKS_ of svg. */
+void looks_note(const struct looks_options *options, const struct format *format, bool draws_pages)
+{
+    static const struct option_row *const tables[] = {terminal_options, figure_options};
+    static const char none[sizeof(long long)] = {0}; /* of fields that have no preset */
+    const struct options given = {.looks = *options};
+    bool is_drawn = draws_pages && format_is(format, "html");
+    unsigned looks = is_drawn ? format_find("svg")->looks : format->looks;
+    struct buf idle = {0};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct option_row *row = tables[i]; row->name; row++)
+            if (row->looks && !(row->looks & looks) &&
+                memcmp((const char *)&given + row->offset, none,
+                       row->kind == OPTION_FLAG ? sizeof(bool) : sizeof none) != 0 &&
+                !(row->offset == IN(looks.color) && strcmp(options->color, "always") != 0))
+                add_idle(&idle, row);
+    if (idle.size && !idle.out_of_memory)
+        print_note("no effect on --format %s: %s", format->name, idle.bytes);
+    buf_release(&idle);
+}
+
+/* --- one table -------------------------------------------------------------------------------- */
 
 int output_choose_table(struct output *output, const struct output_options *options,
                         struct err *err)

@@ -1,7 +1,7 @@
 /* output.h: in which format results are written, where to, and how pages and pictures look.
  *
- * A table of formats has rows with a name and an ending of files; the row is --format's, else that
- * of the ending of -o, else the first, which is for people.
+ * A table of formats has rows with the fields `name` and `ending`, of files. The row is that of
+ * --format, else that of the ending of -o, else the first, which is for people.
  *
  *     const struct format_table table = FORMAT_TABLE(rows, ROWS);
  *     const struct row *row = format_choose(&table, &options->output, err);
@@ -21,20 +21,14 @@
 struct format_table {
     const void *rows;
     struct names names, endings; /* endings with their dots */
-    const bool *for_files;       /* the first row's field; NULL: no row is for files alone */
-    int (*const *check)(struct err *err); /* … what refuses a row that cannot be written here */
 };
 
-/* Rows with the fields `name`, `ending`, `for_files` and `check`; rows without the last two. */
-#define FORMAT_TABLE(rows, count)                                                          \
-    {                                                                                      \
-        (rows), {&(rows)->name, (count), sizeof *(rows)},                                  \
-            {&(rows)->ending, (count), sizeof *(rows)}, &(rows)->for_files, &(rows)->check \
-    }
-#define FORMAT_TABLE_OF_TEXT(rows, count)                          \
-    {                                                              \
-        (rows), {&(rows)->name, (count), sizeof *(rows)},          \
-            {&(rows)->ending, (count), sizeof *(rows)}, NULL, NULL \
+#define FORMAT_TABLE(rows, count)                         \
+    {                                                     \
+        (rows), {&(rows)->name, (count), sizeof *(rows)}, \
+        {                                                 \
+            &(rows)->ending, (count), sizeof *(rows)      \
+        }                                                 \
     }
 
 /* The row, or NULL. Refused as usage are names and endings that are none, and bytes on a terminal
@@ -116,10 +110,8 @@ struct place page_place(const struct looks_options *options, const struct style 
 /* Read --palette, --range, --view and the like; --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
 
-/* Say of each of them that was given, and of --width, where the format makes nothing of it. */
-void looks_note(const struct looks_options *options, const struct format *format);
-
-/* The same of a command whose pages for browsers hold its pictures: all acts there, but --dpi. */
-void looks_note_pictures(const struct looks_options *options, const struct format *format);
+/* Note each of these options, and --width, that has no effect on the format; with `draws_pages` the
+ * html of the command holds pictures, and only --dpi has none. */
+void looks_note(const struct looks_options *options, const struct format *format, bool draws_pages);
 
 #endif

@@ -94,30 +94,6 @@ struct text_pair *session_read_items(struct session *session, const struct items
 
 void session_release(struct session *session);
 
-/* --- several models, one at a time (model_list.c) --------------------------------------------- */
-
-struct model_list {
-    struct listing names; /* "pythia/step8", "pythia/step64", …; of one model it may be empty */
-    char (*hashes)[SHA256_DIGITS + 1]; /* of their weights; NULL: there is one model */
-    size_t open;                       /* which of them is open now */
-};
-
-/* How many there are; refuse several for one file of a format that holds one. */
-size_t model_list_count(const struct model_list *list);
-int model_list_check(const struct model_list *list, const struct output *output, struct err *err);
-
-/* Those of --model, each as often as it is given; of a pattern, pythia/step*, the directories that
- * fit, in the order of their numbers. A pattern that nothing fits is refused. */
-int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
-                    struct err *err);
-
-/* Hash the weights of an open model, once, and note it where an earlier one has the same. */
-void model_list_hash(struct model_list *list, size_t index, const struct weights *weights);
-
-/* Let an error say of which of several models it is; words that one lacks are not those of the last
- * one. Returns -1. */
-int model_blame(const char *name, struct err *err);
-
 /* --- what is asked of the model --------------------------------------------------------------- */
 
 struct request {

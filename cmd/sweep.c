@@ -1,5 +1,7 @@
 #include "sweep.h"
 
+#include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +9,8 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "command.h"
+#include "model/weights.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */
@@ -199,6 +203,100 @@ const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
     index += sweep->of_models;
     return index < sweep->count ? sweep->items[index].values[choice(sweep, setting, index)]
                                 : arena_format(arena, err, "%zu", setting % sweep->repeats);
+}
+
+/* --- models ----------------------------------------------------------------------------------- */
+
+/* step8 before step64 before step512: of two numbers the shorter one comes first. */
+static int compare_names(const void *a, const void *b)
+{
+    static const char digits[] = "0123456789";
+    const char *one = *(const char *const *)a;
+    const char *other = *(const char *const *)b;
+    while (*one && *one == *other && !strchr(digits, *one))
+        one++, other++;
+    size_t size = strspn(one, digits);
+    size_t other_size = strspn(other, digits);
+    if (size && other_size && size != other_size)
+        return size < other_size ? -1 : 1;
+    if (size && size == other_size && memcmp(one, other, size) == 0)
+        return compare_names(&(const char *){one + size}, &(const char *){other + size});
+    return strcmp(one, other);
+}
+
+/* Add the directories that fit a pattern, in the order of their numbers. */
+static int add_pattern(struct listing *found, const char *pattern, struct arena *arena,
+                       struct err *err)
+{
+    glob_t paths = {0};
+    size_t count = found->count;
+    int failed = glob(pattern, GLOB_ERR | GLOB_NOSORT, NULL, &paths);
+    if (failed && failed != GLOB_NOMATCH)
+        failed = err_set(err, "--model '%s': cannot read the folders: %s", pattern,
+                         failed == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+    else
+        failed = 0;
+    if (paths.gl_pathc)
+        qsort(paths.gl_pathv, paths.gl_pathc, sizeof *paths.gl_pathv, compare_names);
+    for (size_t i = 0; i < paths.gl_pathc && !failed; i++)
+        failed = file_is_directory(paths.gl_pathv[i]) &&
+                 listing_add(found, paths.gl_pathv[i], arena, err);
+    globfree(&paths);
+    if (!failed && found->count == count)
+        failed = err_set(err, "--model: expected folders that match '%s', found none", pattern);
+    return failed ? -1 : 0;
+}
+
+int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
+                    struct err *err)
+{
+    const struct texts *names = &options->model.names;
+    *list = (struct model_list){0};
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->items[i];
+        bool is_pattern = name[strcspn(name, "*?[")] && !file_is_directory(name);
+        if ((is_pattern ? add_pattern : listing_add)(&list->names, name, arena, err))
+            return -1;
+    }
+    size_t count = list->names.count;
+    if (count > 1 && !(list->hashes = arena_alloc(arena, count, sizeof *list->hashes, err)))
+        return -1;
+    return 0;
+}
+
+size_t model_list_count(const struct model_list *list)
+{
+    return list->hashes ? list->names.count : 1;
+}
+
+/* "'B' has the weights of 'A'" of the first that is like it. */
+static void note_equal(const struct model_list *list)
+{
+    const char *hash = list->hashes[list->open];
+    for (size_t i = 0; i < list->open; i++) {
+        if (strcmp(list->hashes[i], hash) != 0)
+            continue;
+        print_note("'%s' has the same weights as '%s': both hashes begin with %.16s",
+                   list->names.names[list->open], list->names.names[i], hash);
+        return;
+    }
+}
+
+void model_list_hash(struct model_list *list, size_t index, const struct weights *weights)
+{
+    list->open = index;
+    if (*list->hashes[index])
+        return;
+    weights_hash(weights, list->hashes[index]);
+    note_equal(list);
+}
+
+int model_blame(const char *name, struct err *err)
+{
+    if (err->about == ERR_ABOUT_WORD)
+        err->about = ERR_ABOUT_ANYTHING;
+    bool named = err->text[0] == '\'' && strncmp(err->text + 1, name, strlen(name)) == 0;
+    return named ? -1 : err_prefix(err, "'%s'", name);
 }
 
 /* --- shards ----------------------------------------------------------------------------------- */

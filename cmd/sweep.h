@@ -14,7 +14,10 @@
 #define ATTN_CMD_SWEEP_H
 
 #include "base/listing.h"
+#include "base/sha256.h"
 #include "options.h"
+
+struct weights;
 
 struct swept_option {
     const char *name;
@@ -49,6 +52,28 @@ size_t sweep_columns(const struct sweep *sweep);
 const char *sweep_name(const struct sweep *sweep, size_t index);
 const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
                         struct arena *arena, struct err *err);
+
+/* --- several models, one at a time ------------------------------------------------------------ */
+
+struct model_list {
+    struct listing names; /* "pythia/step8", "pythia/step64", …; of one model it may be empty */
+    char (*hashes)[SHA256_DIGITS + 1]; /* of their weights; NULL: there is one model */
+    size_t open;                       /* which of them is open now */
+};
+
+size_t model_list_count(const struct model_list *list);
+
+/* Those of --model, each as often as it is given; of a pattern, pythia/step*, the directories that
+ * fit, in the order of their numbers. A pattern that nothing fits is refused. */
+int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
+                    struct err *err);
+
+/* Hash the weights of an open model, once, and note it where an earlier one has the same. */
+void model_list_hash(struct model_list *list, size_t index, const struct weights *weights);
+
+/* Let an error say of which of several models it is; words that one lacks are not those of the last
+ * one. Returns -1. */
+int model_blame(const char *name, struct err *err);
 
 /* --- shards: the part of all jobs that one process does -----------------------------------------
  *

@@ -243,18 +243,10 @@ static int decode(const struct options *options, const struct tokenizer *tokeniz
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *other = options->tokens.only_ids         ? "--only-ids"
-                        : options->output.format         ? "--format"
-                        : options->input.sentences.count ? "--sentence"
-                        : options->input.special         ? "--special"
-                        : options->input.chat            ? "--chat"
-                        : options->input.literal_special ? "--literal-special"
-                                                         : NULL;
-    if (options->tokens.decode && other)
-        return err_usage(err, "--decode and %s cannot be combined", other);
-    if (options->tokens.only_ids && options->output.format)
-        return err_usage(err, "--only-ids prints no table: --format %s cannot be combined with it",
-                         options->output.format);
+    if (options_exclude(options, "decode", "only-ids format sentence special chat literal-special",
+                        err) ||
+        options_exclude(options, "only-ids", "format", err))
+        return -1;
     if (options->tokens.decode || options->tokens.only_ids)
         return 0;
     return output_choose_table(&job->output, &options->output, err);

@@ -11,7 +11,7 @@
 #include "model/weight_init.h"
 #include "session.h"
 #include "model/model.h"
-#include "model_maker.h"
+#include "init.h"
 #include "train/trainer.h"
 
 struct train_options {
@@ -119,26 +119,24 @@ struct job {
 /* One source of the model. */
 static int check_sources(const struct options *options, struct err *err)
 {
-    const struct source_option sources[] = {{"--resume", own(options)->resume},
-                                            {"--model", options->model.name},
-                                            {"--shape", options->make.shape},
-                                            {"--config", options->make.config}};
-    const char *found = NULL;
-    if (model_maker_source(&found, sources, sizeof sources / sizeof *sources, err))
+    const struct make_options *make = &options->make;
+    const char *found = own(options)->resume ? "--resume" : options->model.name ? "--model" : NULL;
+    bool fresh = make->config || make->shape;
+    if (options_exclude(options, "resume", "model shape config set", err) ||
+        options_exclude(options, "model", "shape config", err) ||
+        options_exclude(options, "shape", "config", err))
         return -1;
-    if (!found)
+    if (!found && !fresh)
         return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
                               "--model DIR or --resume DIR");
-    bool fresh = options->make.config || options->make.shape;
-    if (fresh != (options->make.vocab != NULL))
+    if (fresh != (make->vocab != NULL))
         return err_usage(err,
                          fresh ? "--vocab: expected the vocabulary of a new model"
                                : "--vocab: is for new models, found %s",
                          found);
-    if (own(options)->resume && options->make.sets.count)
-        return err_usage(err,
-                         "--resume keeps the saved settings: --set cannot be combined with it");
-    return new_words_check_merges(&options->make, err);
+    if (make->merges && !make->vocab)
+        return err_usage(err, "--merges: expected --vocab as well, found none");
+    return 0;
 }
 
 static int check_options(struct job *job, struct err *err)

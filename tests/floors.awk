@@ -18,7 +18,7 @@ BEGIN {
 
     # What macOS has, too, and what belongs to a library or a processor.
     split("assert ctype errno float inttypes limits math setjmp signal spawn stdarg stdatomic " \
-        "stdbool stddef stdint stdio stdlib string time dirent fcntl fnmatch poll pthread " \
+        "stdbool stddef stdint stdio stdlib string time dirent fcntl glob poll pthread " \
         "strings unistd sys/file sys/ioctl sys/mman sys/resource sys/stat sys/time sys/types " \
         "sys/wait cjson/cJSON oniguruma utf8proc check libxsmm libxsmm_generator libxsmm_cpuid " \
         "libxsmm_version arm_neon cpuid emmintrin immintrin xmmintrin", headers)

@@ -1,4 +1,4 @@
-/* model_maker.h: what `init` and `train` make: the vocabulary and the config of a new model,
+/* init.h: what `init` and `train` make: the vocabulary and the config of a new model,
  * and the folder they are written to.
  *
  *     struct model_maker model = {.options = options};
@@ -8,8 +8,8 @@
  *         save_folder(&model.new_model.folder, path, ...)) ...
  *     model_maker_release(&model);
  */
-#ifndef ATTN_CMD_MODEL_MAKER_H
-#define ATTN_CMD_MODEL_MAKER_H
+#ifndef ATTN_CMD_INIT_H
+#define ATTN_CMD_INIT_H
 
 #include "base/folder.h"
 #include "model/config_edit.h"
@@ -43,18 +43,6 @@ struct model_maker {
     struct new_model new_model;
     struct arena arena;
 };
-
-/* An option that says where something comes from. Of several the one that was given; NULL: none.
- * Two are refused. */
-struct source_option {
-    const char *name, *value;
-};
-int model_maker_source(const char **found, const struct source_option *options, size_t count,
-                       struct err *err);
-
-/* True when the options name words, so that those of another model are not asked for. */
-bool new_words_are_given(const struct options *options);
-int new_words_check_merges(const struct make_options *options, struct err *err);
 
 /* `like` is NULL where no model lends its own. */
 int new_words_find(struct new_words *words, const struct options *options,
