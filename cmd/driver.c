@@ -629,15 +629,6 @@ struct wave {
     size_t most;
 };
 
-static void show_progress(struct driver *driver, struct progress *progress, size_t done)
-{
-    char failed[NOTE_BYTES];
-    size_t jobs = driver->end - driver->first;
-    snprintf(failed, sizeof failed, "%zu failed", driver->survey.failed);
-    if (jobs > 1 || driver->is_batch)
-        progress_show(progress, done, jobs, driver->survey.failed ? failed : NULL);
-}
-
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct wave *wave = context;
@@ -699,11 +690,15 @@ static int run_groups(struct driver *driver, size_t end, size_t *done, struct pr
     struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
     struct wave wave = {driver, viewer, rounds, 1};
     struct range jobs = {driver->first + *done, end};
+    char failures[NOTE_BYTES];
     int failed = !viewers || !rounds;
     while (!failed && jobs.first < jobs.end) {
         failed = run_wave(&wave, &jobs, err);
         *done = jobs.first - driver->first;
-        show_progress(driver, progress, *done);
+        snprintf(failures, sizeof failures, "%zu failed", driver->survey.failed);
+        if (driver->end - driver->first > 1 || driver->is_batch)
+            progress_show(progress, *done, driver->end - driver->first,
+                          driver->survey.failed ? failures : NULL);
         for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)

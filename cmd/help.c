@@ -213,21 +213,15 @@ static void write_option(struct page *page, const struct option_row *row)
     write_entry(page, name, argument, row->about);
 }
 
-static bool needs_headings(const struct page *page, const struct command *command)
-{
-    struct option_walk walk = {.set = command_set(command)};
-    size_t count = 0;
-    while (option_next(&walk))
-        count++;
-    return count > FEW && (page->is_manual || !command->reads_texts);
-}
-
 /* In text those that 'help options' describes are only named. */
 static void write_options(struct page *page, const struct command *command)
 {
-    bool has_headings = needs_headings(page, command);
     bool refers = command->reads_texts && !page->is_manual;
     char name[FORM_BYTES];
+    size_t count = 0;
+    for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);)
+        count++;
+    bool has_headings = count > FEW && !refers;
     for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);)
         if (!walk.is_shared || !refers) {
             write_heading(page, has_headings && walk.heading ? walk.heading : "Options");
@@ -382,12 +376,6 @@ static void write_version(struct stream *out)
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-static void write_capitals(struct stream *out, const char *text)
-{
-    for (; *text; text++)
-        stream_char(out, (char)toupper((unsigned char)*text));
-}
-
 /* Of a command, or of the program (NULL). */
 static void write_manual(struct page *page, const struct command *command)
 {
@@ -395,7 +383,8 @@ static void write_manual(struct page *page, const struct command *command)
     const char *dash = command ? "\\-" : "";
     const char *name = command ? command->name : "";
     stream_format(out, ".TH \"ATTN\\-CLI%s", dash);
-    write_capitals(out, name);
+    for (const char *letter = name; *letter; letter++)
+        stream_char(out, (char)toupper((unsigned char)*letter));
     stream_format(out, "\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n", ATTN_VERSION);
     stream_format(out, ".SH NAME\nattn\\-cli%s%s \\- ", dash, name);
     write_roff(out, command ? command->about : "inspect attention in transformer language models");

@@ -470,17 +470,6 @@ static int list_sites(struct info *info, const struct config *c, size_t tokens)
     return 0;
 }
 
-/* NULL: it has no such hook. */
-static const char *transformer_lens_name(const struct config *c, enum site site)
-{
-    bool rotates = site_exists(c, SITE_Q_PRE);
-    if (rotates && site == SITE_Q)
-        return "blocks.L.attn.hook_rot_q";
-    if (rotates && site == SITE_K)
-        return "blocks.L.attn.hook_rot_k";
-    return site_rows[site].alias;
-}
-
 /* Where transformers has the value: a field of a model's output with output_hidden_states and
  * output_attentions. NULL: nowhere. */
 static const char *hugging_face_name(const struct config *c, enum site site)
@@ -537,7 +526,10 @@ static void list_site_names(struct info *info, const struct config *c)
             buf_format(&axes, "%s%s", axis ? ", " : "", site_axis_name(site, axis));
         frame_labels(frame, SITE)[row] = (struct label){name, name, name};
         frame_texts(frame, AXES)[row] = buf_keep(&axes, &info->arena, info->err);
-        frame_texts(frame, LENS)[row] = transformer_lens_name(c, site);
+        frame_texts(frame, LENS)[row] = site_rows[site].alias; /* NULL: it has no such hook */
+        if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
+            frame_texts(frame, LENS)[row] =
+                site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
         frame_texts(frame, FACE)[row] = hugging_face_name(c, site);
         info->failed |= !name || !frame_texts(frame, AXES)[row];
     }

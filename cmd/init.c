@@ -448,33 +448,23 @@ static int find_config(struct job *job, struct err *err)
     return job->model.label ? 0 : -1;
 }
 
-/* A config that was written for this model may have more rows than there are words. What is wrong
- * with it is said where it is read, but for memory: without it would seem to say nothing. */
-static int find_vocab_size(bool *says, const struct job *job, struct err *err)
-{
-    struct json *root = NULL;
-    struct err wrong = {0};
-    *says = false;
-    if (!job->options->make.config)
-        return 0;
-    if (json_parse(&root, job->model.config.bytes, job->model.config.size, &wrong))
-        return wrong.out_of_memory ? err_adopt(err, &wrong) : 0;
-    *says = json_given(root, "vocab_size") != NULL;
-    json_free(root);
-    return 0;
-}
-
+/* A config that was written for this model may have more rows than there are words. An error in it
+ * is reported where it is read, except for memory: the config would seem to lack the field. */
 static int make_text(struct job *job, struct err *err)
 {
-    bool says = false;
-    if (find_vocab_size(&says, job, err))
+    struct model_maker *model = &job->model;
+    struct json *root = NULL;
+    struct err wrong = {0};
+    if (job->options->make.config &&
+        json_parse(&root, model->config.bytes, model->config.size, &wrong) && wrong.out_of_memory)
+        return err_adopt(err, &wrong);
+    bool says = root && json_given(root, "vocab_size");
+    json_free(root);
+    if (words_are_given(job->options) && !job->sets_rows && !says &&
+        config_edit_add_words(&model->edit, model->words.count, &model->arena, err))
         return -1;
-    bool counted = words_are_given(job->options) && !job->sets_rows && !says;
-    if (counted &&
-        config_edit_add_words(&job->model.edit, job->model.words.count, &job->model.arena, err))
-        return -1;
-    return config_edit_apply(&job->model.text, &job->model.edit, job->model.config.bytes,
-                             job->model.config.size, err);
+    return config_edit_apply(&model->text, &model->edit, model->config.bytes, model->config.size,
+                             err);
 }
 
 /* Every word that was named has a row. (In a model that is copied that is not for us to say.) */

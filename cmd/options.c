@@ -48,19 +48,14 @@ bool name_is_among(const char *names, const char *name)
     return false;
 }
 
-static bool table_has(const struct table *table, const struct option_row *row)
-{
-    return !name_is_among(table->except, row->name) &&
-           !(table->is_inherited && row->flags & OPTION_NOT_BATCH);
-}
-
 const struct option_row *option_find(struct option_set set, const char *name, size_t size)
 {
     for (size_t i = 0; i < table_count(set); i++) {
         struct table table = table_at(set, i);
         for (const struct option_row *row = table.rows; row && row->name; row++)
             if (strlen(row->name) == size && memcmp(row->name, name, size) == 0 &&
-                table_has(&table, row))
+                !name_is_among(table.except, row->name) &&
+                !(table.is_inherited && row->flags & OPTION_NOT_BATCH))
                 return row;
     }
     return NULL;
@@ -113,26 +108,6 @@ bool value_at(struct value *value, const struct value_list *list, size_t index)
 
 enum { WORD_BYTES = 64 }; /* of a name that somebody could mean */
 
-/* `Max_New_Tokens` as max-new-tokens; "" for what is too long to be meant. */
-static void read_word(char word[WORD_BYTES], const char *name, size_t size)
-{
-    size_t count = size < WORD_BYTES ? size : 0;
-    for (size_t i = 0; i < count; i++)
-        word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
-    word[count] = '\0';
-}
-
-/* NULL: no name is near. */
-static const char *nearest_option(struct option_set set, const char *name, size_t size)
-{
-    struct nearest nearest;
-    struct option_walk walk = {.set = set};
-    nearest_begin(&nearest, name, size);
-    while (option_next(&walk))
-        nearest_offer(&nearest, walk.row->name);
-    return nearest.name;
-}
-
 /* 0, where no command has it, either. */
 static int refuse_name_of_others(const char *name, struct err *err)
 {
@@ -152,15 +127,19 @@ static int refuse_name_of_others(const char *name, struct err *err)
 
 static int unknown_name(struct option_set set, const char *name, size_t size, struct err *err)
 {
-    char word[WORD_BYTES];
-    read_word(word, name, size);
+    char word[WORD_BYTES] = ""; /* `Max_New_Tokens` as max-new-tokens */
+    struct nearest nearest;
+    for (size_t i = 0; i < size && size < WORD_BYTES; i++)
+        word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
     if (removed_option(set, word, err))
         return -1;
     const char *near = find_text(set, word) ? word : NULL;
     if (!near && refuse_name_of_others(word, err))
         return -1;
-    if (!near)
-        near = nearest_option(set, name, size);
+    nearest_begin(&nearest, name, size);
+    for (struct option_walk walk = {.set = set}; option_next(&walk);)
+        nearest_offer(&nearest, walk.row->name);
+    near = near ? near : nearest.name;
     if (near)
         return err_usage(err, "unknown option '--%.*s': did you mean '--%s'?", (int)size, name,
                          near);

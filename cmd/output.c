@@ -264,34 +264,26 @@ struct place page_place(const struct looks_options *options, const struct style 
 
 /* --- colours ---------------------------------------------------------------------------------- */
 
-static enum style_depth depth_of_terminal(void)
-{
-    const char *terminal = getenv("TERM") ? getenv("TERM") : "";
-    const char *colours = getenv("COLORTERM") ? getenv("COLORTERM") : "";
-    if (strstr(colours, "truecolor") || strstr(colours, "24bit") || strstr(terminal, "-direct"))
-        return DEPTH_FULL;
-    return strstr(terminal, "256color") ? DEPTH_256 : DEPTH_16;
-}
-
-/* https://no-color.org: any value but none. */
-static bool wants_colour(const struct options *options)
-{
-    const char *terminal = getenv("TERM");
-    const char *refused = getenv("NO_COLOR");
-    return !options->output.path && isatty(STDOUT_FILENO) && !(refused && *refused) && terminal &&
-           *terminal && strcmp(terminal, "dumb") != 0;
-}
-
+/* --color auto: https://no-color.org takes any value but none. */
 static int read_colour(struct style *style, const struct options *options, struct err *err)
 {
     enum { AUTO, ALWAYS, NEVER };
     static const char *const times[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
+    const char *terminal = getenv("TERM") ? getenv("TERM") : "";
+    const char *colours = getenv("COLORTERM") ? getenv("COLORTERM") : "";
+    const char *refused = getenv("NO_COLOR");
+    bool wanted = !options->output.path && isatty(STDOUT_FILENO) && !(refused && *refused) &&
+                  *terminal && strcmp(terminal, "dumb") != 0;
+    bool is_full =
+        strstr(colours, "truecolor") || strstr(colours, "24bit") || strstr(terminal, "-direct");
     size_t when = AUTO;
     if (options->looks.color &&
         names_choose(&when, NAMES_LIST(times), "--color", options->looks.color, err))
         return -1;
-    bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
-    style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;
+    style->depth = when == NEVER || (when == AUTO && !wanted) ? DEPTH_NONE
+                   : is_full                                  ? DEPTH_FULL
+                   : strstr(terminal, "256color")             ? DEPTH_256
+                                                              : DEPTH_16;
     return 0;
 }
 

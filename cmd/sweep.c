@@ -269,26 +269,19 @@ size_t model_list_count(const struct model_list *list)
     return list->hashes ? list->names.count : 1;
 }
 
-/* "'B' has the weights of 'A'" of the first that is like it. */
-static void note_equal(const struct model_list *list)
-{
-    const char *hash = list->hashes[list->open];
-    for (size_t i = 0; i < list->open; i++) {
-        if (strcmp(list->hashes[i], hash) != 0)
-            continue;
-        print_note("'%s' has the same weights as '%s': both hashes begin with %.16s",
-                   list->names.names[list->open], list->names.names[i], hash);
-        return;
-    }
-}
-
 void model_list_hash(struct model_list *list, size_t index, const struct weights *weights)
 {
+    char *hash = list->hashes[index];
     list->open = index;
-    if (*list->hashes[index])
+    if (*hash)
         return;
-    weights_hash(weights, list->hashes[index]);
-    note_equal(list);
+    weights_hash(weights, hash);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(list->hashes[i], hash) == 0) {
+            print_note("'%s' has the same weights as '%s': both hashes begin with %.16s",
+                       list->names.names[index], list->names.names[i], hash);
+            return;
+        }
 }
 
 int model_blame(const char *name, struct err *err)
