@@ -211,17 +211,6 @@ static int copy_files(struct new_words *words, const struct folder *like, struct
     return 0;
 }
 
-static int count_words(struct new_words *words, struct err *err)
-{
-    struct tokenizer *tokenizer = NULL;
-    if (tokenizer_open(&tokenizer, &words->folder, err))
-        return -1;
-    words->count = tokenizer ? tokenizer_size(tokenizer) : 0;
-    words->lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
-    tokenizer_free(tokenizer);
-    return 0;
-}
-
 /* A tokenizer.json has a "model", which is an object; where words are names, values are ids. */
 static int has_model(bool *found, const char *bytes, size_t size, struct err *err)
 {
@@ -284,6 +273,7 @@ static int name_source(const struct new_words *words, const struct make_options 
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err)
 {
+    struct tokenizer *tokenizer = NULL;
     int failed = 0;
     words->folder = (struct folder){options->output.path, words->files, 0};
     if (options->make.vocab)
@@ -294,9 +284,12 @@ int new_words_find(struct new_words *words, const struct options *options,
         failed = copy_files(words, like, err);
     if (failed)
         return -1;
-    if (count_words(words, err))
+    if (tokenizer_open(&tokenizer, &words->folder, err))
         return options->make.vocab ? name_source(words, &options->make, err) : -1;
-    if (options->make.vocab && words->lacks_merges) /* its pieces are no words */
+    words->count = tokenizer ? tokenizer_size(tokenizer) : 0;
+    bool lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
+    tokenizer_free(tokenizer);
+    if (options->make.vocab && lacks_merges) /* its subwords are not words */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
                          "BPE: give its merges, too (--merges merges.txt)",
@@ -498,25 +491,22 @@ static int check_model(const struct job *job, struct err *err)
     return check_rows(job, err);
 }
 
-/* A value on the command line that no such model has: not the config is to blame. */
-static int check_settings(const struct job *job, struct err *err)
-{
-    struct config config;
-    struct err wrong = {0};
-    if (!job->options->make.sets.count ||
-        config_parse(&config, job->model.text.bytes, job->model.text.size, &wrong) == 0 ||
-        config_parse(&config, job->model.config.bytes, job->model.config.size, NULL) != 0)
-        return 0;
-    return wrong.out_of_memory ? err_adopt(err, &wrong) : err_usage(err, "--set: %s", wrong.text);
-}
-
 static int open_draft(struct job *job, struct err *err)
 {
+    const struct buf *text = &job->model.text;
+    const struct file *before = &job->model.config;
     const char *path = job->options->output.path;
+    struct config config;
+    struct err wrong = {0};
     if (make_text(job, err))
         return err_prefix(err, "'%s'", job->model.label);
-    return check_settings(job, err) || model_maker_open(&job->model, path, err) ||
-                   check_model(job, err) || save_folder_check(&job->model.words.folder, path, err)
+    /* a config that was right before --set: the error is that of the command line */
+    if (job->options->make.sets.count && config_parse(&config, text->bytes, text->size, &wrong) &&
+        config_parse(&config, before->bytes, before->size, NULL) == 0)
+        return wrong.out_of_memory ? err_adopt(err, &wrong)
+                                   : err_usage(err, "--set: %s", wrong.text);
+    return model_maker_open(&job->model, path, err) || check_model(job, err) ||
+                   save_folder_check(&job->model.words.folder, path, err)
                ? -1
                : 0;
 }

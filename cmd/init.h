@@ -28,8 +28,7 @@ struct new_words {
     size_t text_count;
     struct buf json, merges; /* learnt from the texts */
     struct arena arena;
-    bool lacks_merges; /* a byte-level BPE's vocabulary without them */
-    size_t count;      /* one more than the largest id; 0: no tokenizer */
+    size_t count; /* one more than the largest id; 0: no tokenizer */
 };
 
 struct model_maker {

@@ -38,29 +38,23 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
     return longest > 0;
 }
 
-/* The ending that a path's own was meant to be; NULL: none. */
-static const char *nearest_ending(const struct format_table *table, const char *path)
-{
-    const char *name = strrchr(path, '/');
-    const char *dot = strrchr(name ? name : path, '.');
-    size_t index = 0;
-    if (!dot)
-        return NULL;
-    const char *near = names_nearest(table->names, dot + 1, strlen(dot + 1));
-    if (near && names_find(&index, table->names, near, strlen(near)))
-        return names_at(table->endings, index);
-    return names_nearest(table->endings, dot, strlen(dot));
-}
-
+/* List all endings, and guess which one the path's own was meant to be. */
 static int unknown_ending(const struct format_table *table, const char *path, struct err *err)
 {
     struct buf known = {0};
     char guess[NAMES_GUESS_BYTES];
+    const char *name = strrchr(path, '/');
+    const char *dot = strrchr(name ? name : path, '.');
+    const char *near = dot ? names_nearest(table->names, dot + 1, strlen(dot + 1)) : NULL;
+    size_t index = 0;
+    if (near && names_find(&index, table->names, near, strlen(near)))
+        near = names_at(table->endings, index);
+    else if (dot)
+        near = names_nearest(table->endings, dot, strlen(dot));
     for (size_t i = 0; i < table->endings.count; i++)
         buf_format(&known, "%s%s", i ? ", " : "", names_at(table->endings, i));
     err_usage(err, "--output: expected --format, or an ending of %s, found '%s'%s",
-              known.bytes ? known.bytes : "", path,
-              names_guess(guess, nearest_ending(table, path)));
+              known.bytes ? known.bytes : "", path, names_guess(guess, near));
     buf_release(&known);
     return -1;
 }

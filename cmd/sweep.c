@@ -58,15 +58,6 @@ static int add_values(struct swept_option *swept, const char *value, size_t size
     return 0;
 }
 
-/* Up to the next comma, but for those in brackets: an edit has indices with commas between. */
-static size_t value_size(const char *text)
-{
-    size_t size = 0;
-    for (bool inside = false; text[size] && (inside || text[size] != ','); size++)
-        inside = text[size] == '[' || (inside && text[size] != ']');
-    return size;
-}
-
 /* The option takes each value, and no two of them mean the same, as "1" and "1.0". */
 static int check_values(const struct sweep *sweep, const struct swept_option *swept,
                         struct arena *arena, struct err *err)
@@ -121,7 +112,10 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     if (!swept->values)
         return -1;
     for (const char *at = text + name_size; *at;) {
-        size_t size = value_size(++at);
+        size_t size = 0; /* up to a comma that is not in brackets, as of 'v[head=1,token=2] = 0' */
+        at++;
+        for (bool inside = false; at[size] && (inside || at[size] != ','); size++)
+            inside = at[size] == '[' || (inside && at[size] != ']');
         if (add_values(swept, at, size, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
         at += size;
