@@ -71,9 +71,6 @@ struct session {
 /* --precision and the options of the mechanism, before there is a model to ask. */
 int session_read_options(struct session *session, struct err *err);
 
-/* Let the model, which attends as it will, change what --edit and its like say from now on. */
-int session_edit(struct session *session, struct err *err);
-
 /* The one token of an option's text, but for those that are put around texts; where the model has
  * no tokenizer its id. Refused as usage: none, or more. */
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
@@ -119,16 +116,7 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err);
 
-/* --edit, --ablate and --knockout, for a model that attends as its config says. Then, by the viewer
- * that does, the values that they take of --from and --reference. */
-int edit_options_read(struct edit_list *list, const struct edit_options *options,
-                      const struct config *config, struct arena *arena, struct err *err);
-int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
-                      struct err *err);
-
-/* Whether any is asked for; the first edit of weights, in its words, or NULL; and its note. */
+/* Whether --edit, --ablate or --knockout is there. */
 bool edit_options_are_given(const struct edit_options *options);
-const char *edit_options_of_weights(const struct edit_list *list);
-void edit_options_note(const char *words);
 
 #endif
