@@ -299,7 +299,7 @@ bool value_at(struct value *value, const struct value_list *list, size_t index);
     WORDS_AT(list, __VA_ARGS__) \
     static const struct value_list values_##list = {#list, title, list##_at, NULL};
 
-/* Lists that several commands use (value_lists.c). */
+/* Lists that several commands use. */
 extern const struct value_list values_formats, values_table_formats, values_models,
     values_attention, values_precisions, values_tensors, values_shapes, values_keys,
     values_specials, values_palettes, values_venues, values_edits, values_defaults, values_scales,
