@@ -225,9 +225,11 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
     glob_t paths = {0};
     size_t count = found->count;
     int failed = glob(pattern, GLOB_ERR | GLOB_NOSORT, NULL, &paths);
-    if (failed && failed != GLOB_NOMATCH)
-        failed = err_set(err, "--model '%s': cannot read the folders: %s", pattern,
-                         failed == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+    if (failed == GLOB_NOSPACE)
+        failed = err_memory(err, strlen(pattern));
+    else if (failed == GLOB_ABORTED)
+        failed =
+            err_set(err, "--model '%s': cannot read the folders: %s", pattern, strerror(errno));
     else
         failed = 0;
     if (paths.gl_pathc)
