@@ -7,7 +7,6 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "command.h"
-#include "format/json_writer.h"
 #include "model/pass.h"
 
 enum {
@@ -16,7 +15,6 @@ enum {
     GROUPS_OF_THREAD = 4, /* that are read, run and then written together */
     HELD_BYTES = 1 << 30, /* of results that all threads hold together, at most */
     NOTE_BYTES = 32,
-    FOLDER_NAME_BYTES_MAX = 200, /* a longer one has the number of its setting */
 };
 
 static const double WORTH_THREADS = 1e12; /* multiply-adds, for the pool */
@@ -219,301 +217,6 @@ int driver_check(struct driver *driver, struct err *err)
     return driver->options->batch.dry_run ? 0 : check_memory(driver, err);
 }
 
-/* --- where a result is ------------------------------------------------------------------------ */
-
-const char *driver_name(const struct driver *driver, const struct work *work, struct arena *arena,
-                        struct err *err)
-{
-    static const char safe[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,+";
-    struct buf name = {0};
-    const struct sweep *sweep = &driver->sweep;
-    buf_format(&name, "%04zu", work->item.number);
-    size_t size = name.size;
-    for (size_t i = 0; i < sweep_columns(sweep); i++) {
-        const char *value = sweep_value(sweep, driver->setting, i, arena, err);
-        buf_format(&name, ",%s=", sweep_name(sweep, i));
-        for (; value && *value; value++)
-            buf_format(&name, strchr(safe, *value) ? "%c" : "%%%02X", (unsigned char)*value);
-    }
-    if (name.size > FOLDER_NAME_BYTES_MAX && !name.out_of_memory) {
-        name.size = size;
-        buf_format(&name, ",setting=%zu", driver->setting);
-    }
-    return buf_keep(&name, arena, err);
-}
-
-/* Columns that tell a result from others: settings, then those copied from the input. */
-static int find_columns(struct driver *driver, const struct work *work, struct place *place,
-                        struct arena *arena, struct err *err)
-{
-    const struct sweep *sweep = &driver->sweep;
-    size_t settings = sweep_columns(sweep);
-    size_t count = settings + work->item.column_count;
-    struct place_column *columns = arena_alloc(arena, count, sizeof *columns, err);
-    for (size_t i = 0; columns && i < count; i++) {
-        columns[i] = i < settings ? (struct place_column){sweep_name(sweep, i)}
-                                  : work->item.columns[i - settings];
-        if (i < settings &&
-            !(columns[i].value = sweep_value(sweep, driver->setting, i, arena, err)))
-            return -1;
-    }
-    place->extras = columns;
-    place->extra_count = count;
-    return columns ? 0 : -1;
-}
-
-/* A member of JSON, "columns": {"region": "NP"}, unless no column has a value. */
-static void put_columns(struct json_writer *json, const char *name,
-                        const struct place_column *extras, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!extras[i].value)
-            continue;
-        if (!any)
-            json_put_open(json, name, '{');
-        any = true;
-        json_put_name(json, extras[i].name, strlen(extras[i].name));
-        if (extras[i].literal)
-            json_put_raw(json, NULL, extras[i].value);
-        else
-            json_put_text(json, NULL, extras[i].value);
-    }
-    if (any)
-        json_put_close(json, '}');
-}
-
-/* As members of JSON: "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
-static void put_identity(struct json_writer *json, const struct driver *driver,
-                         const struct work *work, const struct place *place)
-{
-    size_t settings = sweep_columns(&driver->sweep);
-    if (driver->is_batch)
-        json_put_integer(json, "item", (long long)work->item.number);
-    put_columns(json, "settings", place->extras, settings);
-    put_columns(json, "columns", place->extras + settings, place->extra_count - settings);
-}
-
-/* `index` results precede it; with `blank` added, the number of a text is that of its item. */
-static void set_index(struct place *place, const struct work *work, size_t index)
-{
-    place->index = index;
-    place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
-}
-
-/* NULL: there is one, or results are about all of them. */
-static const char *name_of_model(const struct driver *driver)
-{
-    bool follow = driver->place.count > place_sentences(&driver->place);
-    return driver->sweep.of_models && follow ? driver->session.viewer.model.name : NULL;
-}
-
-int driver_place(struct driver *driver, const struct work *work, struct place *place,
-                 struct arena *arena, struct err *err)
-{
-    struct buf identity = {0};
-    struct json_writer json = {.buf = &identity};
-    *place = driver->place;
-    set_index(place, work, work->before);
-    place->model = name_of_model(driver);
-    if (find_columns(driver, work, place, arena, err))
-        return -1;
-    if (driver->is_batch)
-        json_put_integer(&json, "job", (long long)work->job);
-    put_identity(&json, driver, work, place);
-    place->item = identity.size ? buf_keep(&identity, arena, err) : NULL;
-    return err->kind ? -1 : 0;
-}
-
-/* --- lines of the log ------------------------------------------------------------------------- */
-
-static bool is_json(const struct driver *driver)
-{
-    const struct format *format = driver->output.format;
-    return (format_is(format, "json") || format_is(format, "jsonl")) && !driver->output.to_folder;
-}
-
-/* The files of a job, in a folder of their own. */
-static int write_folder(struct driver *driver, const struct work *work, const struct place *place,
-                        const char *name, struct err *err)
-{
-    struct arena arena = {0};
-    const struct target_folder outer = {.replaces = true, .descriptor = -1};
-    struct target_folder folder;
-    struct place alone = *place;
-    const char *path = arena_format(&arena, err, "%s/%s", driver->log->plan.path, name);
-    alone.count = 1;
-    alone.item = NULL;
-    int failed = !path || target_folder_open_inside(&folder, path, &outer, err) ||
-                 output_clear_folder(path, err) ||
-                 report_write(driver->output.format, &(struct target){.folder = &folder},
-                              &work->report, &alone, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-/* The bytes of a result, as the next after `index` others. */
-static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
-                      const struct work *work, struct place place, size_t index, struct err *err)
-{
-    struct buf bytes = {0};
-    struct stream out = {0};
-    set_index(&place, work, index);
-    int failed = stream_to_memory(&out, &bytes, err) ||
-                 format_write(driver->output.format, &out, &work->report, &place, err);
-    failed = stream_end(&out, failed, err) || buf_check(&bytes, err);
-    if (!failed)
-        json_put_hex(json, name, bytes.bytes, bytes.size);
-    buf_release(&bytes);
-    return failed ? -1 : 0;
-}
-
-/* A line for a failure, or for a result of any format but JSON: its bytes (of the first result also
- * as they would be after others), or its folder. */
-static int write_line(struct driver *driver, struct stream *out, const struct work *work,
-                      const struct place *place, struct arena *arena, struct err *err)
-{
-    struct json_writer json = {.stream = out};
-    bool has_folder = driver->output.to_folder && !work->fault;
-    const char *name = has_folder ? driver_name(driver, work, arena, err) : NULL;
-    if (has_folder && (!name || write_folder(driver, work, place, name, err)))
-        return -1;
-    json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "job", (long long)work->job);
-    if (work->fault) {
-        json_put_open(&json, "error", '{');
-        json_put_integer(&json, "status", work->fault);
-        json_put_text(&json, "message", work->message);
-        json_put_close(&json, '}');
-    } else if (has_folder) {
-        json_put_text(&json, "folder", name);
-    } else if (put_output(&json, "output", driver, work, *place, place->index, err) ||
-               (place->index == 0 && put_output(&json, "next", driver, work, *place, 1, err))) {
-        return -1; /* the log ends with half a line, which a resumed run cuts off */
-    }
-    put_identity(&json, driver, work, place);
-    json_put_text(&json, "format",
-                  work->fault ? JSON_FORMAT("batch-failure") : JSON_FORMAT("batch-item"));
-    json_put_close(&json, '}');
-    stream_char(out, '\n');
-    return 0;
-}
-
-/* --- results ---------------------------------------------------------------------------------- */
-
-/* A result or a failure, to the log or the output. */
-static int write_result(struct driver *driver, struct stream *out, const struct work *work,
-                        struct place *place, struct arena *arena, struct err *err)
-{
-    const struct format *format = driver->output.format;
-    if (work->fault || (driver->log && !is_json(driver)))
-        return write_line(driver, out, work, place, arena, err);
-    if (out == &driver->output.stream && !driver->is_batch)
-        return output_write(&driver->output, &work->report, place, err);
-    return format_write(is_json(driver) && driver->is_batch ? format_find("jsonl") : format, out,
-                        &work->report, place, err);
-}
-
-/* Write a result to memory, in a thread that does not write to the output. */
-static int make_bytes(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
-{
-    const struct output *output = &driver->output;
-    bool is_page = output->draws_pages && format_is(output->format, "html");
-    bool may_change = driver->task->add && driver->sweep.settings > 1;
-    struct stream out = {0};
-    struct place place;
-    if (work->fault || driver->accumulates || output->to_folder || is_page || may_change)
-        return 0;
-    int failed = driver_place(driver, work, &place, arena, err) ||
-                 stream_to_memory(&out, &work->bytes, err) ||
-                 write_result(driver, &out, work, &place, arena, err);
-    return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
-}
-
-static int write_work(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
-{
-    struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
-    bool is_array = driver->is_batch && !driver->log && format_is(driver->output.format, "json");
-    bool is_made = work->bytes.size && work->before == driver->written;
-    struct place place;
-    if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
-        return -1;
-    if (driver->derivation.mean_of_texts)
-        return text_mean_add(&driver->mean, &work->report, err);
-    if (driver->accumulates && !work->fault)
-        return 0;
-    driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
-    work->before = driver->written;
-    if (!is_made && driver_place(driver, work, &place, arena, err))
-        return -1;
-    if (is_array)
-        stream_text(out, work->job == driver->first ? "[" : ",");
-    if (work->fault && !is_json(driver))
-        print_failure(work->message);
-    if (is_made)
-        stream_bytes(out, work->bytes.bytes, work->bytes.size);
-    else if (work->fault ? is_json(driver) || driver->log : !work->is_written)
-        if (write_result(driver, out, work, &place, arena, err))
-            return -1;
-    if (is_array && work->job + 1 == driver->end)
-        stream_text(out, "]\n");
-    driver->written += !work->fault;
-    if (driver->task->note && !driver->is_batch)
-        driver->task->note(driver->state, work);
-    if (driver->log)
-        log_count(driver->log, work->message);
-    return 0;
-}
-
-static int write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
-                       struct err *err)
-{
-    struct survey *survey = &driver->survey;
-    if (!driver->log && output_open(&driver->output, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        const char *message = works[i].message;
-        if (write_work(driver, &works[i], arena, err))
-            return -1;
-        survey->failed += works[i].fault != ERR_NONE;
-        if (works[i].fault && !survey->complaint &&
-            !(survey->complaint = arena_text(&driver->kept, message, strlen(message), err)))
-            return -1;
-    }
-    if (!driver->log)
-        return 0;
-    if (driver->output.to_folder && stream_sync(driver->log->plan.path, err))
-        return -1; /* files before their lines */
-    return log_flush(driver->log, err);
-}
-
-int driver_write(struct driver *driver, const struct report *report, struct err *err)
-{
-    struct place place = driver->place;
-    place.index = driver->written++;
-    place.sentences = 1;
-    place.model = name_of_model(driver);
-    return output_open(&driver->output, err) || output_write(&driver->output, report, &place, err)
-               ? -1
-               : 0;
-}
-
-static int write_mean(struct driver *driver, struct err *err)
-{
-    struct report report;
-    const struct output *output = &driver->output;
-    bool holds_one = format_is(output->format, "npy") && !output->to_folder;
-    const struct text_mean_form form = {driver->session.viewer.tokenizer,
-                                        !format_is_looked_at(output->format) && !holds_one};
-    int failed = text_mean_report(&report, &driver->mean, &form, &driver->session.arena, err) ||
-                 driver_write(driver, &report, err);
-    text_mean_release(&driver->mean);
-    return failed ? -1 : 0;
-}
-
 /* --- groups ----------------------------------------------------------------------------------- */
 
 int group_look(const struct group *group, const struct selection *selection, struct err *err)
@@ -637,7 +340,7 @@ static void run_group(void *context, size_t index, size_t thread)
     bool is_alone = viewer == &wave->driver->session.viewer;
     int failed = run_round(wave->driver, round, viewer, &round->err);
     for (size_t i = 0; i < round->count && !failed && !is_alone; i++)
-        failed = make_bytes(wave->driver, &round->works[i], &round->arena, &round->err);
+        failed = driver_make_bytes(wave->driver, &round->works[i], &round->arena, &round->err);
 }
 
 /* Read, run and write the next groups of `jobs`, whose first becomes the one after them. */
@@ -659,7 +362,7 @@ static int run_wave(struct wave *wave, struct range *jobs, struct err *err)
         struct round *round = &wave->rounds[i];
         if (round->err.kind)
             return err_adopt(err, &round->err);
-        if (write_works(driver, round->works, round->count, &round->arena, err))
+        if (driver_write_works(driver, round->works, round->count, &round->arena, err))
             return -1;
     }
     return 0;
@@ -730,7 +433,7 @@ static int run_setting(struct driver *driver, size_t setting, size_t *done,
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
              run_groups(driver, jobs_of(driver, setting).end, done, progress, err) ||
-             (driver->mean.texts && write_mean(driver, err)) ||
+             (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
     if (failed && driver->sweep.of_models)
