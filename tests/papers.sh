@@ -261,7 +261,7 @@ has_no_tokens() {
 are layer, columns part" "$? $(cat message)" && ! [ -e tokenless.svg ]
 }
 
-check 'a part of scores' instrument_shows_part 'is short , surprisal ' score
+check 'a part of scores' instrument_shows_part 'is short , surprisal (nats) ' score
 check 'a part of layers' instrument_shows_part \
     '␣is ␣short , ␣short , ␣eat ␣short , ␣eat layer token probability ' lens
 check 'a part of sources' instrument_shows_part \
