@@ -75,8 +75,8 @@ static int check_texts(const struct edit_list *list, const struct edit_options *
     return 0;
 }
 
-static int edit_options_read(struct edit_list *list, const struct edit_options *options,
-                             const struct config *config, struct arena *arena, struct err *err)
+int edit_options_read(struct edit_list *list, const struct edit_options *options,
+                      const struct config *config, struct arena *arena, struct err *err)
 {
     const struct texts *const texts[] = {
         [EDIT_WORDS] = &options->edits,

@@ -116,6 +116,10 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err);
 
+/* --edit, --ablate and --knockout, for a model that attends as its config says. */
+int edit_options_read(struct edit_list *list, const struct edit_options *options,
+                      const struct config *config, struct arena *arena, struct err *err);
+
 /* Whether --edit, --ablate or --knockout is there. */
 bool edit_options_are_given(const struct edit_options *options);
 
