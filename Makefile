@@ -306,7 +306,7 @@ test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it 
 	@sh tests/cluster.sh $(BUILD)
 
 # Code that was written at run time is not instrumented: that of libxsmm.
-THREADED = train_step growth mechanism edit gemm pool heap machine attn_step attn_host parallel
+THREADED = train_step growth mechanism edit gemm pool heap machine attn_step attn_host
 tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
 		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \

@@ -309,14 +309,15 @@ static struct bars measure_bars(const struct section *section)
     const struct figure_form *form = &section->style->form;
     double scale = type_size(form, TYPE_NAME) / 7;
     struct bars bars = {.pitch = PITCH * scale, .thick = THICK * scale};
-    double longest = LONGEST;
+    double longest = LONGEST, lowest = 0;
     float values[STRONGEST_MAX];
     char text[NUMERAL_BYTES];
     for (size_t i = 0; i < strongest->count; i++) {
         values[i] = strongest->cells[i].value;
-        bars.below = fmax(bars.below, -(double)values[i]);
-        bars.above = fmax(bars.above, (double)values[i]);
+        lowest = fmin(lowest, values[i]);
+        bars.above = fmax(bars.above, values[i]);
     }
+    bars.below = -lowest;
     bars.numeral = numeral_of(values, strongest->count, NUMERAL_DIGITS);
     for (size_t i = 0; i < strongest->count; i++) {
         numeral_write(text, bars.numeral, values[i]);
