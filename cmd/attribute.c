@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "command.h"
-#include "driver.h"
 #include "instrument.h"
 
 VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
@@ -32,7 +31,7 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
-    .run = attribute_command,
+    .task = &attribute_task,
     .options = own_options,
     .shared = {{text_options, "source words"},
                {model_options, "precision"},
@@ -42,7 +41,6 @@ const struct command command_attribute = {
                {figure_options, NULL},
                {running_options, "verbose"}},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -83,15 +81,10 @@ static void note(const struct inquiry *inquiry)
 }
 
 const struct instrument attribute_instrument = {
-    .command = &command_attribute,
+    .task = &attribute_task,
     .answer = "--answer",
     .soft_cap = "before",
     .ask = ask,
     .find = find,
     .note = note,
 };
-
-int attribute_command(const struct options *options, struct err *err)
-{
-    return driver_do(&attribute_task, options, err);
-}

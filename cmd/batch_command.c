@@ -19,7 +19,7 @@
 static bool done_at(struct value *value, size_t index)
 {
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i]->in_batch && !index--) {
+        if (commands[i]->task && !index--) {
             value->name = commands[i]->name;
             value->about = commands[i]->about;
             return true;
@@ -429,16 +429,6 @@ static int join_logs(const struct options *options, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static const struct task *find_task(const struct options *options)
-{
-    static const struct task *const tasks[] = {&score_task,     &heads_task, &lens_task,
-                                               &attribute_task, &patch_task, &generate_task};
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (tasks[i]->command == options->set.done)
-            return tasks[i];
-    return &run_task;
-}
-
 /* One operand is the file, as --file, unless it has a blank and no file has that name. */
 static int read_operand(struct options *options, struct err *err)
 {
@@ -474,7 +464,8 @@ int batch_command(const struct options *options, struct err *err)
     if (!own.output.format && (output_is_standard(own.output.path) || is_device(own.output.path)))
         own.output.format = "jsonl";
     heap_give_back();
-    int failed = read_operand(&own, err) || driver_prepare(&driver, find_task(&own), &own, err) ||
+    int failed = read_operand(&own, err) ||
+                 driver_prepare(&driver, own.set.done->task, &own, err) ||
                  check_options(&driver, err) || driver_check(&driver, err);
     failed = failed || (own.batch.dry_run ? preview_batch : run_batch)(&driver, err);
     driver_release(&driver);

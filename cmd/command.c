@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
+#include "driver.h"
 #include "model/model.h"
 #include "output.h"
 #include "progress.h"
@@ -89,7 +90,7 @@ int command_do(const char *name, char **arguments, struct arena *arena, struct e
         return help_of(command, err);
     if (provenance_begin(command->name, options.batch.instrument, options.line, err))
         return -1;
-    if (!command->run(&options, err)) {
+    if (!(command->run ? command->run(&options, err) : driver_do(command->task, &options, err))) {
         if (!options.batch.dry_run)
             print_written(options.output.path);
         return 0;

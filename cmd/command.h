@@ -6,6 +6,7 @@
 #include "text/tokenizer.h"
 
 struct model;
+struct task;
 
 #define ATTN_VERSION "0.2.0"
 
@@ -21,18 +22,18 @@ enum {
 /* A command is one file: its row, its options and what it does. */
 struct command {
     const char *name;
-    const char *group;    /* its heading in the overview; NULL: it is not there */
-    const char *about;    /* one line */
-    const char *operands; /* after the options in its usage line; "": none */
-    const char *examples; /* lines, each a command that works as it is */
-    command_verb *run;
-    const struct option_row *options;              /* its own */
+    const char *group;                /* its heading in the overview; NULL: it is not there */
+    const char *about;                /* one line */
+    const char *operands;             /* after the options in its usage line; "": none */
+    const char *examples;             /* lines, each a command that works as it is */
+    const struct task *task;          /* texts are run as it says (driver.h), in a batch, too */
+    command_verb *run;                /* NULL: run the task */
+    const struct option_row *options; /* its own */
     struct option_use shared[OPTION_USES];         /* and those it shares, in the order of help */
     const struct value_list *operand_values;       /* NULL: free */
     const struct value_list *lists[COMMAND_LISTS]; /* that its page explains, besides those that
                                                       only its own options take */
     bool reads_texts;                              /* 'help options' describes its shared options */
-    bool in_batch;                                 /* `batch --do` can do it */
     const struct command *done;                    /* batch: what it does without --do */
 };
 
@@ -55,10 +56,9 @@ const struct command *command_find(const char *name, struct err *err);
 int command_do(const char *name, char **arguments, struct arena *arena, struct err *err);
 
 /* The rows' functions, each in the file of its name. */
-extern command_verb run_command, explain_command, batch_command, generate_command, score_command,
-    lens_command, page_command, tokenize_command, info_command, init_command, train_command,
-    compare_command, attribute_command, patch_command, heads_command, bench_command, lesson_command,
-    help_command;
+extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
+    info_command, init_command, train_command, compare_command, patch_command, heads_command,
+    bench_command, lesson_command, help_command;
 
 /* All about a command, or the overview (NULL). */
 int help_of(const struct command *command, struct err *err);

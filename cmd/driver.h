@@ -7,12 +7,9 @@
  * come one after the other, each for all items, so that one model is open at a time.
  *
  *     static const struct task score_task = {
- *         .name = "score", .command = &command_score, .state_bytes = sizeof(struct score),
- *         .open = open, .read = read, .run = run};
- *     int score_command(const struct options *options, struct err *err)
- *     {
- *         return driver_do(&score_task, options, err);
- *     }
+ *         .state_bytes = sizeof(struct state), .open = open, .run = run};
+ *
+ *     const struct command command_score = {.name = "score", .task = &score_task, ...};
  *
  * A command refuses the first job that is not sound and writes nothing. `batch`
  * (batch_command.c) runs the same tasks, but writes a failure in place of the result and goes on,
@@ -55,8 +52,6 @@ struct group {
 };
 
 struct task {
-    const char *name;
-    const struct command *command;
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
     enum items_many many; /* how many texts its command takes; a batch takes any number */
     bool takes_source;    /* --source is the text of cross-attention, which has to be there */
@@ -145,9 +140,6 @@ struct driver {
     double seconds;    /* that all passes took */
     struct arena kept; /* lives as long as the driver */
 };
-
-extern const struct task run_task, score_task, heads_task, lens_task, attribute_task, patch_task,
-    generate_task;
 
 /* Run a command: everything from the options to the result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);

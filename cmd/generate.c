@@ -45,6 +45,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static const struct task generate_task;
+
 const struct command command_generate = {
     .name = "generate",
     .group = "Analyse",
@@ -56,7 +58,7 @@ const struct command command_generate = {
         "attn-cli generate -s \"Life is\" -n 4 --logprobs\n"
         "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n"
         "attn-cli generate -m translate --source \"the small black cat sees a white cow\"\n",
-    .run = generate_command,
+    .task = &generate_task,
     .options = own_options,
     .shared = {{text_options, "document"},
                {model_options, NULL},
@@ -68,7 +70,6 @@ const struct command command_generate = {
                {figure_options, NULL},
                {running_options, NULL}},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 /* Of the setting that is open. */
@@ -339,9 +340,7 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed ? -1 : 0;
 }
 
-const struct task generate_task = {
-    .name = "generate",
-    .command = &command_generate,
+static const struct task generate_task = {
     .many = ITEMS_PROMPT,
     .alone = true,
     .state_bytes = sizeof(struct state),
@@ -349,8 +348,3 @@ const struct task generate_task = {
     .read = read_item,
     .run = run,
 };
-
-int generate_command(const struct options *options, struct err *err)
-{
-    return driver_do(&generate_task, options, err);
-}

@@ -63,6 +63,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static const struct task heads_task;
+
 const struct command command_heads = {
     .name = "heads",
     .group = "Inspect",
@@ -75,6 +77,7 @@ const struct command command_heads = {
                 "attn-cli heads --score induction,copying,offset:-2 --baseline\n"
                 "attn-cli heads --composition k\n"
                 "attn-cli heads --format csv > heads.csv\n",
+    .task = &heads_task,
     .run = heads_command,
     .options = own_options,
     .shared = {{text_options, "source words"},
@@ -85,7 +88,6 @@ const struct command command_heads = {
                {figure_options, "view token-range"},
                {running_options, "verbose"}},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 struct state {
@@ -605,9 +607,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
                : 0;
 }
 
-const struct task heads_task = {
-    .name = "heads",
-    .command = &command_heads,
+static const struct task heads_task = {
     .many = ITEMS_ANY,
     .takes_source = true,
     .pages = "attn-cli page",
@@ -660,8 +660,6 @@ static int end_composition(void *state, struct driver *driver, struct err *err)
 }
 
 static const struct task composition_task = {
-    .name = "heads",
-    .command = &command_heads,
     .many = ITEMS_NONE,
     .pages = "attn-cli page",
     .state_bytes = sizeof(struct state),

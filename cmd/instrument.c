@@ -95,7 +95,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                                                     &patch_instrument};
     struct state *own = state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i]->command == driver->task->command)
+        if (rows[i]->task == driver->task)
             own->instrument = rows[i];
     if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
@@ -209,17 +209,16 @@ static void note(void *state, const struct work *work)
         own->instrument->note(work->own);
 }
 
-#define TASK(word, columns)                                                                  \
-    .name = #word, .command = &command_##word, .fields = columns, .many = ITEMS_SOME,        \
-    .state_bytes = sizeof(struct state), .prepare = prepare, .open = open, .expect = expect, \
-    .read = read, .run = run, .note = note
+#define TASK(columns)                                                           \
+    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state), \
+    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run, .note = note
 
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
-const struct task lens_task = {TASK(lens, 1 << ITEM_TARGET), .takes_source = true,
+const struct task lens_task = {TASK(1 << ITEM_TARGET), .takes_source = true,
                                .pages = "attn-cli page --lens", .at_once = true};
 
-const struct task attribute_task = {TASK(attribute, OF_ANSWER)};
+const struct task attribute_task = {TASK(OF_ANSWER)};
 
-const struct task patch_task = {TASK(patch, OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
+const struct task patch_task = {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
                                 .parts = "patches", .add = add, .end = end};

@@ -29,7 +29,7 @@ struct inquiry {
 };
 
 struct instrument {
-    const struct command *command;
+    const struct task *task;
     const char *answer;   /* the option that names tokens: "--target" */
     const char *soft_cap; /* where logits are read, of models that cap them; NULL: not said */
 
@@ -40,6 +40,7 @@ struct instrument {
 };
 
 extern const struct instrument lens_instrument, attribute_instrument, patch_instrument;
+extern const struct task lens_task, attribute_task, patch_task;
 
 /* Read --show: names of a table, by default all for data, and the first for people. */
 int inquiry_numbers(struct inquiry *inquiry, struct names names, struct err *err);

@@ -1,6 +1,5 @@
 /* lens.c: `attn-cli lens`: what a model would predict at each of its layers. */
 #include "command.h"
-#include "driver.h"
 #include "instrument.h"
 #include "measure/token_scores.h"
 
@@ -32,7 +31,7 @@ const struct command command_lens = {
         "attn-cli lens \"The keys to the cabinet\" --target \" are: is\" --show target\n"
         "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
         "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
-    .run = lens_command,
+    .task = &lens_task,
     .options = own_options,
     .shared = {{text_options, "words"},
                {model_options, NULL},
@@ -43,7 +42,6 @@ const struct command command_lens = {
                {figure_options, "range"},
                {running_options, "verbose"}},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -79,9 +77,4 @@ static int find(struct inquiry *inquiry, struct arena *arena, struct err *err)
 }
 
 const struct instrument lens_instrument = {
-    .command = &command_lens, .answer = "--target", .ask = ask, .find = find};
-
-int lens_command(const struct options *options, struct err *err)
-{
-    return driver_do(&lens_task, options, err);
-}
+    .task = &lens_task, .answer = "--target", .ask = ask, .find = find};

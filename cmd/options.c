@@ -343,7 +343,7 @@ static int find_done(struct option_set *set, char *const *arguments, struct err 
     const struct command *done[COMMANDS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i]->in_batch) {
+        if (commands[i]->task) {
             done[count] = commands[i];
             names[count++] = commands[i]->name;
         }

@@ -314,8 +314,6 @@ static int add(void *state, struct work *work, struct err *err)
 }
 
 static const struct task page_task = {
-    .name = "page",
-    .command = &command_page,
     .many = ITEMS_SOME,
     .takes_source = true,
     .alone = true,

@@ -51,6 +51,7 @@ const struct command command_patch = {
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
         "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
+    .task = &patch_task,
     .run = patch_command,
     .options = own_options,
     .shared = {{text_options, "sentence document ids source words"},
@@ -62,7 +63,6 @@ const struct command command_patch = {
                {figure_options, NULL},
                {running_options, NULL}},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static int find(struct inquiry *inquiry, struct arena *arena, struct err *err)
 }
 
 const struct instrument patch_instrument = {
-    .command = &command_patch,
+    .task = &patch_task,
     .answer = "--answer",
     .soft_cap = "after",
     .ask = ask,

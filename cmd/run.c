@@ -8,6 +8,8 @@
 #include "model/site.h"
 #include "write/text_line.h"
 
+static const struct task run_task;
+
 const struct command command_run = {
     .name = "run",
     .group = "Inspect",
@@ -18,6 +20,7 @@ const struct command command_run = {
                 "attn-cli run -s \"Life is short\" --layer 0 --head 1 --format csv > head.csv\n"
                 "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
                 "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
+    .task = &run_task,
     .run = run_command,
     .shared = {{text_options, NULL},
                {model_options, NULL},
@@ -30,7 +33,6 @@ const struct command command_run = {
                {running_options, NULL}},
     .lists = {&values_tensors},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 enum { HINT_BYTES = 160 };
@@ -233,9 +235,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
     return 0;
 }
 
-const struct task run_task = {
-    .name = "run",
-    .command = &command_run,
+static const struct task run_task = {
     .many = ITEMS_SOME,
     .takes_source = true,
     .parts = "layers",

@@ -31,6 +31,8 @@ static const struct option_row own_options[] = {
     {0},
 };
 
+static const struct task score_task;
+
 const struct command command_score = {
     .name = "score",
     .group = "Analyse",
@@ -45,7 +47,7 @@ const struct command command_score = {
         "attn-cli score -f pairs.csv --per phenomenon\n"
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
-    .run = score_command,
+    .task = &score_task,
     .options = own_options,
     .shared = {{text_options, NULL},
                {model_options, NULL},
@@ -56,7 +58,6 @@ const struct command command_score = {
                {figure_options, "range"},
                {running_options, "verbose"}},
     .reads_texts = true,
-    .in_batch = true,
 };
 
 enum {
@@ -768,9 +769,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     return summary ? 0 : -1;
 }
 
-const struct task score_task = {
-    .name = "score",
-    .command = &command_score,
+static const struct task score_task = {
     .fields = 1 << ITEM_CONTINUE | 1 << ITEM_GOOD | 1 << ITEM_BAD | ITEMS_KEEP_BLANK,
     .many = ITEMS_SOME,
     .takes_source = true,
@@ -788,8 +787,3 @@ const struct task score_task = {
     .run = run,
     .add = add,
 };
-
-int score_command(const struct options *options, struct err *err)
-{
-    return driver_do(&score_task, options, err);
-}
