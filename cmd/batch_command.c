@@ -14,7 +14,6 @@
 #include "command.h"
 #include "driver.h"
 #include "model/model.h"
-#include "write/table.h"
 
 static bool done_at(struct value *value, size_t index)
 {
@@ -99,15 +98,20 @@ static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
     buf_format(text, "%s%s sha256:%s", text->size ? ", " : "", name, digits);
 }
 
+static void add_bytes(struct buf *text, const char *name, const struct file *file)
+{
+    struct sha256 hash;
+    sha256_begin(&hash);
+    sha256_add(&hash, file->bytes, file->size);
+    add_digest(text, name, &hash);
+}
+
 static int add_file(struct buf *text, const char *path, struct err *err)
 {
     struct file file = {0};
-    struct sha256 hash;
     if (file_map(&file, path, err))
         return -1;
-    sha256_begin(&hash);
-    sha256_add(&hash, file.bytes, file.size);
-    add_digest(text, path, &hash);
+    add_bytes(text, path, &file);
     file_release(&file);
     return 0;
 }
@@ -122,37 +126,7 @@ static int add_file_of_edit(struct buf *text, const char *edit, struct err *err)
     return add_file(text, name + 1 + strspn(name + 1, " "), err);
 }
 
-/* Every file that results depend on, but for the models. */
-static const char *make_input(const struct driver *driver, struct arena *arena, struct err *err)
-{
-    const struct items *items = &driver->items;
-    const struct options *options = driver->options;
-    const struct sweep *sweep = &driver->sweep;
-    const char *reference = options->edit.reference;
-    const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
-                                 options->heads.pairs, options->heads.needles};
-    struct buf text = {0};
-    struct sha256 hash;
-    int failed = 0;
-    if (items->path) {
-        sha256_begin(&hash);
-        sha256_add(&hash, items->file.bytes, items->file.size);
-        add_digest(&text, shown_path(items->path), &hash);
-    }
-    for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)
-        failed = files[i] && add_file(&text, files[i], err);
-    for (size_t i = 0; i < options->edit.edits.count && !failed; i++)
-        failed = add_file_of_edit(&text, options->edit.edits.items[i], err);
-    for (size_t i = 0; i < sweep->count; i++)
-        for (size_t k = 0; k < sweep->items[i].count && !failed; k++)
-            failed = strcmp(sweep->items[i].name, "edit") == 0 &&
-                     add_file_of_edit(&text, sweep->items[i].values[k], err);
-    const char *kept = failed ? NULL : buf_keep(&text, arena, err);
-    buf_release(&text);
-    return kept;
-}
-
-/* A model by a sample of its weights, which are large, and the files that describe them. */
+/* A model: a sample of its weights, which are large, and the files that describe them. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};
@@ -182,33 +156,65 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* Each model once; and the instructions for bf16, on which its bits depend. */
-static const char *make_models(const struct driver *driver, struct arena *arena, struct err *err)
+/* Each value of a swept option. */
+static int add_swept(struct buf *text, const struct sweep *sweep, const char *name,
+                     int (*add)(struct buf *text, const char *value, struct err *err),
+                     struct err *err)
 {
-    const struct sweep *sweep = &driver->sweep;
-    bool uses_bf16 = driver->session.precision == PRECISION_BF16;
-    bool swept = false;
-    struct buf text = {0};
-    int failed = 0;
-    for (size_t i = 0; i < sweep->count; i++) {
-        const struct swept_option *option = &sweep->items[i];
-        uses_bf16 |= strcmp(option->name, "precision") == 0;
-        if (strcmp(option->name, "model") != 0)
-            continue;
-        swept = true;
-        for (size_t k = 0; k < option->count && !failed; k++)
-            failed = add_model(&text, option->values[k], err);
-    }
-    failed = failed || (!swept && add_model(&text, chosen_model(driver->options->model.name), err));
-    if (uses_bf16)
-        buf_format(&text, ", bf16 by %s",
-                   pair_way_name(kernels_pair_way(driver->session.viewer.machine.kernels)));
-    const char *kept = failed ? NULL : buf_keep(&text, arena, err);
-    buf_release(&text);
-    return kept;
+    for (size_t i = 0; i < sweep->count; i++)
+        for (size_t k = 0; k < sweep->items[i].count; k++)
+            if (strcmp(sweep->items[i].name, name) == 0 &&
+                add(text, sweep->items[i].values[k], err))
+                return -1;
+    return 0;
 }
 
-/* --- a batch with a log ----------------------------------------------------------------------- */
+/* Every file that results depend on, except models. */
+static int add_input(struct buf *text, const struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    const char *reference = options->edit.reference;
+    const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
+                                 options->heads.pairs, options->heads.needles};
+    if (driver->items.path)
+        add_bytes(text, shown_path(driver->items.path), &driver->items.file);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] && add_file(text, files[i], err))
+            return -1;
+    for (size_t i = 0; i < options->edit.edits.count; i++)
+        if (add_file_of_edit(text, options->edit.edits.items[i], err))
+            return -1;
+    return add_swept(text, &driver->sweep, "edit", add_file_of_edit, err);
+}
+
+/* Each model, and the instructions for bf16, on which its bits depend. */
+static int add_models(struct buf *text, const struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    if (add_swept(text, &driver->sweep, "model", add_model, err) ||
+        (!text->size && add_model(text, chosen_model(options->model.name), err)))
+        return -1;
+    if (driver->session.precision == PRECISION_BF16 || sweep_has(&driver->sweep, "precision"))
+        buf_format(text, ", bf16 by %s",
+                   pair_way_name(kernels_pair_way(driver->session.viewer.machine.kernels)));
+    return 0;
+}
+
+/* A fact that `add` puts together; NULL with `err`. */
+static const char *make_fact(const struct driver *driver, struct arena *arena,
+                             int (*add)(struct buf *text, const struct driver *driver,
+                                        struct err *err),
+                             struct err *err)
+{
+    struct buf text = {0};
+    buf_text(&text, "");
+    if (!add(&text, driver, err))
+        return buf_keep(&text, arena, err);
+    buf_release(&text);
+    return NULL;
+}
+
+/* --- a batch ---------------------------------------------------------------------------------- */
 
 /* What has a name and can be written only in place gets no log: a device, a pipe. */
 static bool is_device(const char *path)
@@ -222,42 +228,32 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     const struct output *output = &driver->output;
     struct arena *arena = &driver->kept;
-    const char *format = arena_format(arena, err, "%s%s", output->to_folder ? "folder of " : "",
-                                      output->format->name);
-    struct log_plan plan = {
-        .path = output->path,
-        .is_folder = output->to_folder,
-        .shard = driver->shard,
-        .jobs = driver->jobs,
-        .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
-                  [LOG_INPUT] = make_input(driver, arena, err),
-                  [LOG_MODELS] = make_models(driver, arena, err),
-                  [LOG_RESULTS] = format},
-        .resumes = options->batch.resume,
-        .forces = options->output.force,
-    };
-    if (!format || !plan.facts[LOG_COMMAND] || !plan.facts[LOG_INPUT] || !plan.facts[LOG_MODELS] ||
-        log_open(log, &plan, err) || (plan.is_folder && file_make_directory(plan.path, err)))
+    *log =
+        (struct log){.path = output->path,
+                     .arena = arena,
+                     .is_folder = output->to_folder,
+                     .resumes = options->batch.resume,
+                     .forces = options->output.force,
+                     .shard = driver->shard,
+                     .jobs = driver->jobs,
+                     .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
+                               [LOG_INPUT] = make_fact(driver, arena, add_input, err),
+                               [LOG_MODELS] = make_fact(driver, arena, add_models, err),
+                               [LOG_RESULTS] = arena_format(arena, err, "%s%s",
+                                                            output->to_folder ? "folder of " : "",
+                                                            output->format->name)}};
+    if (log_open(log, err) || (log->is_folder && file_make_directory(log->path, err)))
         return -1;
     driver->log = log;
     driver->written = log->done - log->failed;
-    driver->survey.failed = log->failed;
+    driver->failed = log->failed;
+    driver->failure = log->failure;
     return 0;
-}
-
-/* The batch went on without the failed items; where the output has no place for errors, each was
- * printed. */
-static int fail(size_t failed, size_t jobs, const char *first, struct err *err)
-{
-    err_failed(err, "%zu of %zu items failed", failed, jobs);
-    if (first && *first)
-        err_append(err, "%s: %s", failed > 1 ? ", the first" : "", first);
-    return -1;
 }
 
 static int run_logged(struct driver *driver, struct err *err)
 {
-    struct log log = {.lock = -1, .descriptor = -1};
+    struct log log;
     struct buf hint = {0};
     int failed = open_log(&log, driver, err);
     if (!failed) {
@@ -268,15 +264,24 @@ static int run_logged(struct driver *driver, struct err *err)
     }
     signals_hint(failed || driver->options->quiet ? NULL : hint.bytes);
     stream_sync_later(driver->output.to_folder);
-    failed =
-        failed || (!log.finished && driver_run(driver, log.done, err)) || log_finish(&log, err);
+    failed = failed || (!log.finished && driver_run(driver, log.done, err)) ||
+             log_finish(&log, driver->failed, driver->failure, err);
     stream_sync_later(false);
     signals_hint(NULL);
-    if (!failed && log.failed)
-        failed = fail(log.failed, log.done, log.failure.bytes, err);
     log_close(&log);
     buf_release(&hint);
     return failed ? -1 : 0;
+}
+
+/* The status of a batch that went on without the items that failed. */
+static int check_failed(size_t failed, size_t jobs, const char *how, const char *first,
+                        struct err *err)
+{
+    if (!failed)
+        return 0;
+    err_failed(err, "%zu of %zu items %s%s: %s", failed, jobs, how, failed > 1 ? ", the first" : "",
+               first);
+    return -1;
 }
 
 static int run_batch(struct driver *driver, struct err *err)
@@ -284,146 +289,108 @@ static int run_batch(struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     bool has_log = !driver->output.to_stdout && !is_device(options->output.path);
     if (options->batch.resume && !has_log)
-        return err_usage(err, "--resume: expected results in a place of their own: give -o");
-    if (has_log)
-        return run_logged(driver, err);
-    if (driver_run(driver, 0, err))
-        return -1;
-    return driver->survey.failed ? fail(driver->survey.failed, driver->end - driver->first,
-                                        driver->survey.complaint, err)
-                                 : 0;
+        return err_usage(err, "--resume: expected a file or a folder as --output, found %s",
+                         driver->output.to_stdout ? "standard output" : options->output.path);
+    return (has_log ? run_logged(driver, err) : driver_run(driver, 0, err)) ||
+                   check_failed(driver->failed, driver->end - driver->first, "failed",
+                                driver->failure, err)
+               ? -1
+               : 0;
 }
 
-/* --- --dry-run -------------------------------------------------------------------------------- */
-
-/*     3 jobs, 1 for each item; 1 broken
+/* --dry-run; items that would fail were printed.
+ *
+ *     3 jobs, 1 for each item; 1 would fail
  *     5 tokens, at most 3 in a text
  *     320 B as float32; csv and json take about three times that
  *     copied to the output: region
- *
- *     item         tokens  float32
- *     0000              3  288 B
- *     0001,head=1       2  32 B
- *     0002          error  'texts' line 3: word 'zebra' at byte 3 is not in the vocabulary
  */
-static int preview_work(void *context, struct driver *driver, struct work *work, struct err *err)
-{
-    struct table *table = context;
-    struct arena arena = {0};
-    char size[NUM_SIZE_BYTES];
-    const char *name = driver_name(driver, work, &arena, err);
-    label_line(&table->cell, name ? name : "", name ? strlen(name) : 0);
-    table_put(table);
-    if (work->fault) {
-        table_text(table, "error");
-        label_line(&table->cell, work->message, strlen(work->message));
-        table_put(table);
-    } else {
-        table_number(table, work->pair.sentence.count);
-        if (driver->task->result_bytes)
-            table_text(table,
-                       num_size(size, driver->task->result_bytes(driver->state, driver, work)));
-    }
-    table_end(table);
-    arena_release(&arena);
-    return !name || buf_check(&table->line, err) ? -1 : 0;
-}
-
-static void write_summary(struct stream *out, const struct driver *driver)
-{
-    const struct survey *survey = &driver->survey;
-    char size[NUM_SIZE_BYTES];
-    size_t jobs = driver->end - driver->first;
-    stream_format(out, "%zu job%s", jobs, num_plural(jobs));
-    if (driver->shard.count)
-        stream_format(out, " of %zu in all, shard %zu of %zu", driver->jobs, driver->shard.index,
-                      driver->shard.count);
-    stream_format(out, ", %zu for each item; %zu broken\n", driver->sweep.settings, survey->broken);
-    stream_format(out, "%zu tokens, at most %zu in a text\n", survey->tokens, survey->longest);
-    if (driver->task->result_bytes)
-        stream_format(out, "%s as float32; csv and json take about three times that\n",
-                      num_size(size, survey->bytes));
-    for (size_t i = 0; i < driver->items.name_count; i++) {
-        stream_text(out, i ? ", " : "copied to the output: ");
-        label_write_line(out, driver->items.names[i], strlen(driver->items.names[i]));
-    }
-    stream_text(out, driver->items.name_count ? "\n" : "");
-}
-
 static int preview_batch(struct driver *driver, struct err *err)
 {
     const struct survey *survey = &driver->survey;
-    const struct table_column columns[] = {
-        {"item", .width = 30, .left = true, .shortens = true},
-        {"tokens", .gap = 2, .width = 6},
-        {driver->task->result_bytes ? "float32" : NULL, .gap = 2},
-    };
+    const struct items *items = &driver->items;
+    size_t jobs = driver->end - driver->first;
+    char size[NUM_SIZE_BYTES];
     struct stream out = {0};
-    struct table table = {.out = &out};
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    write_summary(&out, driver);
-    table_begin(&table, columns, 3);
-    table_titles(&table);
-    int failed = driver_each(driver, preview_work, &table, err);
-    failed |= table_close(&table, failed ? NULL : err);
-    if (stream_end(&out, failed, err))
-        return -1;
-    if (!survey->broken)
-        return 0;
-    return err_failed(err, "%zu of %zu items would fail%s: %s", survey->broken,
-                      driver->end - driver->first, survey->broken > 1 ? ", the first" : "",
-                      survey->complaint);
+    stream_format(&out, "%zu job%s", jobs, num_plural(jobs));
+    if (driver->shard.count)
+        stream_format(&out, " of %zu, shard %zu of %zu", driver->jobs, driver->shard.index,
+                      driver->shard.count);
+    stream_format(&out, ", %zu for each item; %zu would fail\n", driver->sweep.settings,
+                  survey->broken);
+    stream_format(&out, "%zu tokens, at most %zu in a text\n", survey->tokens, survey->longest);
+    if (driver->task->result_bytes)
+        stream_format(&out, "%s as float32; csv and json take about three times that\n",
+                      num_size(size, survey->bytes));
+    for (size_t i = 0; i < items->name_count; i++) {
+        stream_text(&out, i ? ", " : "copied to the output: ");
+        label_write_line(&out, items->names[i], strlen(items->names[i]));
+    }
+    stream_text(&out, items->name_count ? "\n" : "");
+    return stream_end(&out, 0, err) ||
+                   check_failed(survey->broken, jobs, "would fail", survey->complaint, err)
+               ? -1
+               : 0;
 }
 
 /* --- --join ----------------------------------------------------------------------------------- */
 
-/* The format of the result: that of the shards, of which json and jsonl hold the same lines. */
-static int check_joined(bool *is_array, const struct log *joined, const struct options *options,
+/* The format of the result is that of the shards; json and jsonl hold the same lines. */
+static int check_joined(bool *is_array, const struct log *shard, const struct options *options,
                         struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     const char *path = options->output.path;
-    const char *results = joined->facts[LOG_RESULTS];
-    bool is_standard = output_is_standard(path);
-    bool to_folder =
-        !is_standard && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
-    bool is_lines = strcmp(results, "json") == 0 || strcmp(results, "jsonl") == 0;
+    const char *results = shard->found[LOG_RESULTS];
+    bool is_lines = strncmp(results, "json", 4) == 0;
     size_t index = 0;
     *is_array = strcmp(results, "json") == 0;
-    if (to_folder != joined->plan.is_folder)
+    if (output_is_folder(path) != shard->is_folder)
         return err_usage(err, "--join: expected %s as --output, found '%s'",
-                         to_folder ? "a file" : "the folder of the shards", path ? path : "none");
-    if (to_folder ||
-        (!options->output.format && (is_standard || !format_find_ending(&index, &table, path))))
+                         shard->is_folder ? "the folder of the shards" : "a file",
+                         path ? path : "none");
+    if (shard->is_folder ||
+        (!options->output.format &&
+         (output_is_standard(path) || !format_find_ending(&index, &table, path))))
         return 0;
     const struct format *format = format_choose(&table, &options->output, err);
     if (!format)
         return -1;
     *is_array = format_is(format, "json");
-    if (format_is(format, results) || (is_lines && (*is_array || format_is(format, "jsonl"))))
+    if (format_is(format, results) || (is_lines && strncmp(format->name, "json", 4) == 0))
         return 0;
-    return err_usage(err,
-                     "--join: expected --format %s, in which the shards are, found %s: run the "
-                     "shards with --format %s",
-                     results, format->name, format->name);
+    return err_usage(err, "--join: expected --format %s, as the shards have, found %s", results,
+                     format->name);
 }
 
 static int join_logs(const struct options *options, struct err *err)
 {
-    const struct texts *logs = &options->input.operands;
-    struct log joined;
-    bool is_array = false;
+    const struct texts *paths = &options->input.operands;
     const char *path = output_is_standard(options->output.path) ? NULL : options->output.path;
-    if (!logs->count)
+    struct arena arena = {0};
+    bool is_array = false;
+    size_t jobs = 0;
+    size_t broken = 0;
+    const char *failure = NULL;
+    if (!paths->count)
         return err_usage(err, "--join: expected the logs of all shards, as out.jsonl.*.part");
-    int failed = log_join(&joined, logs->items, logs->count, err) ||
-                 check_joined(&is_array, &joined, options, err) ||
-                 (joined.plan.is_folder && output_clear_folder(path, err)) ||
-                 log_write_results(&joined, path, is_array, err);
-    if (!failed && joined.failed)
-        failed = fail(joined.failed, joined.done, joined.failure.bytes, err);
-    log_close(&joined);
+    struct log *logs = arena_alloc(&arena, paths->count, sizeof *logs, err);
+    for (size_t i = 0; logs && i < paths->count; i++)
+        logs[i].arena = &arena;
+    int failed = !logs || log_join(logs, paths->items, paths->count, err) ||
+                 check_joined(&is_array, logs, options, err) ||
+                 (logs->is_folder && output_clear_folder(path, err)) ||
+                 log_write_results(logs, paths->count, path, is_array, err);
+    for (size_t i = 0; !failed && i < paths->count; i++) {
+        jobs += logs[i].done;
+        broken += logs[i].failed;
+        if (logs[i].failed && !failure)
+            failure = logs[i].failure;
+    }
+    failed = failed || check_failed(broken, jobs, "failed", failure, err);
+    arena_release(&arena);
     return failed ? -1 : 0;
 }
 

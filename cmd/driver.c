@@ -142,34 +142,13 @@ static struct range jobs_of(const struct driver *driver, size_t setting)
                           num_min(driver->end, (setting + 1) * items)};
 }
 
-int driver_each(struct driver *driver, work_visit *visit, void *context, struct err *err)
+static int survey_work(struct driver *driver, const struct work *work, struct err *err)
 {
-    struct arena arena = {0};
-    struct range settings = settings_of(driver);
-    int failed = 0;
-    for (size_t setting = settings.first; setting < settings.end && !failed; setting++) {
-        struct range jobs = jobs_of(driver, setting);
-        failed = open_setting(driver, setting, err);
-        for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
-            struct work work;
-            struct err why = {0};
-            failed = (read_work(driver, job, &work, &arena, &why) &&
-                      fail_work(driver, &work, &why, &arena, err)) ||
-                     visit(context, driver, &work, err);
-            arena_clear(&arena);
-        }
-        if (failed && driver->sweep.of_models)
-            blame_setting(driver, setting, err);
-    }
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-static int survey_work(void *context, struct driver *driver, struct work *work, struct err *err)
-{
-    struct survey *survey = context;
+    struct survey *survey = &driver->survey;
     size_t tokens = work->pair.sentence.count + work->pair.source.count;
     if (work->fault) {
+        if (driver->options->batch.dry_run)
+            print_failure(work->message);
         if (!survey->broken++)
             survey->complaint =
                 arena_text(&driver->kept, work->message, strlen(work->message), err);
@@ -192,6 +171,30 @@ static int survey_work(void *context, struct driver *driver, struct work *work, 
     return 0;
 }
 
+/* Read all jobs, sound or not. */
+static int survey_all(struct driver *driver, struct err *err)
+{
+    struct arena arena = {0};
+    struct range settings = settings_of(driver);
+    int failed = 0;
+    for (size_t setting = settings.first; setting < settings.end && !failed; setting++) {
+        struct range jobs = jobs_of(driver, setting);
+        failed = open_setting(driver, setting, err);
+        for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
+            struct work work;
+            struct err why = {0};
+            failed = (read_work(driver, job, &work, &arena, &why) &&
+                      fail_work(driver, &work, &why, &arena, err)) ||
+                     survey_work(driver, &work, err);
+            arena_clear(&arena);
+        }
+        if (failed && driver->sweep.of_models)
+            blame_setting(driver, setting, err);
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
 /* Refuse what would be ended by the system after minutes, or take all memory from others. */
 static int check_memory(const struct driver *driver, struct err *err)
 {
@@ -210,7 +213,7 @@ static int check_memory(const struct driver *driver, struct err *err)
 int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;
-    if (driver_each(driver, survey_work, survey, err))
+    if (survey_all(driver, err))
         return -1;
     dropped_note_items(&survey->dropped, &survey->in_source, &driver->items);
     expect_tokens(driver);
@@ -398,10 +401,10 @@ static int run_groups(struct driver *driver, size_t end, size_t *done, struct pr
     while (!failed && jobs.first < jobs.end) {
         failed = run_wave(&wave, &jobs, err);
         *done = jobs.first - driver->first;
-        snprintf(failures, sizeof failures, "%zu failed", driver->survey.failed);
+        snprintf(failures, sizeof failures, "%zu failed", driver->failed);
         if (driver->end - driver->first > 1 || driver->is_batch)
             progress_show(progress, *done, driver->end - driver->first,
-                          driver->survey.failed ? failures : NULL);
+                          driver->failed ? failures : NULL);
         for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)

@@ -120,7 +120,7 @@ struct driver {
 
     /* Found when all jobs are checked. */
     struct survey {
-        size_t tokens, longest, longest_source, broken, failed;
+        size_t tokens, longest, longest_source, broken;
         struct dropped dropped, in_source; /* characters that vocabularies lack */
         size_t bytes, largest;             /* of all results, and of one; */
         size_t memory;                     /* that a job takes, at least */
@@ -134,11 +134,13 @@ struct driver {
     struct output output;
     struct style style;
     struct place place;
-    struct log *log;   /* NULL: results go to `output` */
-    size_t written;    /* results so far, */
-    size_t expected;   /* and with those that are read and not yet written */
-    double seconds;    /* that all passes took */
-    struct arena kept; /* lives as long as the driver */
+    struct log *log;     /* NULL: results go to `output` */
+    size_t failed;       /* jobs so far, */
+    const char *failure; /* the message of the first of them */
+    size_t written;      /* results so far, */
+    size_t expected;     /* and with those that are read and not yet written */
+    double seconds;      /* that all passes took */
+    struct arena kept;   /* lives as long as the driver */
 };
 
 /* Run a command: everything from the options to the result. */
@@ -152,16 +154,8 @@ int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
 
-/* Read all jobs, sound or not, and have each visited; its memory lasts until the visit ends. */
-typedef int work_visit(void *context, struct driver *driver, struct work *work, struct err *err);
-int driver_each(struct driver *driver, work_visit *visit, void *context, struct err *err);
-
 /* Write a result that is no single job's. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
-
-/* The name of a job and its folder: 0003, or 0003,head=2,repeat=1. NULL with `err`. */
-const char *driver_name(const struct driver *driver, const struct work *work, struct arena *arena,
-                        struct err *err);
 
 /* One pass over the texts of a group: their reports, with the tensors of the selection. */
 int group_look(const struct group *group, const struct selection *selection, struct err *err);

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/listing.h"
 #include "base/names.h"
@@ -21,12 +23,12 @@
 #include "format/json_writer.h"
 #include "output.h"
 
-enum { NUMBER_BYTES = 24 };
+enum { NUMBER_BYTES = 24, MISSING_NAMED = 8 };
 
-static const char head_begin[] = "{\"format\": \"attn-cli/batch/";
+static const char header_begin[] = "{\"format\": \"attn-cli/batch/";
 static const char items_file[] = "items.jsonl";
 
-const char *const log_fact_names[LOG_FACTS] = {
+static const char *const fact_names[LOG_FACTS] = {
     [LOG_VERSION] = "version", [LOG_COMMAND] = "command", [LOG_INPUT] = "input",
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard"};
@@ -36,8 +38,8 @@ const char *const log_fact_names[LOG_FACTS] = {
 static int name_files(struct log *log, const char *name, struct err *err)
 {
     log->name = name;
-    log->part = name ? arena_format(&log->arena, err, "%s.part", name) : NULL;
-    log->header = name ? arena_format(&log->arena, err, "%s.batch", name) : NULL;
+    log->part = name ? arena_format(log->arena, err, "%s.part", name) : NULL;
+    log->header = name ? arena_format(log->arena, err, "%s.batch", name) : NULL;
     return log->part && log->header ? 0 : -1;
 }
 
@@ -49,22 +51,31 @@ static int refuse_write(const char *path, int error, struct err *err)
 static int open_file(int *descriptor, const char *path, int flags, struct err *err)
 {
     struct stat status;
-    *descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
-    if (*descriptor < 0)
+    *descriptor =
+        open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+    if (*descriptor < 0) {
+        *descriptor = 0;
         return refuse_write(path, errno, err);
-    if (fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode))
-        return 0;
-    close(*descriptor);
-    *descriptor = -1;
-    return err_output(err, "'%s': expected a file, found something else", path);
+    }
+    return fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode)
+               ? 0
+               : err_output(err, "'%s': expected a file, found something else", path);
 }
 
-/* A part of a mapped file: a line without its end, or the rest of the file. */
+static int open_part(struct log *log, int flags, struct err *err)
+{
+    return open_file(&log->part_file, log->part, O_WRONLY | O_APPEND | flags, err) ||
+           stream_to(&log->out, log->part_file, err);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* A part of a mapped file: a line without its newline, or the rest of the file. */
 struct span {
     const char *at, *end;
 };
 
-/* A line that was cut off while it was written is none. */
+/* A last line without a newline was cut off while it was written: it does not count. */
 static bool next_line(struct span *line, struct span *rest)
 {
     const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
@@ -84,34 +95,96 @@ static bool skip(struct span *span, const char *text)
     return true;
 }
 
+/* Visit the whole lines of NAME.part, each with its value behind `{"job": 3, `, and return where
+ * they end. */
+typedef int line_visit(void *context, struct span line, struct span value, struct err *err);
+
+static int visit_lines(const struct log *log, line_visit *visit, void *context, size_t *bytes,
+                       struct err *err)
+{
+    struct file file = {0};
+    struct span line;
+    size_t count = 0;
+    int failed = file_map(&file, log->part, err);
+    struct span rest = {file.bytes, file.bytes + file.size};
+    for (; !failed && next_line(&line, &rest); count++) {
+        char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
+        struct span value = line;
+        snprintf(begin, sizeof begin, "{\"job\": %zu, ", log->first + count);
+        if (log->first + count == log->end || !skip(&value, begin))
+            failed = err_set(err,
+                             "'%s' line %zu: expected job %zu of this batch, found something "
+                             "else: --force begins again",
+                             log->part, count + 1, log->first + count);
+        else if (visit(context, line, value, err))
+            failed = err_prefix(err, "'%s' line %zu", log->part, count + 1);
+        file_forget(&file, line.at);
+    }
+    *bytes = (size_t)(rest.at - file.bytes);
+    file_release(&file);
+    if (!failed && log->finished && log->first + count < log->end)
+        failed = err_set(err, "'%s': expected job %zu, found the end: --force begins again",
+                         log->part, log->first + count);
+    return failed ? -1 : 0;
+}
+
+/* Count a line that is already in the log. */
+static int count_line(void *context, struct span line, struct span value, struct err *err)
+{
+    struct log *log = context;
+    struct json *root = NULL;
+    const char *message = "";
+    log->done++;
+    if (!skip(&value, "\"error\": ") || log->failed++)
+        return 0;
+    if (json_parse(&root, line.at, (size_t)(line.end - line.at), err))
+        return -1;
+    int failed = json_text(json_member(root, "error"), "message", &message, err);
+    log->failure = arena_text(log->arena, message, strlen(message), err);
+    json_free(root);
+    return failed || !log->failure ? -1 : 0;
+}
+
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Write the header of NAME.batch if `is_head`, else the line of the end, once all lines of the log
- * are on disk. */
-static int write_line(struct log *log, bool is_head, struct err *err)
+static int write_line(const struct log *log, struct json_writer *json, struct err *err)
+{
+    json_put_close(json, '}');
+    buf_char(json->buf, '\n');
+    int failed = buf_check(json->buf, err);
+    if (!failed && transfer_write(log->header_file, json->buf->bytes, json->buf->size))
+        failed = refuse_write(log->header, errno, err);
+    buf_release(json->buf);
+    return failed ? -1 : 0;
+}
+
+static int write_header(const struct log *log, struct err *err)
 {
     struct buf line = {0};
     struct json_writer json = {.buf = &line};
+    if (ftruncate(log->header_file, 0) || lseek(log->header_file, 0, SEEK_SET))
+        return refuse_write(log->header, errno, err);
     json_put_open(&json, NULL, '{');
-    if (is_head) {
-        json_put_text(&json, "format", "attn-cli/batch/2");
-        for (size_t i = 0; i < LOG_FACTS; i++)
-            json_put_text(&json, log_fact_names[i], log->plan.facts[i]);
-    } else {
-        json_put_integer(&json, "done", (long long)log->done);
-        json_put_integer(&json, "failed", (long long)log->failed);
-        json_put_text(&json, "failure", log->failure.size ? log->failure.bytes : NULL);
-    }
-    json_put_close(&json, '}');
-    buf_char(&line, '\n');
-    int failed = buf_check(&line, err);
-    if (!failed &&
-        ((is_head ? ftruncate(log->lock, 0) || lseek(log->lock, 0, SEEK_SET)
-                  : fsync(log->descriptor)) ||
-         transfer_write(log->lock, line.bytes, line.size) || (!is_head && fsync(log->lock))))
-        failed = refuse_write(log->header, errno, err);
-    buf_release(&line);
-    return failed ? -1 : 0;
+    json_put_text(&json, "format", "attn-cli/batch/2");
+    for (size_t i = 0; i < LOG_FACTS; i++)
+        json_put_text(&json, fact_names[i], log->facts[i]);
+    return write_line(log, &json, err);
+}
+
+/* The line of the end, once all lines of the log are on disk. */
+static int write_end(const struct log *log, struct err *err)
+{
+    struct buf line = {0};
+    struct json_writer json = {.buf = &line};
+    if (fsync(log->part_file))
+        return refuse_write(log->part, errno, err);
+    json_put_open(&json, NULL, '{');
+    json_put_integer(&json, "done", (long long)log->done);
+    json_put_integer(&json, "failed", (long long)log->failed);
+    json_put_text(&json, "failure", log->failure);
+    if (write_line(log, &json, err))
+        return -1;
+    return fsync(log->header_file) ? refuse_write(log->header, errno, err) : 0;
 }
 
 static int refuse_header(const struct log *log, struct err *err)
@@ -122,36 +195,36 @@ static int refuse_header(const struct log *log, struct err *err)
                       log->header);
 }
 
-static int read_facts(struct log *log, const struct json *head, struct err *err)
+static int read_facts(struct log *log, const struct json *line, struct err *err)
 {
     for (size_t i = 0; i < LOG_FACTS; i++) {
         const char *value = "";
-        if (json_text(head, log_fact_names[i], &value, err) ||
-            !(log->facts[i] = arena_text(&log->arena, value, strlen(value), err)))
+        if (json_text(line, fact_names[i], &value, err) ||
+            !(log->found[i] = arena_text(log->arena, value, strlen(value), err)))
             return -1;
     }
     return 0;
 }
 
-static int read_end(struct log *log, const struct json *end, struct err *err)
+static int read_end(struct log *log, const struct json *line, struct err *err)
 {
-    long long done = 0;
+    long long done = -1;
     long long failed = 0;
     const char *failure = "";
-    if (!json_member(end, "done"))
-        return refuse_header(log, err);
-    if (json_integer(end, "done", 0, LLONG_MAX, &done, err) ||
-        json_integer(end, "failed", 0, LLONG_MAX, &failed, err) ||
-        json_text(end, "failure", &failure, err))
+    if (json_integer(line, "done", 0, LLONG_MAX, &done, err) ||
+        json_integer(line, "failed", 0, LLONG_MAX, &failed, err) ||
+        json_text(line, "failure", &failure, err))
         return -1;
+    if (done < 0)
+        return refuse_header(log, err);
     log->done = (size_t)done;
     log->failed = (size_t)failed;
     log->finished = true;
-    buf_text(&log->failure, failure);
-    return buf_check(&log->failure, err);
+    log->failure = arena_text(log->arena, failure, strlen(failure), err);
+    return log->failure ? 0 : -1;
 }
 
-/* Read NAME.batch: the header, and the line of the end if it is there. */
+/* Read NAME.batch: the header, and the line of the end if there is one. */
 static int read_header(struct log *log, struct err *err)
 {
     int (*const reads[])(struct log *, const struct json *, struct err *) = {read_facts, read_end};
@@ -159,7 +232,8 @@ static int read_header(struct log *log, struct err *err)
     struct span line;
     int failed = file_map(&file, log->header, err);
     struct span rest = {file.bytes, file.bytes + file.size};
-    if (!failed && memcmp(file.bytes, head_begin, num_min(file.size, sizeof head_begin - 1)) != 0)
+    size_t size = num_min(file.size, sizeof header_begin - 1);
+    if (!failed && memcmp(file.bytes, header_begin, size) != 0)
         failed = refuse_header(log, err);
     for (size_t i = 0; i < 2 && !failed && next_line(&line, &rest); i++) {
         struct json *root = NULL;
@@ -171,75 +245,6 @@ static int read_header(struct log *log, struct err *err)
     }
     file_release(&file);
     return failed ? -1 : 0;
-}
-
-int log_read(struct log *log, const char *path, struct err *err)
-{
-    static const char ending[] = ".part";
-    size_t size = strlen(path) - (name_ends_in(path, ending) ? sizeof ending - 1 : 0);
-    *log = (struct log){.lock = -1, .descriptor = -1};
-    if (name_files(log, arena_text(&log->arena, path, size, err), err) || read_header(log, err))
-        return -1;
-    const char *shard = log->facts[LOG_SHARD];
-    if (!shard)
-        return refuse_header(log, err);
-    if (!strchr(shard, '/') || shard_read(&log->plan.shard, shard, NULL))
-        return err_set(err, "'%s': expected a shard, found \"%s\"", log->header, shard);
-    return 0;
-}
-
-/* --- lines ------------------------------------------------------------------------------------ */
-
-/* Skip `{"job": 3, `, of that job. */
-static bool skip_job(struct span *line, size_t job)
-{
-    char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
-    snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
-    return skip(line, begin);
-}
-
-/* Count a line that is already in the log. */
-static int take_line(struct log *log, struct span line, size_t number, struct err *err)
-{
-    struct span rest = line;
-    struct json *root = NULL;
-    const char *message = "";
-    if (log->done == log->end - log->first || !skip_job(&rest, log->first + log->done))
-        return err_usage(err,
-                         "'%s' line %zu: expected job %zu of this batch, found something else: "
-                         "--force begins again",
-                         log->part, number, log->first + log->done);
-    log->done++;
-    if (!skip(&rest, "\"error\": ") || log->failed++)
-        return 0;
-    int failed = json_parse(&root, line.at, (size_t)(line.end - line.at), err) ||
-                 json_text(json_member(root, "error"), "message", &message, err);
-    buf_text(&log->failure, message);
-    json_free(root);
-    return failed ? err_prefix(err, "'%s' line %zu", log->part, number)
-                  : buf_check(&log->failure, err);
-}
-
-/* Read the log, and cut off the line that was being written when the batch was interrupted. */
-static int read_log(struct log *log, struct err *err)
-{
-    struct file file = {0};
-    struct span line;
-    int failed = file_map(&file, log->part, err);
-    struct span rest = {file.bytes, file.bytes + file.size};
-    for (size_t number = 1; !failed && next_line(&line, &rest); number++)
-        failed = take_line(log, line, number, err);
-    size_t whole = (size_t)(rest.at - file.bytes);
-    if (!failed && whole < file.size && truncate(log->part, (off_t)whole))
-        failed = refuse_write(log->part, errno, err);
-    file_release(&file);
-    return failed ? -1 : 0;
-}
-
-static int open_part(struct log *log, int flags, struct err *err)
-{
-    return open_file(&log->descriptor, log->part, O_WRONLY | O_APPEND | O_CREAT | flags, err) ||
-           stream_to(&log->out, log->descriptor, err);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -262,26 +267,25 @@ static int check_shared_folder(const char *path, struct err *err)
 }
 
 /* Refuse other files where no batch has begun. */
-static int check_room(const struct log *log, struct err *err)
+static int check_files(const struct log *log, struct err *err)
 {
-    const struct log_plan *plan = &log->plan;
     struct stat status;
     if (stat(log->part, &status) == 0 && status.st_size)
         return err_output(err, "'%s' is there already, and no batch began it: name another output",
                           log->part);
-    if (plan->is_folder)
-        return plan->shard.count ? check_shared_folder(plan->path, err)
-                                 : target_folder_check(plan->path, plan->forces, err);
-    if (!plan->forces && file_exists(log->name))
+    if (log->is_folder)
+        return log->shard.count ? check_shared_folder(log->path, err)
+                                : target_folder_check(log->path, log->forces, err);
+    if (!log->forces && file_exists(log->name))
         return err_output(err, "'%s': it is there already: --force replaces it", log->name);
     return 0;
 }
 
-/* NAME must be a file that may be replaced, or nothing. */
+/* Of a file NAME must be a file that may be replaced, or nothing. */
 static int check_name(const struct log *log, struct err *err)
 {
     mode_t kind = 0;
-    if (log->plan.is_folder)
+    if (log->is_folder)
         return 0;
     if (file_kind(&kind, log->name, err) || replacement_check_name(log->name, err))
         return -1;
@@ -290,12 +294,12 @@ static int check_name(const struct log *log, struct err *err)
                : 0;
 }
 
+/* A file system without locks has to do without. */
 static int lock(struct log *log, struct err *err)
 {
-    if (open_file(&log->lock, log->header, O_RDWR | O_CREAT, err))
+    if (open_file(&log->header_file, log->header, O_RDWR, err))
         return -1;
-    /* a file system without locks has to do without */
-    if (flock(log->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return err_output(err, "'%s': another process is writing there: wait until it has ended",
                           log->name);
     return 0;
@@ -304,62 +308,66 @@ static int lock(struct log *log, struct err *err)
 static int begin(struct log *log, struct err *err)
 {
     log->done = log->failed = 0;
+    log->failure = NULL;
     log->finished = false;
-    buf_clear(&log->failure);
-    return open_part(log, O_TRUNC, err) || write_line(log, true, err) ? -1 : 0;
+    return open_part(log, O_TRUNC, err) || write_header(log, err) ? -1 : 0;
 }
 
+/* Cut off the line that was being written when the batch was interrupted. */
 static int resume(struct log *log, struct err *err)
 {
+    size_t bytes = 0;
     for (size_t i = 0; i < LOG_FACTS; i++)
-        if (strcmp(log->facts[i], log->plan.facts[i]) != 0)
+        if (strcmp(log->found[i], log->facts[i]) != 0)
             return err_usage(err,
                              "'%s': %s: expected \"%s\" as when the batch began, found \"%s\": "
                              "--force begins again",
-                             log->header, log_fact_names[i], log->facts[i], log->plan.facts[i]);
+                             log->header, fact_names[i], log->found[i], log->facts[i]);
     if (log->finished)
         return 0;
-    if (file_exists(log->part) && read_log(log, err))
+    if (open_part(log, 0, err) || visit_lines(log, count_line, log, &bytes, err))
         return -1;
-    return open_part(log, 0, err) || lseek(log->lock, 0, SEEK_END) < 0 ? -1 : 0;
+    if (ftruncate(log->part_file, (off_t)bytes))
+        return refuse_write(log->part, errno, err);
+    return lseek(log->header_file, 0, SEEK_END) < 0 ? refuse_write(log->header, errno, err) : 0;
 }
 
-/* PATH or PATH.I-of-N, and the facts that need no model. The plan's path loses the slash at its
- * end. */
+/* PATH or PATH.I-of-N, and the facts that need no model. */
 static int prepare(struct log *log, struct err *err)
 {
-    struct log_plan *plan = &log->plan;
-    struct job_shard shard = plan->shard.count ? plan->shard : (struct job_shard){1, 1};
-    size_t size = strlen(plan->path);
-    while (size > 1 && plan->path[size - 1] == '/')
+    struct arena *arena = log->arena;
+    const struct job_shard shard = log->shard.count ? log->shard : (struct job_shard){1, 1};
+    size_t size = strlen(log->path);
+    while (size > 1 && log->path[size - 1] == '/')
         size--;
-    plan->path = arena_text(&log->arena, plan->path, size, err);
-    plan->facts[LOG_VERSION] = ATTN_VERSION;
-    plan->facts[LOG_JOBS] = arena_format(&log->arena, err, "%zu", plan->jobs);
-    plan->facts[LOG_SHARD] = arena_format(&log->arena, err, "%zu/%zu", shard.index, shard.count);
-    if (!plan->path || !plan->facts[LOG_JOBS] || !plan->facts[LOG_SHARD])
-        return -1;
-    shard_range(&shard, plan->jobs, &log->first, &log->end);
-    const char *name = plan->shard.count ? arena_format(&log->arena, err, "%s.%zu-of-%zu",
-                                                        plan->path, shard.index, shard.count)
-                                         : plan->path;
-    return name_files(log, name, err);
+    log->path = arena_text(arena, log->path, size, err);
+    log->facts[LOG_VERSION] = ATTN_VERSION;
+    log->facts[LOG_JOBS] = arena_format(arena, err, "%zu", log->jobs);
+    log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard.index, shard.count);
+    for (size_t i = 0; i < LOG_FACTS; i++)
+        if (!log->path || !log->facts[i])
+            return -1;
+    shard_range(&shard, log->jobs, &log->first, &log->end);
+    return name_files(log,
+                      log->shard.count ? arena_format(arena, err, "%s.%zu-of-%zu", log->path,
+                                                      shard.index, shard.count)
+                                       : log->path,
+                      err);
 }
 
-int log_open(struct log *log, const struct log_plan *plan, struct err *err)
+int log_open(struct log *log, struct err *err)
 {
-    *log = (struct log){.plan = *plan, .lock = -1, .descriptor = -1};
     if (prepare(log, err) || check_name(log, err))
         return -1;
     bool is_there = file_exists(log->header);
     replacement_keep_private(log->name);
-    if ((!is_there && check_room(log, err)) || lock(log, err) || read_header(log, err))
+    if ((!is_there && check_files(log, err)) || lock(log, err) || read_header(log, err))
         return -1;
-    if (!log->facts[LOG_SHARD]) /* the last to be read */
-        return (is_there && check_room(log, err)) || begin(log, err) ? -1 : 0;
-    if (plan->resumes)
+    if (!log->found[LOG_SHARD]) /* the last to be read */
+        return (is_there && check_files(log, err)) || begin(log, err) ? -1 : 0;
+    if (log->resumes)
         return resume(log, err);
-    if (plan->forces)
+    if (log->forces)
         return begin(log, err);
     return err_output(err,
                       log->finished ? "'%s': a finished batch is here: --force begins again"
@@ -368,31 +376,21 @@ int log_open(struct log *log, const struct log_plan *plan, struct err *err)
                       log->name);
 }
 
-void log_count(struct log *log, const char *message)
-{
-    log->done++;
-    if (message && !log->failed++)
-        buf_text(&log->failure, message);
-}
-
 int log_flush(struct log *log, struct err *err)
 {
     stream_flush(&log->out);
-    return log->out.failure ? refuse_write(log->part, log->out.failure, err)
-                            : buf_check(&log->failure, err);
+    return log->out.failure ? refuse_write(log->part, log->out.failure, err) : 0;
 }
 
 void log_close(struct log *log)
 {
     if (log->out.buffer)
         stream_discard(&log->out);
-    if (log->descriptor >= 0)
-        close(log->descriptor);
-    if (log->lock >= 0)
-        close(log->lock);
-    buf_release(&log->failure);
-    arena_release(&log->arena);
-    *log = (struct log){.lock = -1, .descriptor = -1};
+    if (log->part_file)
+        close(log->part_file);
+    if (log->header_file)
+        close(log->header_file);
+    *log = (struct log){.path = NULL};
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -402,97 +400,154 @@ struct assembly {
     struct stream out;
     bool is_lines, is_array; /* lines are results; they become an array */
     bool begun;              /* a result was written */
-    size_t job;              /* of the next line */
 };
 
-/* The bytes of a result, where a line has some: "output", or "next" if others precede it. */
-static void add_bytes(struct assembly *result, struct span line)
+/* Add a line, or the bytes of a result, where it has some: "output", or "next" after others. */
+static int add_line(void *context, struct span line, struct span value, struct err *err)
 {
     static const char digits[] = "0123456789abcdef";
-    struct span rest = line;
-    if (!skip(&rest, "\"output\": \""))
-        return;
-    const char *quote = memchr(rest.at, '"', (size_t)(rest.end - rest.at));
-    struct span next = {quote ? quote : rest.end, rest.end};
+    struct assembly *result = context;
+    (void)err; /* failures stick to the stream */
+    if (result->is_lines) {
+        if (result->is_array)
+            stream_text(&result->out, result->begun ? "," : "[");
+        stream_bytes(&result->out, line.at, (size_t)(line.end - line.at));
+        stream_char(&result->out, '\n');
+        result->begun = true;
+        return 0;
+    }
+    if (!skip(&value, "\"output\": \""))
+        return 0;
+    const char *quote = memchr(value.at, '"', (size_t)(value.end - value.at));
+    struct span next = {quote ? quote : value.end, value.end};
     if (result->begun && skip(&next, "\", \"next\": \""))
-        rest.at = next.at;
+        value.at = next.at;
     result->begun = true;
-    for (; rest.end - rest.at >= 2 && *rest.at != '"'; rest.at += 2) {
-        const char *high = strchr(digits, rest.at[0]);
-        const char *low = strchr(digits, rest.at[1]);
+    for (; value.end - value.at >= 2 && *value.at != '"'; value.at += 2) {
+        const char *high = strchr(digits, value.at[0]);
+        const char *low = strchr(digits, value.at[1]);
         stream_char(&result->out,
                     high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
     }
+    return 0;
 }
 
-static int add_log(struct assembly *result, const char *part, struct err *err)
+int log_write_results(const struct log *logs, size_t count, const char *path, bool is_array,
+                      struct err *err)
 {
-    struct file file = {0};
-    struct span line;
-    int failed = file_map(&file, part, err);
-    struct span rest = {file.bytes, file.bytes + file.size};
-    for (size_t number = 1; !failed && next_line(&line, &rest); number++) {
-        struct span bytes = line;
-        if (!skip_job(&bytes, result->job++)) {
-            failed = err_set(err, "'%s' line %zu: expected job %zu, which is missing", part, number,
-                             result->job - 1);
-        } else if (!result->is_lines) {
-            add_bytes(result, bytes);
-        } else {
-            if (result->is_array)
-                stream_text(&result->out, result->begun ? "," : "[");
-            stream_bytes(&result->out, line.at, (size_t)(rest.at - line.at));
-            result->begun = true;
-        }
-        file_forget(&file, line.at);
-    }
-    file_release(&file);
-    return failed;
-}
-
-/* Write the jobs of all parts: JSON lines, an array, or the bytes of other results. */
-static int assemble(const struct log *log, const char *path, bool is_lines, bool is_array,
-                    struct err *err)
-{
-    struct assembly result = {.is_lines = is_lines, .is_array = is_array, .job = log->first};
-    int failed =
-        path ? stream_open(&result.out, path, err) : stream_to(&result.out, STDOUT_FILENO, err);
-    for (size_t i = 0; i < log->part_count && !failed; i++)
-        failed = add_log(&result, log->parts[i], err);
-    if (!failed && result.job != log->first + log->done)
-        failed = err_set(err, "'%s': expected %zu jobs, job %zu is missing",
-                         log->parts[log->part_count - 1], log->done, result.job);
-    if (!failed && is_array)
+    struct arena arena = {0};
+    size_t bytes = 0;
+    const char *results = logs->found[LOG_RESULTS];
+    struct assembly result = {.is_lines = logs->is_folder || strncmp(results, "json", 4) == 0};
+    result.is_array = is_array && result.is_lines && !logs->is_folder;
+    if (logs->is_folder && !(path = arena_format(&arena, err, "%s/%s", path, items_file)))
+        return -1;
+    int failed = output_to(&result.out, path, err);
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = visit_lines(&logs[i], add_line, &result, &bytes, err);
+    if (!failed && result.is_array)
         stream_text(&result.out, result.begun ? "]\n" : "[]\n");
-    return stream_end(&result.out, failed, err);
+    failed = stream_end(&result.out, failed, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }
 
-int log_write_results(struct log *log, const char *path, bool is_array, struct err *err)
+int log_finish(struct log *log, size_t failed, const char *failure, struct err *err)
 {
     const char *results = log->facts[LOG_RESULTS];
-    bool is_lines = strcmp(results, "jsonl") == 0 || strcmp(results, "json") == 0;
-    if (!log->plan.is_folder)
-        return assemble(log, path, is_lines, is_array && is_lines, err);
-    path = arena_format(&log->arena, err, "%s/%s", path, items_file);
-    return !path || assemble(log, path, true, false, err) ? -1 : 0;
-}
-
-int log_finish(struct log *log, struct err *err)
-{
-    const struct log_plan *plan = &log->plan;
-    if (!log->finished && (log_flush(log, err) || write_line(log, false, err)))
-        return -1;
-    if (plan->shard.count || !file_exists(log->part))
+    if (!log->finished) {
+        log->done = log->end - log->first;
+        log->failed = failed;
+        log->failure = failure;
+        if (log_flush(log, err) || write_end(log, err))
+            return -1;
+        log->finished = true;
+    }
+    if (log->shard.count || !file_exists(log->part))
         return 0;
-    if (strcmp(plan->facts[LOG_RESULTS], "jsonl") == 0)
+    if (strcmp(results, "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
-    log->facts[LOG_RESULTS] = plan->facts[LOG_RESULTS];
-    log->parts = &log->part;
-    log->part_count = 1;
-    return (plan->is_folder && output_clear_folder(log->name, err)) ||
-                   log_write_results(log, log->name, strcmp(plan->facts[LOG_RESULTS], "json") == 0,
-                                     err) ||
+    log->found[LOG_RESULTS] = results;
+    return (log->is_folder && output_clear_folder(log->name, err)) ||
+                   log_write_results(log, 1, log->name, strcmp(results, "json") == 0, err) ||
                    file_remove(log->part, err)
                ? -1
                : 0;
+}
+
+/* --- shards ----------------------------------------------------------------------------------- */
+
+static int read_shard(struct log *log, const char *path, struct err *err)
+{
+    static const char ending[] = ".part";
+    static const char folder_of[] = "folder of ";
+    long long jobs = 0;
+    size_t size = strlen(path) - (name_ends_in(path, ending) ? sizeof ending - 1 : 0);
+    if (name_files(log, arena_text(log->arena, path, size, err), err) || read_header(log, err))
+        return -1;
+    if (!log->found[LOG_SHARD])
+        return refuse_header(log, err);
+    const char *shard = log->found[LOG_SHARD];
+    if (!strchr(shard, '/') || shard_read(&log->shard, shard, NULL) ||
+        !num_parse_integer(log->found[LOG_JOBS], 0, LLONG_MAX, &jobs))
+        return err_set(err, "'%s': expected a shard, found \"%s\"", log->header, shard);
+    if (!log->finished)
+        return err_set(err, "'%s': expected a shard that is finished: --resume continues it",
+                       log->name);
+    shard_range(&log->shard, (size_t)jobs, &log->first, &log->end);
+    log->is_folder = strncmp(log->found[LOG_RESULTS], folder_of, sizeof folder_of - 1) == 0;
+    return 0;
+}
+
+static int compare_shards(const void *one, const void *other)
+{
+    size_t a = ((const struct log *)one)->shard.index;
+    size_t b = ((const struct log *)other)->shard.index;
+    return (a > b) - (a < b);
+}
+
+/* Refuse shards that differ in more than their number. */
+static int check_same(const struct log *first, const struct log *other, struct err *err)
+{
+    for (size_t i = 0; i < LOG_SHARD; i++)
+        if (strcmp(first->found[i], other->found[i]) != 0)
+            return err_set(err, "expected shards of one batch: %s: '%s' has \"%s\", '%s' \"%s\"",
+                           fact_names[i], first->name, first->found[i], other->name,
+                           other->found[i]);
+    if (first->shard.count != other->shard.count)
+        return err_set(err, "expected shards of one batch: '%s' is one of %zu, '%s' of %zu",
+                       first->name, first->shard.count, other->name, other->shard.count);
+    return 0;
+}
+
+/* Each of the sorted shards once. */
+static int check_all_there(const struct log *logs, size_t count, struct err *err)
+{
+    size_t shards = logs->shard.count;
+    size_t next = 0;
+    size_t lacking = 0;
+    struct buf missing = {0};
+    for (size_t i = 1; i < count; i++)
+        if (logs[i].shard.index == logs[i - 1].shard.index)
+            return err_set(err, "expected shard %zu once, found '%s' and '%s'", logs[i].shard.index,
+                           logs[i - 1].name, logs[i].name);
+    for (size_t shard = 1; shard <= shards; shard++)
+        if (next < count && logs[next].shard.index == shard)
+            next++;
+        else if (lacking++ < MISSING_NAMED)
+            buf_format(&missing, "%s%zu", lacking > 1 ? ", " : "", shard);
+    if (lacking && !buf_check(&missing, err))
+        err_set(err, "expected %zu shards, missing: %s%s", shards, missing.bytes,
+                lacking > MISSING_NAMED ? ", …" : "");
+    buf_release(&missing);
+    return lacking ? -1 : 0;
+}
+
+int log_join(struct log *logs, const char *const *paths, size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (read_shard(&logs[i], paths[i], err) || check_same(&logs[0], &logs[i], err))
+            return -1;
+    qsort(logs, count, sizeof *logs, compare_shards);
+    return check_all_there(logs, count, err);
 }

@@ -16,6 +16,12 @@ bool output_is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
+bool output_is_folder(const char *path)
+{
+    return !output_is_standard(path) && *path &&
+           (path[strlen(path) - 1] == '/' || file_is_directory(path));
+}
+
 int output_to(struct stream *out, const char *path, struct err *err)
 {
     return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err)
@@ -105,8 +111,7 @@ int output_choose(struct output *output, const struct output_options *options, s
     output->path = path;
     output->replaces = options->force;
     output->to_stdout = output_is_standard(path);
-    output->to_folder =
-        !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
+    output->to_folder = output_is_folder(path);
     if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
     output->format = format_choose(&table, options, err);

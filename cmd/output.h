@@ -41,6 +41,7 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
 
 /* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
 bool output_is_standard(const char *path);
+bool output_is_folder(const char *path); /* a directory, or a path that ends in a slash */
 int output_to(struct stream *out, const char *path, struct err *err);
 
 /* Whether it is the one of that name; whether people look at it, in colours. */

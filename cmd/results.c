@@ -10,8 +10,9 @@ enum { FOLDER_NAME_BYTES_MAX = 200 /* a longer one has the number of its setting
 
 /* --- where a result is ------------------------------------------------------------------------ */
 
-const char *driver_name(const struct driver *driver, const struct work *work, struct arena *arena,
-                        struct err *err)
+/* The name of a job's folder: 0003, or 0003,head=2,repeat=1. NULL with `err`. */
+static const char *name_folder(const struct driver *driver, const struct work *work,
+                               struct arena *arena, struct err *err)
 {
     static const char safe[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,+";
@@ -131,7 +132,7 @@ static int write_folder(struct driver *driver, const struct work *work, const st
     const struct target_folder outer = {.replaces = true, .descriptor = -1};
     struct target_folder folder;
     struct place alone = *place;
-    const char *path = arena_format(&arena, err, "%s/%s", driver->log->plan.path, name);
+    const char *path = arena_format(&arena, err, "%s/%s", driver->log->path, name);
     alone.count = 1;
     alone.item = NULL;
     int failed = !path || target_folder_open_inside(&folder, path, &outer, err) ||
@@ -165,7 +166,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
 {
     struct json_writer json = {.stream = out};
     bool has_folder = driver->output.to_folder && !work->fault;
-    const char *name = has_folder ? driver_name(driver, work, arena, err) : NULL;
+    const char *name = has_folder ? name_folder(driver, work, arena, err) : NULL;
     if (has_folder && (!name || write_folder(driver, work, place, name, err)))
         return -1;
     json_put_open(&json, NULL, '{');
@@ -252,29 +253,25 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     driver->written += !work->fault;
     if (driver->task->note && !driver->is_batch)
         driver->task->note(driver->state, work);
-    if (driver->log)
-        log_count(driver->log, work->message);
     return 0;
 }
 
 int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
                        struct err *err)
 {
-    struct survey *survey = &driver->survey;
     if (!driver->log && output_open(&driver->output, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
         const char *message = works[i].message;
         if (write_work(driver, &works[i], arena, err))
             return -1;
-        survey->failed += works[i].fault != ERR_NONE;
-        if (works[i].fault && !survey->complaint &&
-            !(survey->complaint = arena_text(&driver->kept, message, strlen(message), err)))
+        if (works[i].fault && !driver->failed++ &&
+            !(driver->failure = arena_text(&driver->kept, message, strlen(message), err)))
             return -1;
     }
     if (!driver->log)
         return 0;
-    if (driver->output.to_folder && stream_sync(driver->log->plan.path, err))
+    if (driver->output.to_folder && stream_sync(driver->log->path, err))
         return -1; /* files before their lines */
     return log_flush(driver->log, err);
 }

@@ -85,6 +85,14 @@ static int check_values(const struct sweep *sweep, const struct swept_option *sw
 
 /* --- sweeps ----------------------------------------------------------------------------------- */
 
+bool sweep_has(const struct sweep *sweep, const char *name)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (strcmp(sweep->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)
 {
     if (options_check_name(sweep->options->set, name, err))
@@ -92,9 +100,8 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
     const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
     if (!settings_may_vary(row))
         return err_usage(err, "expected an option that changes results, found '%s'", name);
-    for (size_t i = 0; i < sweep->count; i++)
-        if (strcmp(sweep->items[i].name, name) == 0)
-            return err_usage(err, "expected every option once, found '%s' twice", name);
+    if (sweep_has(sweep, name))
+        return err_usage(err, "expected every option once, found '%s' twice", name);
     return 0;
 }
 

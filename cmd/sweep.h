@@ -43,6 +43,9 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
 int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
               struct arena *arena, struct err *err);
 
+/* Whether an option is swept. */
+bool sweep_has(const struct sweep *sweep, const char *name);
+
 /* Which of the models of --model a setting has. */
 size_t sweep_model(const struct sweep *sweep, size_t setting);
 
