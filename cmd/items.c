@@ -1,7 +1,7 @@
 #include "items.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -41,45 +41,31 @@ static const char *text_at(const struct input_options *options, size_t index)
                                     : options->operands.items[index - sentences->count];
 }
 
-/* An operand without a blank is refused where it is more likely something else than a text. */
-static int check_word(const struct input_options *options, const char *word, struct err *err)
-{
-    if (strcmp(word, "-") == 0)
-        return err_usage(err, "'-': standard input is read by --file -");
-    if (!*word)
-        return err_usage(err, "expected a text, found ''");
-    if (bundled_find(word) || file_is_directory(word))
-        return err_usage(err, "'%s' is a %s: --model %s opens it, --sentence %s reads it as a text",
-                         word, bundled_find(word) ? "model" : "directory", word, word);
-    errno = 0;
-    bool exists = file_exists(word);
-    if (exists && errno)
-        return err_set(err, "cannot look at '%s': %s: --sentence %s reads it as a text", word,
-                       strerror(errno), word);
-    if (exists)
-        return err_usage(err,
-                         "'%s' is a file: --file %s reads it, --sentence %s its name as a text",
-                         word, word, word);
-    if (!word[strspn(word, "0123456789,-")])
-        return err_usage(err,
-                         "'%s': a list for an option has commas and no blanks, as 0,1; by itself "
-                         "--ids %s reads it as ids, --sentence %s as a text",
-                         word, word, word);
-    if (text_count(options) <= 1)
-        return 0;
-    return err_usage(err,
-                     "expected a text of several words in quotes, as \"Life is short\", found '%s' "
-                     "by itself: texts of one word are given by --sentence",
-                     word); /* a shell has split it */
-}
-
-/* Refuse operands that are probably no texts: words a shell has split, models, files, lists. */
+/* Refuse operands without a blank that are probably no texts: a model, a file, or one of several
+ * words that a shell has split. */
 static int check_operands(const struct input_options *options, struct err *err)
 {
     for (size_t i = 0; i < options->operands.count; i++) {
-        const char *operand = options->operands.items[i];
-        if (!strchr(operand, ' ') && check_word(options, operand, err))
-            return -1;
+        const char *word = options->operands.items[i];
+        const char *kind = bundled_find(word)        ? "model"
+                           : file_is_directory(word) ? "directory"
+                           : file_exists(word)       ? "file"
+                                                     : NULL;
+        if (strchr(word, ' '))
+            continue;
+        if (!*word)
+            return err_usage(err, "expected a text, found ''");
+        if (strcmp(word, "-") == 0)
+            return err_usage(err, "'-': standard input is read by --file -");
+        if (kind)
+            return err_usage(err,
+                             "'%s' is a %s: --%s %s opens it, --sentence %s reads it as a text",
+                             word, kind, strcmp(kind, "file") == 0 ? kind : "model", word, word);
+        if (text_count(options) > 1)
+            return err_usage(err,
+                             "expected a text of several words in quotes, as \"Life is short\", "
+                             "found '%s' by itself: texts of one word are given by --sentence",
+                             word);
     }
     return 0;
 }
@@ -91,7 +77,7 @@ static bool text_is_piped(const struct input_options *options)
            (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
-int items_check_ids(const struct input_options *options, struct err *err)
+static int check_ids(const struct input_options *options, struct err *err)
 {
     if (!options->ids || !options->special || strcmp(options->special, "none") == 0)
         return 0;
@@ -102,7 +88,8 @@ int items_check_ids(const struct input_options *options, struct err *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-const char *text_after_mark(const struct file *file)
+/* Where a text begins: after the byte order mark that some editors write. */
+static const char *text_after_mark(const struct file *file)
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t size = sizeof mark - 1;
@@ -124,7 +111,9 @@ int input_file_open(struct file *file, const char *path, struct err *err)
 
 /* --- names of columns ------------------------------------------------------------------------- */
 
-size_t items_place_of(const struct items *items, const char *name)
+/* The place of a column's values: an item_field of the command, ITEM_FIELDS + its index among the
+ * names that are copied, or the index after them if it is new. */
+static size_t place_of(const struct items *items, const char *name)
 {
     size_t place = ITEM_TEXT;
     if (strcmp(name, "sentence") == 0)
@@ -140,23 +129,22 @@ size_t items_place_of(const struct items *items, const char *name)
     return ITEM_FIELDS + place;
 }
 
-/* The field that a column's name is only a slip away from: other capitals, or in words of five
- * letters or more one letter. NULL: none. */
+/* The field that a column's name is probably a slip of: other capitals or, in words of five letters
+ * or more, one letter. NULL: none. */
 static const char *slip_of(const struct items *items, const char *name)
 {
     enum { LETTERS = 5 };
+    struct nearest nearest;
+    nearest_begin(&nearest, name, strlen(name));
     for (size_t field = 0; field <= ITEM_FIELDS; field++) {
         const char *known = field < ITEM_FIELDS ? item_field_names[field] : "sentence";
-        struct nearest nearest;
         if (field < ITEM_FIELDS && !(items->fields >> field & 1))
             continue;
-        nearest_begin(&nearest, name, strlen(name));
-        nearest_offer(&nearest, known);
-        if (strcasecmp(name, known) == 0 ||
-            (nearest.name && nearest.steps <= 1 && nearest.size >= LETTERS))
+        if (strcasecmp(name, known) == 0)
             return known;
+        nearest_offer(&nearest, known);
     }
-    return NULL;
+    return nearest.name && nearest.steps <= 1 && nearest.size >= LETTERS ? nearest.name : NULL;
 }
 
 /* Find the place of a column, and add its name where it is to be copied and new. */
@@ -166,7 +154,7 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
                                              "row_token", "column", "column_token", "value"};
     size_t index = 0;
     size_t size = strlen(name);
-    *place = items_place_of(items, name);
+    *place = place_of(items, name);
     if (*place != ITEM_FIELDS + items->name_count)
         return 0;
     const char *near = slip_of(items, name);
@@ -196,21 +184,25 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
 
 /* --- where items begin ------------------------------------------------------------------------ */
 
-const char *items_skip_blanks(const char *at, const char *end)
+static const char *skip_blanks(const char *at, const char *end)
 {
     while (at < end && *at && strchr(" \t\r\n", *at))
         at++;
     return at;
 }
 
+/* Blank lines count in the number of an item. */
 static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
 {
     struct item_start *starts =
         arena_grow(&items->arena, items->starts, items->count, sizeof *starts, err);
     if (!starts)
         return -1;
+    size_t number = items->count ? starts[items->count - 1].number + 1 : 0;
+    if (line && items->kind != ITEMS_CSV)
+        number = items->of_file + line - 1;
     items->starts = starts;
-    starts[items->count++] = (struct item_start){at, size, line};
+    starts[items->count++] = (struct item_start){at, size, line, number};
     return 0;
 }
 
@@ -234,31 +226,25 @@ static int note_keys(struct items *items, const struct item_start *start, struct
 static int find_lines(struct items *items, const char *at, const char *end, struct err *err)
 {
     bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
-    size_t last = items->count; /* one past the last that is not blank */
-    size_t first_blank = 0;
-    for (size_t number = 1; at < end; number++) {
+    size_t count = items->count; /* up to the last that is not blank */
+    for (size_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
         size -= size && at[size - 1] == '\r';
-        bool is_blank = items_skip_blanks(at, at + size) == at + size;
-        if ((!is_blank || keeps_blank) && add_start(items, at, size, number, err))
+        bool is_blank = skip_blanks(at, at + size) == at + size;
+        if ((!is_blank || keeps_blank) && add_start(items, at, size, line, err))
             return -1;
         if (!is_blank && items->kind == ITEMS_JSONL &&
             note_keys(items, &items->starts[items->count - 1], err))
             return -1;
-        if (is_blank && !first_blank)
-            first_blank = number;
-        if (!is_blank)
-            last = items->count;
+        count = is_blank ? count : items->count;
         at = newline ? newline + 1 : end;
     }
-    items->count = last;
-    if (items->count > items->of_file)
-        items->blank = items->starts[items->count - 1].line - (items->count - items->of_file);
-    if (items->blank)
-        print_note("'%s': %zu blank line%s skipped (line %zu%s)", shown_path(items->path),
-                   items->blank, num_plural(items->blank), first_blank,
-                   items->blank == 1 ? "" : " is the first");
+    items->count = count;
+    size_t blank = count ? items->starts[count - 1].number + 1 - count : 0;
+    if (blank)
+        print_note("'%s': %zu blank line%s skipped", shown_path(items->path), blank,
+                   num_plural(blank));
     return 0;
 }
 
@@ -285,44 +271,37 @@ static int find_records(struct items *items, struct csv_reader reader, struct er
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
-/* How well a header reads with a separator: it has a field of the command, else several columns. */
-static size_t judge_header(const struct items *items, const struct csv_record *header)
-{
-    bool is_known = false;
-    bool is_tight = true; /* prose has blanks after commas */
-    for (size_t i = 0; i < header->count; i++) {
-        is_known |= items_place_of(items, header->fields[i]) < ITEM_FIELDS;
-        is_tight &= header->fields[i][0] != ' ';
-    }
-    if (is_known && is_tight)
-        return SIZE_MAX - (header->count == 1);
-    return header->count > 1 ? header->count : 0;
-}
-
-/* Choose the separator, of comma, semicolon and tab, with which the header reads best, and say how
- * well. A header that cannot be read is worth nothing; only a lack of memory is an error. */
-static int choose_separator(size_t *best, const struct items *items, struct csv_reader *reader,
+/* Choose the separator, of comma, semicolon and tab, that makes columns of the command of the
+ * header, else the most columns. A table has several columns, one of which is the command's. */
+static int choose_separator(bool *is_table, const struct items *items, struct csv_reader *reader,
                             struct err *err)
 {
-    char chosen = ',';
-    *best = 0;
+    size_t best = 0;
+    bool best_known = false;
+    struct csv_reader trial = *reader;
     for (const char *separator = ",;\t"; *separator; separator++) {
-        struct csv_reader trial = *reader;
-        struct csv_record header;
+        struct csv_record header = {.count = 0};
         struct arena arena = {0};
         struct err unread = {0};
-        trial.separator = *separator;
-        int failed = csv_read(&trial, &header, &arena, &unread);
-        size_t worth = failed ? 0 : judge_header(items, &header);
+        bool known = false;
+        bool is_prose = false; /* which has blanks after commas */
+        trial = (struct csv_reader){reader->at, reader->end, reader->line, *separator};
+        size_t count = csv_read(&trial, &header, &arena, &unread) ? 0 : header.count;
+        for (size_t i = 0; i < count; i++) {
+            known |= place_of(items, header.fields[i]) < ITEM_FIELDS;
+            is_prose |= header.fields[i][0] == ' ';
+        }
+        known = known && !is_prose;
         arena_release(&arena);
-        if (failed && unread.out_of_memory)
+        if (unread.out_of_memory)
             return err_adopt(err, &unread);
-        if (worth > *best) {
-            *best = worth;
-            chosen = *separator;
+        if (known > best_known || (known == best_known && count > 1 && count > best)) {
+            best = count;
+            best_known = known;
+            reader->separator = *separator;
         }
     }
-    reader->separator = chosen;
+    *is_table = best_known && best > 1;
     return 0;
 }
 
@@ -355,8 +334,8 @@ static bool has_column(const struct items *items, enum item_field field)
 static int read_header(struct items *items, struct csv_reader *reader, struct err *err)
 {
     struct csv_record header = {.line = 0};
-    size_t worth;
-    if (choose_separator(&worth, items, reader, err))
+    bool is_table = false;
+    if (choose_separator(&is_table, items, reader, err))
         return -1;
     items->separator = reader->separator;
     int failed = csv_read(reader, &header, &items->arena, err);
@@ -380,8 +359,8 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
 static int find_kind(struct items *items, struct csv_reader reader, bool is_document,
                      struct err *err)
 {
-    const char *at = items_skip_blanks(reader.at, reader.end);
-    size_t worth = 0;
+    const char *at = skip_blanks(reader.at, reader.end);
+    bool is_table = false;
     static const struct {
         const char *ending;
         enum items_kind kind;
@@ -395,13 +374,13 @@ static int find_kind(struct items *items, struct csv_reader reader, bool is_docu
     if (is_document)
         return 0;
     if (at < reader.end && *at == '{') {
-        at = items_skip_blanks(at + 1, reader.end);
+        at = skip_blanks(at + 1, reader.end);
         items->kind = at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
         return 0;
     }
-    if (choose_separator(&worth, items, &reader, err))
+    if (choose_separator(&is_table, items, &reader, err))
         return -1;
-    items->kind = worth == SIZE_MAX ? ITEMS_CSV : ITEMS_LINES;
+    items->kind = is_table ? ITEMS_CSV : ITEMS_LINES;
     return 0;
 }
 
@@ -454,9 +433,9 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     if (items->kind == ITEMS_CSV)
         return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
     if (items->kind == ITEMS_JSONL || !is_document) {
-        const char *at = items_skip_blanks(reader.at, reader.end);
-        if (at < reader.end && *at == '[' &&
-            (at = items_skip_blanks(at + 1, reader.end)) < reader.end && *at == '{')
+        const char *at = skip_blanks(reader.at, reader.end);
+        if (at < reader.end && *at == '[' && (at = skip_blanks(at + 1, reader.end)) < reader.end &&
+            *at == '{')
             return err_set(err,
                            "'%s': expected one item per line, found a JSON array of them: jq -c "
                            "'.[]' makes them lines; --document reads it as one text",
@@ -501,8 +480,7 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     if (many == ITEMS_PROMPT && !given && options->source)
         return add_start(items, NULL, 0, 0, err);
     items->path = text_is_piped(options) ? "-" : options->file;
-    if (items_check_ids(options, err) ||
-        (items->path && input_file_open(&items->file, items->path, err)))
+    if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
         return -1;
     for (size_t i = 0; i < texts; i++)
         if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
@@ -535,13 +513,7 @@ void items_release(struct items *items)
     *items = (struct items){0};
 }
 
-size_t items_blank_before(const struct items *items, size_t index)
-{
-    const struct item_start *start = &items->starts[index];
-    if (start->line && items->kind != ITEMS_CSV)
-        return start->line - 1 - (index - items->of_file);
-    return start->at ? 0 : items->blank;
-}
+/* --- an item ---------------------------------------------------------------------------------- */
 
 void items_place(struct buf *place, const struct items *items, size_t index)
 {
@@ -565,4 +537,186 @@ int items_blame(const struct items *items, size_t index, struct err *err)
         err_prefix(err, "%s", place.bytes);
     buf_release(&place);
     return -1;
+}
+
+/* Put the value of a column where it belongs: a field replaces the option of its name, of which
+ * `continue` may have several values. */
+static int set_value(struct item *item, struct place_column *columns, size_t place,
+                     const char *value, struct arena *arena, struct err *err)
+{
+    struct options *options = &item->options;
+    const char **const fields[ITEM_FIELDS] = {
+        [ITEM_IDS] = &options->input.ids,
+        [ITEM_SOURCE] = &options->input.source,
+        [ITEM_ANSWER] = &options->attribute.answer,
+        [ITEM_TARGET] = &options->lens.target,
+        [ITEM_POSITION] = &options->attribute.position,
+        [ITEM_CLEAN] = &options->patch.clean,
+        [ITEM_CORRUPT] = &options->patch.corrupt,
+    };
+    size_t size = strlen(value);
+    size_t invalid = utf8_invalid_at(value, size);
+    if (place >= ITEM_FIELDS && invalid < size)
+        return err_set(err, "column '%s': expected UTF-8, found the byte 0x%02x at byte %zu",
+                       columns[place - ITEM_FIELDS].name, (unsigned char)value[invalid], invalid);
+    if (place >= ITEM_FIELDS) {
+        columns[place - ITEM_FIELDS].value = value;
+        return 0;
+    }
+    if (place == ITEM_CONTINUE) {
+        if (!item->fields[place])
+            options->score.continuations = (struct texts){0};
+        item->fields[place] = value;
+        return texts_add(&options->score.continuations, value, arena, err);
+    }
+    item->fields[place] = value;
+    if (fields[place])
+        *fields[place] = value;
+    if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD)
+        item->input = (struct input){.text = value, .size = size};
+    return 0;
+}
+
+static int read_record(const struct items *items, struct item *item, struct place_column *columns,
+                       const struct item_start *start, struct arena *arena, struct err *err)
+{
+    struct csv_record record;
+    struct csv_reader reader = {start->at, items->file.bytes + items->file.size, start->line,
+                                items->separator};
+    if (csv_read(&reader, &record, arena, err))
+        return -1;
+    if (record.count != items->place_count)
+        return err_set(err, "expected %zu fields as in the header, found %zu", items->place_count,
+                       record.count);
+    for (size_t i = 0; i < record.count; i++)
+        if (*record.fields[i] &&
+            set_value(item, columns, items->places[i], record.fields[i], arena, err))
+            return -1;
+    return 0;
+}
+
+/* The value of a member as text; a list becomes its values with commas between. NULL with `err`. */
+static const char *read_value(const char *name, const struct json *value, bool is_list,
+                              struct arena *arena, struct err *err)
+{
+    char digits[NUM_DOUBLE_BYTES];
+    struct buf text = {0};
+    buf_text(&text, "");
+    for (const struct json *part = is_list ? json_first(value) : value; part;
+         part = is_list ? json_next(part) : NULL) {
+        const char *string = NULL;
+        double number = 0;
+        bool truth = false;
+        buf_text(&text, text.size ? "," : "");
+        if (json_get_text(part, &string)) {
+            buf_text(&text, string);
+        } else if (json_get_bool(part, &truth)) {
+            buf_text(&text, truth ? "true" : "false");
+        } else if (!json_get_number(part, &number)) {
+            err_set(err, "field '%s': expected a text, a number, true or false%s, found %s", name,
+                    is_list ? " in a list" : "", json_describe(value, digits, sizeof digits));
+            buf_release(&text);
+            return NULL;
+        } else if (fabs(number) < 0x1p53 && number == (double)(long long)number) {
+            buf_format(&text, "%lld", (long long)number);
+        } else {
+            num_double(digits, number);
+            buf_text(&text, digits);
+        }
+    }
+    return buf_keep(&text, arena, err);
+}
+
+/* Ids may be a list; of several texts to continue with each is a value. */
+static int read_member(const struct items *items, struct item *item, struct place_column *columns,
+                       const struct json *member, struct arena *arena, struct err *err)
+{
+    const char *name = json_key(member);
+    size_t place = place_of(items, name);
+    bool truth = false;
+    double number = 0;
+    bool is_list = place == ITEM_IDS && json_is_array(member);
+    bool is_each = place == ITEM_CONTINUE && json_is_array(member);
+    if (place == ITEM_TEXT && item->fields[place])
+        return err_set(err, "expected one text, found 'text' and 'sentence'");
+    if (place >= ITEM_FIELDS)
+        columns[place - ITEM_FIELDS].literal =
+            json_get_bool(member, &truth) || (json_get_number(member, &number) && isfinite(number));
+    for (const struct json *part = is_each ? json_first(member) : member; part;
+         part = is_each ? json_next(part) : NULL) {
+        const char *value = read_value(name, part, is_list, arena, err);
+        if (!value || set_value(item, columns, place, value, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_object(const struct items *items, struct item *item, struct place_column *columns,
+                       const struct item_start *start, struct arena *arena, struct err *err)
+{
+    char found[NUM_DOUBLE_BYTES];
+    struct json *root = NULL;
+    if (json_parse(&root, start->at, start->size, err))
+        return -1;
+    int failed = json_is_object(root)
+                     ? json_unique_keys(root, err)
+                     : err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
+                               json_describe(root, found, sizeof found));
+    for (const struct json *member = failed ? NULL : json_first(root); member && !failed;
+         member = json_next(member))
+        failed = !json_is_null(member) && read_member(items, item, columns, member, arena, err);
+    json_free(root);
+    return failed ? -1 : 0;
+}
+
+/* A record or an object has a text or ids. */
+static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
+                       struct arena *arena, struct err *err)
+{
+    struct place_column *columns = arena_alloc(arena, items->name_count, sizeof *columns, err);
+    if (!columns)
+        return -1;
+    for (size_t i = 0; i < items->name_count; i++)
+        columns[i].name = items->names[i];
+    item->columns = columns;
+    item->column_count = items->name_count;
+    if ((items->kind == ITEMS_CSV ? read_record : read_object)(items, item, columns, start, arena,
+                                                               err))
+        return -1;
+    bool has_ids = item->fields[ITEM_IDS];
+    const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
+    if (!good != !bad || (good && (item->fields[ITEM_TEXT] || has_ids)))
+        return err_set(err, "expected 'good' and 'bad' alone, found %s",
+                       !good  ? "only 'bad'"
+                       : !bad ? "only 'good'"
+                              : "another text, too");
+    if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !has_ids &&
+        !item->input.text)
+        item->input.text = "";
+    if (has_ids == (item->input.text != NULL))
+        return err_set(err, "expected 'text' or 'ids', found %s", has_ids ? "both" : "neither");
+    if (has_ids)
+        item->input = (struct input){.ids = item->fields[ITEM_IDS]};
+    return check_ids(&item->options.input, err);
+}
+
+int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
+               struct err *err)
+{
+    const struct item_start *start = &items->starts[index];
+    bool in_file = start->line > 0;
+    *item = (struct item){.number = start->number, .options = *items->options};
+    if (start->at)
+        item->input = (struct input){.text = start->at, .size = start->size};
+    else
+        item->input = (struct input){.ids = items->options->input.ids};
+    if (in_file && items->kind != ITEMS_LINES) {
+        item->input = (struct input){.text = NULL};
+        if (read_fields(items, item, start, arena, err))
+            return items_blame(items, index, err);
+    }
+    const char *text = item->input.text;
+    item->is_blank = in_file && items->fields & ITEMS_KEEP_BLANK && text &&
+                     skip_blanks(text, text + item->input.size) == text + item->input.size;
+    return 0;
 }

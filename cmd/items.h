@@ -67,10 +67,10 @@ struct items {
         const char *at;
         size_t size; /* of a text, a line or an object; unused for records of CSV */
         size_t line; /* in the file, from 1; 0: not from the file */
-    } * starts;      /* [count] */
+        size_t number;
+    } * starts; /* [count] */
     size_t count;
     size_t of_file;      /* the first item that comes from the file */
-    size_t blank;        /* blank lines before the last item of the file */
     const char *path;    /* of the file, "-" for standard input; NULL: there is none */
     struct suite *suite; /* what the file is (stimuli.h); NULL: another kind */
     const char *whole;   /* name in messages of a file that is one text; NULL: it is not */
@@ -94,9 +94,6 @@ enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT, IT
  * where one is needed; a header without a text. On failure nothing is held. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
-/* The first byte that is no blank. */
-const char *items_skip_blanks(const char *at, const char *end);
-
 void items_release(struct items *items);
 
 /* Parse an item; its texts point into the file or the arena. Errors name the file and the line; of
@@ -104,24 +101,13 @@ void items_release(struct items *items);
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
-/* How many blank lines were skipped before an item. */
-size_t items_blank_before(const struct items *items, size_t index);
-
 /* Append where an item came from: 'story.txt' line 3, --ids, sentence 1; nothing for an only
  * sentence. items_blame puts that before an error and returns -1. */
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
-/* Of items.c and item.c. The place of a column's values: an item_field of the command, ITEM_FIELDS
- * + its index among the names that are copied, or the index behind them if it is new. And refuse
- * --special with ids. */
-size_t items_place_of(const struct items *items, const char *name);
-int items_check_ids(const struct input_options *options, struct err *err);
-
-/* A whole file or, for "-", standard input; its name in messages; and where its text begins: after
- * the mark with which some editors say "this is UTF-8". */
+/* A whole file or, for "-", standard input; and its name in messages. */
 int input_file_open(struct file *file, const char *path, struct err *err);
 const char *shown_path(const char *path);
-const char *text_after_mark(const struct file *file);
 
 #endif
