@@ -1,6 +1,5 @@
-/* lesson.c: `attn-cli lesson`: a course in steps. A step runs a command line, says where to look,
- * and names the next one. The page of all steps ends with the way of a text through a model.
- */
+/* lesson.c: `attn-cli lesson`: attention in eleven steps. Each step runs a command and says where
+ * to look in its output. The page of all steps ends with a diagram of a whole model. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,153 +15,149 @@
 #define JOURNEY "-s \"Your journey starts with one step\""
 #define LIFE "-s \"Life is short eat dessert first\""
 
-/* Numbers with decimals in the texts are those of the command's output: a test compares. */
+/* Numbers with decimals are those that the step's command prints; a test compares them. */
 static const struct page_lesson steps[] = {
     {"Scores are dot products",
-     "A model reads a sentence as rows of numbers, an embedding for each word. The simplest "
-     "attention there is has no weights at all: the score of two words is the dot product of "
-     "their embeddings.",
+     "A model represents each word as a vector, its embedding. In the simplest form of attention, "
+     "without any weights, the score of two words is the dot product of their embeddings.",
      "attn-cli run -m journey " JOURNEY " --show embedding,scores",
-     "The embeddings of 'journey' and 'starts' point the same way, so their score is high, 1.4754; "
-     "that of 'journey' and 'one' is 0.7070. The table is the same on both sides of its diagonal: "
-     "without weights nothing tells who asks from who answers.",
-     "scores:1:2 scores:1:4", "Has every word its highest score with itself?",
-     "No: 'one' has 0.6654 with itself, but 0.7154 with 'starts'. A dot product grows with the "
-     "length of both, too, and the embedding of 'starts' is longer."},
-    {"Softmax makes weights of scores, and weights make a context",
-     "Every row of scores becomes a row of weights: e to the power of each score, divided by the "
-     "sum of the row. With these weights the embeddings are added up.",
+     "The embeddings of 'journey' and 'starts' point in nearly the same direction, so their score "
+     "is high: 1.4754. The score of 'journey' and 'one' is 0.7070. The table is symmetric: without "
+     "weights, a word's query and key are the same vector.",
+     "scores:1:2 scores:1:4", "Is every word's highest score the one with itself?",
+     "No: 'one' scores 0.6654 with itself, but 0.7154 with 'starts'. A dot product also grows with "
+     "the length of the vectors, and the embedding of 'starts' is longer."},
+    {"Softmax turns scores into weights",
+     "Softmax divides the exponential of each score by the sum of the exponentials in its row. The "
+     "context of a word is the sum of all embeddings, each multiplied by its weight.",
      "attn-cli run -m journey " JOURNEY " --show weights,context",
-     "Each row of weights adds up to 1. 'journey' gives most to itself, 0.2379, and hardly less to "
-     "'starts', 0.2333. The context of 'journey', 0.4419 0.6515 0.5683, is all six embeddings "
-     "mixed by the weights of its row.",
+     "Each row of weights sums to 1. 'journey' attends most to itself, 0.2379, and almost as much "
+     "to 'starts', 0.2333. Its context, 0.4419 0.6515 0.5683, is the weighted sum of all six "
+     "embeddings.",
      "weights:1:1 weights:1:2 context:1:0 context:1:1 context:1:2",
-     "Which word looks at itself least, and why?",
-     "'with', 0.1462. Its embedding is short, so that all of its scores are small, that with "
-     "itself more than those with longer ones: 'journey' gets 0.2074 of it."},
-    {"The whole way of one word",
-     "explain shows every number between an embedding and a context, with the formulas.",
+     "Which word attends to itself least, and why?",
+     "'with', 0.1462. Its embedding is short, so all its scores are low, and lowest with other "
+     "short embeddings such as its own: 'journey', which is longer, gets 0.2074."},
+    {"Attention for one word, step by step",
+     "explain shows every number between an embedding and its context, with the formulas.",
      "attn-cli explain -m journey " JOURNEY " --token journey",
-     "Follow one key down the page: 'Your' has the score 0.9544, the power 0.5824, the weight "
-     "0.1385, and adds 0.0596 to the first number of the context. The › marks the row of the query "
-     "itself. With -o walk.md or -o walk.html it becomes a "
-     "document.",
+     "Follow one key down the page: 'Your' has the score 0.9544, the exponential 0.5824 and the "
+     "weight 0.1385, and adds 0.0596 to the first number of the context. The sign › marks the "
+     "query's own row. -o walk.md or -o walk.html writes a document.",
      "scores:1:0 weights:1:0 context:1:0",
-     "Which key adds most to the first number of the context, though it has not the largest "
-     "weight?",
-     "'starts' adds 0.1330 and 'journey' 0.1308. The weights are 0.2333 and 0.2379, but the first "
-     "number of 'starts' is 0.5700, that of 'journey' 0.5500.",
+     "Which key adds most to the first number of the context, although its weight is not the "
+     "largest?",
+     "'starts' adds 0.1330, 'journey' 0.1308. The weight of 'starts' is smaller, 0.2333 against "
+     "0.2379, but its first number is larger, 0.5700 against 0.5500.",
      "embedding,scores,weights,context"},
     {"Queries, keys and values",
-     "Self-attention with weights: three matrices turn an embedding into a query (what a word "
-     "looks for), a key (what it answers to) and a value (what it hands over).",
+     "In self-attention, three weight matrices turn each embedding into a query (what the word "
+     "looks for), a key (what it can be found by) and a value (what it passes on).",
      "attn-cli run -m life " LIFE " --show embedding,q,k,v",
-     "Embeddings have 3 numbers, queries and keys 2, values 4. Queries and keys have the same "
-     "length, because they are multiplied; that of values is free. 'is' has a long query, 0.5667 "
-     "1.8269, and a long key in the same direction, 0.5295 1.7355: their product will be large.",
-     "q:1:0 q:1:1 k:1:0 k:1:1", "Whose key fits the query of 'first', -0.2816 -1.3567, best?",
-     "That of 'short', -0.2991 -0.7295: both numbers have the signs of the query's, and the "
-     "second, which counts most, is large. That of 'first' itself, -0.4788 -0.5835, comes next."},
-    {"One query of self-attention",
-     "The same walk as before, with weights: the query comes from W_q, and scores are divided by "
-     "the root of a key's length before the softmax.",
+     "Embeddings have 3 numbers, queries and keys 2, values 4. Queries and keys must have the same "
+     "length, because they are multiplied. The query of 'is', 0.5667 1.8269, and its key, 0.5295 "
+     "1.7355, are long and point in nearly the same direction: their score will be high.",
+     "q:1:0 q:1:1 k:1:0 k:1:1", "Which key matches the query of 'first', -0.2816 -1.3567, best?",
+     "That of 'short', -0.2991 -0.7295: both numbers have the same signs as the query's, and the "
+     "second, which counts most, is large. 'first' itself, -0.4788 -0.5835, comes next."},
+    {"Self-attention for one word",
+     "The same steps, now with weights: W_q makes the query, and scores are divided by the square "
+     "root of the key size before the softmax.",
      "attn-cli explain -m life " LIFE " --token is",
-     "'is' gives 0.6870 of its attention to itself and 0.1470 to 'dessert'. Scaling brought 3.4707 "
-     "down to 2.4542 and the others nearer to it, so that they keep some of the weight. The "
-     "context has four numbers, as values have: 0.5313 1.3607 0.7891 1.3110.",
+     "'is' gives 0.6870 of its attention to itself and 0.1470 to 'dessert'. Scaling reduces its "
+     "highest score from 3.4707 to 2.4542 and brings the others closer, so that they keep some "
+     "weight. The context has four numbers, as values do: 0.5313 1.3607 0.7891 1.3110.",
      "scores:1:1 masked:1:1 weights:1:1 weights:1:4 context:1:0",
-     "'dessert' has the second largest weight, 0.1470. Where does that come from?",
-     "From its score, 1.2903, which the scale makes 0.9124. e to the power of its distance from "
-     "the largest, 2.4542, is 0.2140, and that is 0.1470 of the sum, 1.4556.",
+     "'dessert' has the second largest weight, 0.1470. Where does it come from?",
+     "Its score, 1.2903, is scaled to 0.9124. The exponential of its difference from the largest, "
+     "2.4542, is 0.2140, and divided by the sum, 1.4556, that is 0.1470.",
      "embedding,q,k,scores,masked,weights,v,context"},
-    {"Heads side by side",
-     "Several heads look at the same words, each with matrices of its own, and each gives a "
-     "context. Here are four, with values of one number.",
+    {"Multi-head attention",
+     "Several heads read the same words, each with its own matrices, and each computes a context. "
+     "Here are four heads with values of one number.",
      "attn-cli run -m life-4-heads " LIFE " --show weights,attn_out",
-     "Heads disagree: 'first' gives itself 0.2794 in head 0 and 0.4407 in head 1. The output of a "
-     "word is its four contexts, one beside the other: for 'is', 0.4003 1.7137 1.3981 1.0497.",
+     "Heads differ: 'first' gives itself 0.2794 in head 0 and 0.4407 in head 1. The output of a "
+     "word is the concatenation of its four contexts: for 'is', 0.4003 1.7137 1.3981 1.0497.",
      "weights:0.0:5:5 weights:0.1:5:5 attn_out:1:0 attn_out:1:1 attn_out:1:2 attn_out:1:3",
-     "In which head does 'is' look at itself most, and in which least?",
-     "Most in head 1, 0.9199, and least in head 2, 0.6475: each head has matrices of its own, so "
-     "the same two words have another score in each."},
-    {"Heads with an output projection",
-     "In a GPT the channels are shared out among the heads, and a last matrix, W_O, mixes what "
-     "the heads found. tiny has 2 layers with 4 heads of 24 numbers each.",
+     "In which head does 'is' attend to itself most, and in which least?",
+     "Most in head 1, 0.9199, and least in head 2, 0.6475: each head has its own matrices, so it "
+     "gives the same two words a different score."},
+    {"The output projection",
+     "In a GPT, each head has its share of the channels, and an output matrix, W_O, combines the "
+     "results of the heads. The model tiny has 2 layers with 4 heads of 24 numbers each.",
      "attn-cli explain -m tiny -s \"Life is short\" --token short --layer 0 --head 2",
-     "Two things are new. A head does not take in an embedding but x: the sum of the embeddings of "
-     "a word and of its position, normed. And step 9 shows what each head adds to the output: "
-     "W_O falls into one piece a head, and attn_out is the sum of the rows above it. What follows "
-     "is the rest of the layer: the sum with h, and the MLP.",
+     "Two things are new. The head reads x: the sum of the embeddings of a word and its position, "
+     "after a layer norm. And step 9 shows how much each head adds to the output: each has its own "
+     "rows of W_O, and attn_out is the sum of the heads' results and the bias. The rest of the "
+     "layer follows: the sum with h, and the MLP.",
      "scores:2:0 weights:2:0",
-     "'short' looks at 'Life' most, 0.7649, though the score is negative, -1.2364. How can that "
-     "be?",
-     "The other scores are lower still, -10.0619 and -10.7872. The softmax knows differences "
-     "alone: the same number more for every key changes no weight.",
+     "'short' attends most to 'Life', 0.7649, although the score is negative, -1.2364. Why?",
+     "The other scores are lower still, -10.0619 and -10.7872. Softmax depends only on "
+     "differences: adding the same number to every score changes no weight.",
      "ln_1,q,k,scores,masked,weights,v,context,attn_out"},
-    {"No word sees the future",
-     "A model that writes must not look at words to come. Before the softmax their scores become "
-     "minus infinity: an empty cell in these tables.",
+    {"The causal mask",
+     "A model that generates text must not use later words. The causal mask sets their scores to "
+     "minus infinity before the softmax: these are the empty cells.",
      "attn-cli run -m life-causal " LIFE " --show masked,weights",
-     "'Life', the first word, sees only itself: 1.0000. 'is' shares its attention between two "
-     "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, and its row is the one "
-     "that the model without a mask has: try -m life.",
+     "'Life', the first word, sees only itself: 1.0000. 'is' divides its attention between two "
+     "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, so its row is the same "
+     "as without a mask: try -m life.",
      "weights:0:0 weights:1:0 weights:1:1", "Which row would not change without the mask?",
-     "The last, that of 'first': nothing comes after it, so there is nothing to hide. It gives "
-     "'short' 0.3102 in either case."},
-    {"The mask after the softmax",
-     "The other order gives the same: softmax over all words first, then the future is made 0, and "
-     "what remains of a row is divided by its sum.",
+     "The last, that of 'first': no word comes after it, so nothing is masked. It gives 'short' "
+     "0.3102 in both cases."},
+    {"The causal mask after the softmax",
+     "Masking after the softmax gives the same result: apply the softmax to all words, set the "
+     "weights of later words to 0, and divide each row by the sum of what is left.",
      "attn-cli run -m life-causal " LIFE " --mask-after --show softmax,masked,weights",
-     "In softmax 'is' gives 0.0386 to 'Life' and 0.6870 to itself, and the rest to the future. The "
-     "mask leaves these two; divided by what they add up to they are 0.0532 and 0.9468, as in the "
-     "step before. Words to come took part in the softmax, but only in what its row is divided by, "
-     "and that cancels.",
+     "Before the mask, 'is' gives 0.0386 to 'Life', 0.6870 to itself and the rest to later words. "
+     "The mask keeps the first two; divided by their sum, they are 0.0532 and 0.9468, as in the "
+     "previous step. Later words only change the divisor of the softmax, which cancels.",
      "softmax:1:0 softmax:1:1 weights:1:0 weights:1:1",
-     "'Life' has 0.1772 for itself before the mask, and 1.0000 after it. What became of the rest?",
-     "It belonged to words to come, and was made 0. What is left of the row, 0.1772, is divided by"
-     " its sum, which is 0.1772, too."},
-    {"Cross-attention: looking at another text",
-     "Queries may come from one text, and keys and values from another, as a translator reads one "
-     "language while writing another. The matrices are those of life; tables have words of the "
-     "sentence as rows and words of the source as columns.",
+     "'Life' gives itself 0.1772 before the mask and 1.0000 after it. What happened to the rest?",
+     "It belonged to later words and was set to 0. What is left, 0.1772, is divided by the sum of "
+     "the row, which is also 0.1772."},
+    {"Cross-attention",
+     "Queries can come from one text, keys and values from another: a translation model reads one "
+     "language while it writes another. Rows are words of the sentence, columns are words of the "
+     "source. The matrices are those of the model life.",
      "attn-cli run -m life-cross " LIFE " --source \"the cat sat on that mat all day\" "
      "--show weights,context",
-     "'is' looks at 'day' most, 0.2301, and at 'sat' least, 0.0547. The source has eight words, so "
-     "a row has eight weights; the context of 'is', 0.7088 0.8629 0.7703 1.1768, is made of values "
-     "of the source alone.",
+     "'is' attends most to 'day', 0.2301, and least to 'sat', 0.0547. The source has eight words, "
+     "so each row has eight weights. The context of 'is', 0.7088 0.8629 0.7703 1.1768, is a sum of "
+     "values of the source only.",
      "weights:1:7 weights:1:2 context:1:0 context:1:1 context:1:2 context:1:3",
-     "Why has not even the row of 'Life', the first word, an empty cell?",
-     "The source is there as a whole before the first word is written, so none of it is to come: "
-     "'Life' may look at its last word, 'day', too, 0.1166."},
-    {"Heads that share keys and values",
-     "A model that writes keeps the keys and values of every word it has seen. Query heads can "
-     "share them: here four look at two, the first pair at one and the second at the other. "
-     "(n_kv_head in config.json; with 1 of them all share one.)",
+     "Why is no cell masked in the row of 'Life', the first word?",
+     "The whole source is known before the first word is written, so none of its words is a later "
+     "word: 'Life' also attends to the last one, 'day', 0.1166."},
+    {"Grouped-query attention",
+     "A model that generates text stores the keys and values of all previous words. To save "
+     "memory, "
+     "query heads can share them: here the first two of four heads share one set, the others a "
+     "second (n_kv_head in config.json; with 1, all heads share one).",
      "attn-cli run -m life-grouped " LIFE " --show k,v,weights,attn_out",
-     "There are four tables of weights, but two of k and two of v. Heads 0 and 1 ask the same keys "
-     "with queries of their own: 'first' gives 'short' 0.3102 in head 0 and 0.2978 in head 1. The "
-     "output of 'is', 0.4003 0.3748 1.3850 1.3781, begins as that of life-4-heads does: head 0 is "
-     "the same in both.",
+     "There are four tables of weights, but only two of k and two of v. Heads 0 and 1 use the same "
+     "keys with different queries: 'first' gives 'short' 0.3102 in head 0 and 0.2978 in head 1. "
+     "The "
+     "output of 'is', 0.4003 0.3748 1.3850 1.3781, starts as in step 6: head 0 is the same.",
      "weights:0.0:5:2 weights:0.1:5:2 attn_out:1:0 attn_out:1:1 attn_out:1:2 attn_out:1:3",
-     "How many numbers are kept of these six words, and how many if no head shared?",
-     "Two heads of keys with 2 numbers a word and two of values with 1: 36 numbers. Four heads of "
-     "each would be 72."},
+     "How many numbers are stored for these six words, and how many without sharing?",
+     "Two key heads with 2 numbers per word and two value heads with 1 make 36 numbers. Four of "
+     "each would make 72."},
 };
 
 enum { STEPS = sizeof steps / sizeof *steps };
 
-/* The last step of a page: a text through any model. */
+/* The last step of a page. */
 static const struct page_lesson lesson_walk = {
-    "The way of a text through a model",
-    "Every token has a row of numbers, a stream, from its embedding to the scores of the token "
-    "that comes next. On its way it is read by branches, attention and MLP, layer by layer, and "
-    "what they find is added to it. A station of the diagram opens its tensor; "
-    "arrow keys go to the station before and after.",
+    "A text's path through a model",
+    "Each token has a vector, the residual stream, from its embedding to the logits of the next "
+    "token. In every layer, the attention and the MLP read it and add their results to it. Select "
+    "a station of the diagram to see its tensor; the arrow keys move between stations.",
     "",
-    "Follow the plus signs: there a branch gives to the stream what it has found.",
+    "Follow the plus signs: there a branch adds its result to the stream.",
     "",
-    "By which stations can a token learn of another one?",
-    "By those between the weights and the context alone: all others work on each token by itself.",
+    "At which stations does a token receive information from other tokens?",
+    "Only between the weights and the context: all others work on each token separately.",
     "all",
     .is_walk = true};
 
@@ -232,7 +227,7 @@ struct tour {
     struct arena arena;
 };
 
-/* The words of a step's command line, with NULL after the last; quotes keep blanks, and go. */
+/* The words of a step's command line, with NULL after the last; blanks in quotes separate none. */
 static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *line,
                       struct arena *arena, struct err *err)
 {
@@ -251,7 +246,7 @@ static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *lin
     return 0;
 }
 
-/* Run the step's line as if it had been typed, on a page of the tour's width. */
+/* Run the step's command as if it had been typed, with the width of the lesson. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
     char width[WIDTH_BYTES];
@@ -265,23 +260,9 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     return command_do(words[1], words + 2, &tour->arena, err);
 }
 
-static void write_before(struct stream *out, const struct tour *tour, size_t step)
+/* A line before the next step, or how to go on. */
+static void write_end(struct stream *out, const struct tour *tour, size_t step)
 {
-    const struct page_lesson *row = &steps[step];
-    stream_format(out, "%zu/%d  ", step + 1, STEPS);
-    text_wrap(out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
-    stream_char(out, '\n');
-    text_wrap(out, row->before, 0, 0, tour->columns);
-    stream_format(out, "\n$ %s\n\n", row->line);
-}
-
-/* Where to look, and a line before the next step, or how to go on. */
-static void write_after(struct stream *out, const struct tour *tour, size_t step)
-{
-    static const char mark[] = "Look: ";
-    stream_format(out, "\n%s", mark);
-    text_wrap(out, steps[step].look, sizeof mark - 1, 0, tour->columns);
-    stream_char(out, '\n');
     if (step + 1 < tour->end) {
         for (size_t i = 0; i < tour->columns; i++)
             stream_char(out, '-');
@@ -289,25 +270,33 @@ static void write_after(struct stream *out, const struct tour *tour, size_t step
     } else if (step + 1 < STEPS) {
         stream_format(out, "next: attn-cli lesson %zu\n", step + 2);
     } else {
-        text_wrap(out,
-                  "This was the last step. Go on with words of your own: attn-cli run -s \"…\"", 0,
-                  0, tour->columns);
+        text_wrap(out, "This was the last step. Try your own text: attn-cli run -s \"…\"", 0, 0,
+                  tour->columns);
     }
 }
 
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
+    static const char mark[] = "Look: ";
+    const struct page_lesson *row = &steps[step];
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    write_before(&out, tour, step);
+    stream_format(&out, "%zu/%d  ", step + 1, STEPS);
+    text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
+    stream_char(&out, '\n');
+    text_wrap(&out, row->before, 0, 0, tour->columns);
+    stream_format(&out, "\n$ %s\n\n", row->line);
     if (stream_commit(&out, err))
         return -1;
-    if (run_line(tour, steps[step].line, err))
+    if (run_line(tour, row->line, err))
         return err_prefix(err, "step %zu", step + 1);
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    write_after(&out, tour, step);
+    stream_format(&out, "\n%s", mark);
+    text_wrap(&out, row->look, sizeof mark - 1, 0, tour->columns);
+    stream_char(&out, '\n');
+    write_end(&out, tour, step);
     return stream_commit(&out, err);
 }
 
@@ -380,7 +369,7 @@ static int write_page(struct tour *tour, struct err *err)
     if (tour->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'",
                          tour->output.path);
-    tour->style.title = "A tour of attention";
+    tour->style.title = "Attention in eleven steps";
     tour->place = page_place(&tour->options->looks, &tour->style);
     tour->place.count = tour->end - tour->first + all;
     for (size_t step = tour->first; step < tour->end; step++)
