@@ -1,7 +1,7 @@
 /* train_attention.c: head by head of each text, by blocks of 64 queries and 64 keys; what lies in
  * the masked future is never computed. */
 #include "base/num.h"
-#include "train/train_pass.h"
+#include "train/train_step.h"
 
 #include <string.h>
 
@@ -34,7 +34,6 @@ struct pair {
 /* All heads of a layer. */
 struct layer_work {
     struct train_step *step;
-    size_t layer;
     bool backward;
     size_t width; /* of a head */
     float scale;
@@ -114,7 +113,7 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
     size_t rows = side_at(head, first);
     const float *strip = head->weights + first * head->stride;
     float rate = dropout_rate(step);
-    uint64_t key = dropout_key(step, DROP_WEIGHTS, head->layer->layer);
+    uint64_t key = dropout_key(step, DROP_WEIGHTS);
     if (rate == 0)
         return strip;
     memcpy(to, strip, rows * head->stride * sizeof *to);
@@ -157,7 +156,7 @@ static void weigh_backward(const struct head_work *head, float *strip, size_t fi
 {
     const struct train_step *step = head->layer->step;
     size_t rows = side_at(head, first);
-    uint64_t key = dropout_key(step, DROP_WEIGHTS, head->layer->layer);
+    uint64_t key = dropout_key(step, DROP_WEIGHTS);
     for (size_t row = 0; row < rows; row++) {
         float *gradients = strip + row * head->stride;
         size_t visible = first + row + 1;
@@ -211,7 +210,7 @@ static struct head_work head_work(const struct layer_work *layer, size_t number,
 {
     struct train_step *step = layer->step;
     const struct config *c = step->config;
-    struct layer_tape *tape = &step->tape.layers[layer->layer];
+    struct layer_tape *tape = &step->tape.layers[step->layer];
     const struct projections *heads = &tape->heads;
     const struct projections *gradients = &step->d.heads;
     size_t tokens = step->plan.tokens;
@@ -289,16 +288,15 @@ static void get_kernels(struct layer_work *layer, bool short_rows, bool short_ke
     }
 }
 
-void train_attention(struct train_step *step, size_t layer, bool backward)
+void train_attention(struct train_step *step, bool backward)
 {
     const struct config *c = step->config;
     size_t tokens = step->plan.tokens;
     struct layer_work work = {
         .step = step,
-        .layer = layer,
         .backward = backward,
         .width = c->d_k,
-        .scale = config_scale(c, layer),
+        .scale = config_scale(c, step->layer),
         .work = 2 * (double)step->rows * (double)tokens * (double)(c->n_head * c->d_k),
     };
     kernels_begin(step->plan.machine->kernels);

@@ -1,7 +1,10 @@
-/* train_pass.c: the forward pass of a training step, and the operations of both passes. Threads
- * share the blocks of rows. */
-#include "train/train_pass.h"
+/* train_pass.c: the forward and backward passes of a training step, and the loss between them.
+ *
+ * Threads share blocks of rows. What is summed over rows is summed in each block, then over the
+ * blocks in their order, so that the bits do not depend on the number of threads. */
+#include "train/train_step.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -9,31 +12,43 @@
 #include "math/rng.h"
 #include "model/family/family.h"
 
-enum {
-    BLOCK_ROWS = 64,
-    COST = 8, /* multiply-adds that an element costs, about */
-};
+enum { COST = 8 }; /* multiply-adds that an element costs, about */
 
 /* --- blocks of rows --------------------------------------------------------------------------- */
 
-size_t row_blocks(size_t rows)
-{
-    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-}
+struct row_operation {
+    void (*run)(const struct row_operation *block);
+    const struct train_step *step;
+    struct matrix y, x, more; /* forward: y of x and of more; a block has its rows of each */
+    struct matrix dx, dy;     /* backward: dx of dy */
+    struct matrix whole;      /* of all blocks: [columns, rows] transposed, or [blocks, …] sums */
+    struct norm norm;
+    uint64_t key;       /* of dropout */
+    float factor;       /* of gradients */
+    size_t rows, first; /* the rows of all blocks; the first row of this one */
+    size_t index;       /* of the block */
+};
 
 static void run_block(void *context, size_t round, size_t thread)
 {
-    const struct row_operation *op = context;
-    struct row_block block = {.index = round, .first = round * BLOCK_ROWS};
+    struct row_operation block = *(const struct row_operation *)context;
+    struct matrix *const matrices[] = {&block.y, &block.x, &block.more, &block.dx, &block.dy};
+    size_t first = round * TRAIN_BLOCK_ROWS;
+    size_t rows = num_min(block.rows - first, TRAIN_BLOCK_ROWS);
     (void)thread;
-    block.count = num_min(op->rows - block.first, BLOCK_ROWS);
-    op->run(op, &block);
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        if (matrices[i]->data)
+            *matrices[i] = matrix_rows(*matrices[i], first, rows);
+    block.first += first;
+    block.index = round;
+    block.run(&block);
 }
 
-void row_operation_run(const struct train_step *step, struct row_operation op, struct matrix over)
+/* Run it on all blocks of rows of a matrix. */
+static void run_rows(const struct train_step *step, struct matrix over, struct row_operation op)
 {
     struct loop loop = {
-        .rounds = row_blocks(over.rows),
+        .rounds = train_blocks(over.rows),
         .work = (double)over.rows * (double)over.columns * COST,
         .round = run_block,
     };
@@ -42,21 +57,22 @@ void row_operation_run(const struct train_step *step, struct row_operation op, s
     pool_run(step->plan.machine->pool, loop, &op);
 }
 
-static void transpose_block(const struct row_operation *op, const struct row_block *block)
+static void transpose_block(const struct row_operation *block)
 {
-    transpose(matrix_columns(op->y, block->first, block->count), block_rows(op->x, block));
+    transpose(matrix_columns(block->whole, block->first, block->x.rows), block->x);
 }
 
-void parallel_transpose(const struct train_step *step, struct matrix y, struct matrix x)
+/* y [C, T] = x [T, C]ᵀ */
+static void transpose_rows(const struct train_step *step, struct matrix y, struct matrix x)
 {
-    row_operation_run(step, (struct row_operation){transpose_block, .y = y, .x = x}, x);
+    run_rows(step, x, (struct row_operation){transpose_block, .whole = y, .x = x});
 }
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
-uint64_t dropout_key(const struct train_step *step, enum drop_place place, size_t layer)
+uint64_t dropout_key(const struct train_step *step, enum drop_place place)
 {
-    return rng_fold_in(step->batch->key, layer * DROP_PLACES + place);
+    return rng_fold_in(step->batch->key, step->layer * DROP_PLACES + place);
 }
 
 float dropout_rate(const struct train_step *step)
@@ -64,24 +80,23 @@ float dropout_rate(const struct train_step *step)
     return step->dropping ? step->plan.dropout : 0.0f;
 }
 
-void drop_rows(const struct row_operation *op, struct matrix x, const struct row_block *block)
+static void drop_rows(const struct row_operation *block, struct matrix x)
 {
     for (size_t row = 0; row < x.rows; row++)
-        rng_dropout(x.data + row * x.stride, x.columns, op->key, block->first + row,
-                    dropout_rate(op->step));
+        rng_dropout(x.data + row * x.stride, x.columns, block->key, block->first + row,
+                    dropout_rate(block->step));
 }
 
 /* --- forward ---------------------------------------------------------------------------------- */
 
 /* y = drop(scale · token + position) */
-static void embed_block(const struct row_operation *op, const struct row_block *block)
+static void embed_block(const struct row_operation *block)
 {
-    const struct train_step *step = op->step;
-    const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
-    const float *positions =
-        parameter_at(&step->weights, PARAMETER_WPE, 0); /* NULL: there are none */
+    const struct train_step *step = block->step;
     const struct config *c = step->config;
-    struct matrix y = block_rows(op->y, block);
+    const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
+    const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0); /* or NULL */
+    struct matrix y = block->y;
     for (size_t i = 0; i < y.rows; i++) {
         float *row = y.data + i * y.stride;
         size_t position = (block->first + i) % step->plan.tokens + c->position_offset;
@@ -92,25 +107,25 @@ static void embed_block(const struct row_operation *op, const struct row_block *
         if (positions)
             add_to_row(row, positions + position * y.columns, y.columns);
     }
-    drop_rows(op, y, block);
+    drop_rows(block, y);
 }
 
-static void norm_block(const struct row_operation *op, const struct row_block *block)
+static void norm_block(const struct row_operation *block)
 {
-    norm_rows(block_rows(op->y, block), block_rows(op->x, block), &op->norm);
+    norm_rows(block->y, block->x, &block->norm);
 }
 
-static void norm(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
-                 size_t layer)
+static void norm(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id)
 {
-    struct norm weights = parameter_norm(&step->weights, id, layer);
-    row_operation_run(step, (struct row_operation){norm_block, .y = y, .x = x, .norm = weights}, y);
+    struct norm weights = parameter_norm(&step->weights, id, step->layer);
+    run_rows(step, y, (struct row_operation){norm_block, .y = y, .x = x, .norm = weights});
 }
 
-struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
-                          bool backward)
+/* A matrix for a product, [in, out] without its bias, or for the backward pass [out, in]: in place,
+ * or in scratch memory that the next call overwrites. */
+static struct weight weight_of(struct train_step *step, enum parameter_id id, bool backward)
 {
-    struct matrix matrix = parameter_matrix(&step->weights, id, layer);
+    struct matrix matrix = parameter_matrix(&step->weights, id, step->layer);
     bool by_outputs = step->config->family != NULL; /* stored as [out, in] */
     struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
                                 matrix.rows};
@@ -123,27 +138,29 @@ struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t 
             .out = matrix.rows,
         };
     if (backward && !by_outputs) {
-        parallel_transpose(step, transposed, matrix);
+        transpose_rows(step, transposed, matrix);
         matrix = transposed;
     }
     return (struct weight){
         .data = matrix.data, .in = matrix.rows, .out = matrix.columns, .stride = matrix.stride};
 }
 
-static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
-                    size_t layer)
+/* y = x · W + b */
+static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id)
 {
-    struct weight w = pass_weight(step, id, layer, false);
-    w.bias = parameter_bias(&step->weights, id, layer);
+    struct weight w = weight_of(step, id, false);
+    w.bias = parameter_bias(&step->weights, id, step->layer);
     linear(step->plan.machine, y, x, &w, ACTIVATION_NONE);
 }
 
-static void copy_block(const struct row_operation *op, const struct row_block *block)
+static void copy_block(const struct row_operation *block)
 {
-    copy_rows(block_rows(op->y, block), block_rows(op->x, block));
+    copy_rows(block->y, block->x);
 }
 
-void pass_split(struct train_step *step, const struct projections *heads, bool backward)
+/* Copy each head from the joined matrix, which has them in groups, to its queries, keys or values;
+ * or back. */
+static void split_heads(struct train_step *step, const struct projections *heads, bool backward)
 {
     static const enum parameter_id ids[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V};
     const struct matrix all[] = {heads->q_plain, heads->k_plain, heads->v};
@@ -152,80 +169,75 @@ void pass_split(struct train_step *step, const struct projections *heads, bool b
         struct row_view view = family_view(ids[i], step->config);
         for (size_t at = 0; at < all[i].columns; at += width) {
             struct matrix one = matrix_columns(all[i], at, width);
-            struct matrix place = matrix_columns(heads->joined, row_view_at(&view, at), width);
-            struct row_operation op = {copy_block, .y = backward ? place : one,
-                                       .x = backward ? one : place};
-            row_operation_run(step, op, one);
+            struct matrix joined = matrix_columns(heads->joined, row_view_at(&view, at), width);
+            run_rows(step, one,
+                     (struct row_operation){copy_block, .y = backward ? joined : one,
+                                            .x = backward ? one : joined});
         }
     }
 }
 
-static void rotate_block(const struct row_operation *op, const struct row_block *block)
+static void rotate_block(const struct row_operation *block)
 {
-    const struct config *c = op->step->config;
-    rotate(block_rows(op->y, block), block_rows(op->x, block), c->d_k, &c->rotary,
-           block_rows(op->more, block));
+    const struct config *c = block->step->config;
+    rotate(block->y, block->x, c->d_k, &c->rotary, block->more);
 }
 
-void pass_rotate(struct train_step *step, const struct projections *heads, size_t layer,
-                 bool backward)
+/* Apply the rotary embedding to queries and keys, or its inverse. */
+static void rotate_heads(struct train_step *step, const struct projections *heads, bool backward)
 {
     const struct matrix both[] = {heads->q, heads->k};
     struct matrix cos_sin = backward ? step->scratch.cos_minus_sin : step->scratch.cos_sin;
-    for (size_t i = 0; i < 2 && config_rotary(step->config, layer); i++)
-        row_operation_run(
-            step, (struct row_operation){rotate_block, .y = both[i], .x = both[i], .more = cos_sin},
-            both[i]);
+    for (size_t i = 0; i < 2 && config_rotary(step->config, step->layer); i++)
+        run_rows(step, both[i],
+                 (struct row_operation){rotate_block, .y = both[i], .x = both[i], .more = cos_sin});
+}
+
+/* Rows of several heads as rows of one head each. */
+static struct matrix by_head(struct matrix rows, size_t width)
+{
+    return (struct matrix){rows.data, rows.rows * (rows.columns / width), width, width};
 }
 
 /* Queries, keys and values, with the norm of heads and the rotary embedding. */
-static void project_heads(struct train_step *step, size_t layer, struct matrix x)
+static void project_heads(struct train_step *step, struct matrix x)
 {
-    const struct projections *heads = &step->tape.layers[layer].heads;
+    const struct projections *heads = &step->tape.layers[step->layer].heads;
     size_t width = step->config->d_k;
     if (heads->joined.data)
-        project(step, heads->joined, x, step->joined, layer);
+        project(step, heads->joined, x, step->joined);
     if (!step->config->family)
         return;
     if (heads->joined.data) {
-        pass_split(step, heads, false);
+        split_heads(step, heads, false);
     } else {
-        project(step, heads->q_plain, x, PARAMETER_Q, layer);
-        project(step, heads->k_plain, x, PARAMETER_K, layer);
-        project(step, heads->v, x, PARAMETER_V, layer);
+        project(step, heads->q_plain, x, PARAMETER_Q);
+        project(step, heads->k_plain, x, PARAMETER_K);
+        project(step, heads->v, x, PARAMETER_V);
     }
     if (step->config->head_norm) {
-        norm(step, pass_heads(heads->q, width), pass_heads(heads->q_plain, width), PARAMETER_Q_NORM,
-             layer);
-        norm(step, pass_heads(heads->k, width), pass_heads(heads->k_plain, width), PARAMETER_K_NORM,
-             layer);
+        norm(step, by_head(heads->q, width), by_head(heads->q_plain, width), PARAMETER_Q_NORM);
+        norm(step, by_head(heads->k, width), by_head(heads->k_plain, width), PARAMETER_K_NORM);
     }
-    pass_rotate(step, heads, layer, false);
-}
-
-static void activation_block(const struct row_operation *op, const struct row_block *block)
-{
-    struct matrix y = block_rows(op->y, block);
-    activate(y, block_rows(op->x, block), NULL, op->step->config->activation);
-    if (op->more.data)
-        multiply_rows(y, block_rows(op->more, block));
+    rotate_heads(step, heads, false);
 }
 
 /* y = the activation of x, times `more` in a gated MLP */
-static void apply_activation(struct train_step *step, struct matrix y, struct matrix x,
-                             struct matrix more)
+static void activate_block(const struct row_operation *block)
 {
-    row_operation_run(step, (struct row_operation){activation_block, .y = y, .x = x, .more = more},
-                      y);
+    activate(block->y, block->x, NULL, block->step->config->activation);
+    if (block->more.data)
+        multiply_rows(block->y, block->more);
 }
 
-static void add_block(const struct row_operation *op, const struct row_block *block)
+/* y = x + scale · drop(more) */
+static void add_block(const struct row_operation *block)
 {
-    struct matrix y = block_rows(op->y, block);
-    struct matrix more = block_rows(op->more, block);
-    drop_rows(op, more, block);
-    copy_rows(y, block_rows(op->x, block));
-    float scale = op->step->config->residual_scale;
+    struct matrix y = block->y;
+    struct matrix more = block->more;
+    float scale = block->step->config->residual_scale;
+    drop_rows(block, more);
+    copy_rows(y, block->x);
     if (scale == 0)
         add_rows(y, more);
     for (size_t row = 0; scale != 0 && row < y.rows; row++)
@@ -233,44 +245,373 @@ static void add_block(const struct row_operation *op, const struct row_block *bl
                        more.data);
 }
 
-/* y = x + scale · drop(more) */
 static void add_branch(struct train_step *step, struct matrix y, struct matrix x,
-                       struct matrix more, uint64_t key)
+                       enum drop_place place)
 {
-    row_operation_run(
-        step, (struct row_operation){add_block, .y = y, .x = x, .more = more, .key = key}, y);
+    run_rows(step, y,
+             (struct row_operation){add_block, .y = y, .x = x, .more = step->scratch.out,
+                                    .key = dropout_key(step, place)});
 }
 
 /* x + attention(norm(x)), then x + mlp(norm(x)), of the sum or, in parallel, of the same x. */
-static void block_forward(struct train_step *step, size_t layer)
+static void layer_forward(struct train_step *step)
 {
-    struct layer_tape *t = &step->tape.layers[layer];
-    struct matrix x = step->tape.streams[layer];
-    struct matrix out = step->scratch.out;
+    struct layer_tape *t = &step->tape.layers[step->layer];
+    struct matrix x = step->tape.streams[step->layer];
 
-    norm(step, t->norm_1, x, PARAMETER_LN_1, layer);
-    project_heads(step, layer, t->norm_1);
-    train_attention(step, layer, false);
-    project(step, out, t->context, step->out, layer);
-    add_branch(step, t->mid, x, out, dropout_key(step, DROP_ATTENTION, layer));
+    norm(step, t->norm_1, x, PARAMETER_LN_1);
+    project_heads(step, t->norm_1);
+    train_attention(step, false);
+    project(step, step->scratch.out, t->context, step->out);
+    add_branch(step, t->mid, x, DROP_ATTENTION);
 
-    norm(step, t->norm_2, step->config->parallel ? x : t->mid, step->norm_2, layer);
-    project(step, t->hidden, t->norm_2, step->hidden, layer);
+    norm(step, t->norm_2, step->config->parallel ? x : t->mid, step->norm_2);
+    project(step, t->hidden, t->norm_2, step->hidden);
     if (step->config->gated)
-        project(step, t->up, t->norm_2, PARAMETER_FC, layer);
-    apply_activation(step, t->active, t->hidden, t->up);
-    project(step, out, t->active, PARAMETER_MLP_PROJ, layer);
-    add_branch(step, step->tape.streams[layer + 1], t->mid, out,
-               dropout_key(step, DROP_MLP, layer));
+        project(step, t->up, t->norm_2, PARAMETER_FC);
+    run_rows(step, t->active,
+             (struct row_operation){activate_block, .y = t->active, .x = t->hidden, .more = t->up});
+    project(step, step->scratch.out, t->active, PARAMETER_MLP_PROJ);
+    add_branch(step, step->tape.streams[step->layer + 1], t->mid, DROP_MLP);
 }
 
-void train_forward(struct train_step *step)
+/* From the ids of the batch to tape.norm_f. */
+static void forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
     struct matrix y = step->tape.streams[0];
-    uint64_t key = dropout_key(step, DROP_EMBEDDING, 0);
-    row_operation_run(step, (struct row_operation){embed_block, .y = y, .key = key}, y);
-    for (size_t layer = 0; layer < layers; layer++)
-        block_forward(step, layer);
-    norm(step, step->tape.norm_f, step->tape.streams[layers], PARAMETER_LN_F, 0);
+    step->layer = 0;
+    run_rows(step, y,
+             (struct row_operation){embed_block, .y = y, .key = dropout_key(step, DROP_EMBEDDING)});
+    for (size_t layer = 0; layer < layers; layer++) {
+        step->layer = layer;
+        layer_forward(step);
+    }
+    step->layer = 0;
+    norm(step, step->tape.norm_f, step->tape.streams[layers], PARAMETER_LN_F);
+}
+
+/* --- the loss, and the gradients of sums ------------------------------------------------------ */
+
+/* gradient [in, out] += xᵀ · dy, summed in the order of the rows, from xᵀ. */
+static void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
+                                struct matrix dy)
+{
+    struct matrix total = {gradient, transposed.rows, dy.columns, dy.columns};
+    struct weight w = {.data = dy.data, .in = dy.rows, .out = dy.columns, .stride = dy.stride};
+    linear_add(step->plan.machine, total, (struct matrix){0}, transposed, &w);
+}
+
+static void cross_entropy_block(const struct row_operation *block)
+{
+    const struct train_step *step = block->step;
+    float divisor = step->config->logit_divisor;
+    for (size_t i = 0; i < block->y.rows; i++) {
+        float *logits = block->y.data + i * block->y.stride;
+        size_t row = block->first + i;
+        if (divisor > 0)
+            divide_row(logits, block->y.columns, divisor);
+        if (!cross_entropy_row(logits, block->y.columns, step->batch->targets[row], block->factor,
+                               &step->scratch.losses[row]))
+            step->scratch.losses[row] = (double)NAN;
+    }
+}
+
+/* The unembedding: the token embedding if they are tied. */
+static enum parameter_id unembedding(const struct train_step *step)
+{
+    return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
+}
+
+/* Logits of the rows x, which begin at row `first`, and their losses; the gradients of the logits
+ * overwrite them. */
+static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first)
+{
+    const struct config *c = step->config;
+    struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
+    float factor = step->batch->share / (float)step->rows;
+    if (c->logit_divisor > 0)
+        factor /= c->logit_divisor;
+    struct weight w = {
+        .data = step->scratch.transposed_weight,
+        .bias = parameter_at(&step->weights, PARAMETER_LM_HEAD + 1, 0),
+        .in = c->n_embd,
+        .out = c->vocab_size,
+        .stride = c->vocab_size,
+    };
+    linear(step->plan.machine, logits, x, &w, ACTIVATION_NONE);
+    run_rows(
+        step, logits,
+        (struct row_operation){cross_entropy_block, .y = logits, .first = first, .factor = factor});
+    return logits;
+}
+
+/* From the gradients of the logits to those of x and of the unembedding. */
+static void logits_backward(struct train_step *step, struct matrix logits, struct matrix x,
+                            size_t first)
+{
+    const struct config *c = step->config;
+    struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
+                                matrix_stride(x.rows)};
+    struct weight w = {
+        .data = parameter_at(&step->weights, unembedding(step), 0),
+        .in = c->vocab_size,
+        .out = c->n_embd,
+        .stride = c->n_embd,
+    };
+    float *bias = parameter_at(&step->gradients, PARAMETER_LM_HEAD + 1, 0);
+    if (bias)
+        sum_columns(bias, logits);
+    linear(step->plan.machine, matrix_rows(step->d.norm, first, x.rows), logits, &w,
+           ACTIVATION_NONE);
+    transpose_rows(step, transposed, logits);
+    add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
+}
+
+static int sum_losses(const struct train_step *step, double *loss, struct err *err)
+{
+    double sum = 0;
+    for (size_t row = 0; row < step->rows; row++) {
+        if (!isfinite(step->scratch.losses[row]))
+            return err_set(err, "the loss of token %zu of text %zu is not finite",
+                           row % step->plan.tokens, row / step->plan.tokens);
+        sum += step->scratch.losses[row];
+    }
+    *loss = sum / (double)step->rows;
+    return 0;
+}
+
+/* The mean loss over the step's rows, from tape.norm_f; for the backward pass d.norm, the gradient
+ * of tape.norm_f, and that of the unembedding, too. An error if a loss is not finite. */
+static int loss_of_rows(struct train_step *step, bool backward, double *loss, struct err *err)
+{
+    const struct config *c = step->config;
+    float *words = parameter_at(&step->weights, unembedding(step), 0);
+    struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
+    struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
+                                c->vocab_size};
+    transpose_rows(step, transposed, matrix);
+    for (size_t first = 0; first < step->rows; first += TRAIN_CHUNK_ROWS) {
+        struct matrix x =
+            matrix_rows(step->tape.norm_f, first, num_min(step->rows - first, TRAIN_CHUNK_ROWS));
+        struct matrix logits = logits_forward(step, x, first);
+        if (backward)
+            logits_backward(step, logits, x, first);
+    }
+    return sum_losses(step, loss, err);
+}
+
+/* --- backward --------------------------------------------------------------------------------- */
+
+/* A row of sums for each block, all 0. */
+static struct matrix fresh_sums(struct train_step *step, size_t rows, size_t columns)
+{
+    size_t blocks = train_blocks(rows);
+    memset(step->scratch.sums, 0, blocks * columns * sizeof(float));
+    return (struct matrix){step->scratch.sums, blocks, columns, columns};
+}
+
+static float *block_sums(const struct row_operation *block)
+{
+    return block->whole.data + block->index * block->whole.stride;
+}
+
+static void bias_block(const struct row_operation *block)
+{
+    sum_columns(block_sums(block), block->dy);
+}
+
+/* y = x · W + b: the gradients of W, [in, out] or [out, in], and of b; dx = dy · Wᵀ, or it is added
+ * to dx where x is projected more than once. */
+static void project_backward(struct train_step *step, struct matrix dx, struct matrix dy,
+                             struct matrix x, enum parameter_id id, bool adds)
+{
+    bool by_outputs = step->config->family != NULL;
+    struct matrix rows = by_outputs ? dy : x;
+    struct matrix transposed = {step->scratch.transposed, rows.columns, rows.rows,
+                                step->scratch.transposed_stride};
+    float *bias = parameter_bias(&step->gradients, id, step->layer);
+    transpose_rows(step, transposed, rows);
+    add_weight_gradient(step, parameter_matrix(&step->gradients, id, step->layer).data, transposed,
+                        by_outputs ? x : dy);
+    if (bias) {
+        struct matrix sums = fresh_sums(step, dy.rows, dy.columns);
+        run_rows(step, dy, (struct row_operation){bias_block, .dy = dy, .whole = sums});
+        sum_columns(bias, sums);
+    }
+    struct weight w = weight_of(step, id, true);
+    if (adds)
+        linear_add(step->plan.machine, dx, (struct matrix){0}, dy, &w);
+    else
+        linear(step->plan.machine, dx, dy, &w, ACTIVATION_NONE);
+}
+
+static void norm_backward_block(const struct row_operation *block)
+{
+    float *sums = block_sums(block); /* of scales, then of shifts */
+    norm_rows_backward(block->dx, block->dy, block->x, &block->norm, sums,
+                       sums + block->dx.columns);
+}
+
+/* dx += the gradient of x in norm(x) */
+static void norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
+                          struct matrix x, enum parameter_id id)
+{
+    struct matrix sums = fresh_sums(step, dx.rows, 2 * dx.columns);
+    float *shift = parameter_at(&step->gradients, id + 1, step->layer);
+    run_rows(step, dx,
+             (struct row_operation){norm_backward_block, .dx = dx, .dy = dy, .x = x,
+                                    .norm = parameter_norm(&step->weights, id, step->layer),
+                                    .whole = sums});
+    sum_columns(parameter_at(&step->gradients, id, step->layer),
+                matrix_columns(sums, 0, dx.columns));
+    if (shift)
+        sum_columns(shift, matrix_columns(sums, dx.columns, dx.columns));
+}
+
+/* dx = the gradient of the heads x before their norm */
+static void head_norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
+                               struct matrix x, enum parameter_id id)
+{
+    size_t width = step->config->d_k;
+    memset(dx.data, 0, dx.rows * dx.stride * sizeof(float));
+    norm_backward(step, by_head(dx, width), by_head(dy, width), by_head(x, width), id);
+}
+
+/* From d.heads to d.norm. */
+static void heads_backward(struct train_step *step)
+{
+    const struct layer_tape *t = &step->tape.layers[step->layer];
+    const struct projections *d = &step->d.heads;
+    struct matrix dx = step->d.norm;
+    if (step->config->family)
+        rotate_heads(step, d, true);
+    if (step->config->head_norm) {
+        head_norm_backward(step, d->q_plain, d->q, t->heads.q_plain, PARAMETER_Q_NORM);
+        head_norm_backward(step, d->k_plain, d->k, t->heads.k_plain, PARAMETER_K_NORM);
+    }
+    if (d->joined.data) {
+        if (step->config->family)
+            split_heads(step, d, true);
+        project_backward(step, dx, d->joined, t->norm_1, step->joined, false);
+        return;
+    }
+    project_backward(step, dx, d->q_plain, t->norm_1, PARAMETER_Q, false);
+    project_backward(step, dx, d->k_plain, t->norm_1, PARAMETER_K, true);
+    project_backward(step, dx, d->v, t->norm_1, PARAMETER_V, true);
+}
+
+/* Of y = activation(x) · more: dx of more, and dy becomes that of x. */
+static void activation_backward_block(const struct row_operation *block)
+{
+    enum activation activation = block->step->config->activation;
+    if (block->more.data) {
+        activate(block->dx, block->x, NULL, activation);
+        multiply_rows(block->dx, block->dy);
+        multiply_rows(block->dy, block->more);
+    }
+    activate_backward(block->dy, block->x, activation);
+}
+
+static void drop_block(const struct row_operation *block)
+{
+    struct matrix dx = block->dx;
+    copy_rows(dx, block->dy);
+    drop_rows(block, dx);
+    for (size_t row = 0; block->factor != 0 && row < dx.rows; row++)
+        scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, block->factor);
+}
+
+/* From d.stream to d.branch, `share` times what the forward pass did not drop; 0: all. */
+static void branch_backward(struct train_step *step, enum drop_place place, float share)
+{
+    run_rows(step, step->d.branch,
+             (struct row_operation){drop_block, .dx = step->d.branch, .dy = step->d.stream,
+                                    .key = dropout_key(step, place), .factor = share});
+}
+
+static void layer_backward(struct train_step *step)
+{
+    const struct layer_tape *t = &step->tape.layers[step->layer];
+    struct gradient_tape *d = &step->d;
+    struct matrix x = step->tape.streams[step->layer];
+    float share = step->config->residual_scale;
+    bool parallel = step->config->parallel;
+
+    branch_backward(step, DROP_MLP, share);
+    project_backward(step, d->hidden, d->branch, t->active, PARAMETER_MLP_PROJ, false);
+    run_rows(step, d->hidden,
+             (struct row_operation){activation_backward_block, .dx = d->up, .dy = d->hidden,
+                                    .x = t->hidden, .more = t->up});
+    project_backward(step, d->norm, d->hidden, t->norm_2, step->hidden, false);
+    if (step->config->gated)
+        project_backward(step, d->norm, d->up, t->norm_2, PARAMETER_FC, true);
+    if (parallel) /* before d.stream is that of x */
+        branch_backward(step, DROP_ATTENTION, share);
+    norm_backward(step, d->stream, d->norm, parallel ? x : t->mid, step->norm_2);
+
+    if (!parallel)
+        branch_backward(step, DROP_ATTENTION, share);
+    project_backward(step, d->context, d->branch, t->context, step->out, false);
+    train_attention(step, true);
+    heads_backward(step);
+    norm_backward(step, d->stream, d->norm, x, PARAMETER_LN_1);
+}
+
+/* Rows of a table: one thread, in the order of tokens. */
+static void embed_backward(struct train_step *step)
+{
+    struct matrix d = step->d.branch;
+    float *tokens = parameter_at(&step->gradients, PARAMETER_WTE, 0);
+    float *positions = parameter_at(&step->gradients, PARAMETER_WPE, 0);
+    float scale = step->config->embedding_scale;
+    branch_backward(step, DROP_EMBEDDING, 0);
+    for (size_t row = 0; row < d.rows; row++) {
+        const float *from = d.data + row * d.stride;
+        size_t position = row % step->plan.tokens + step->config->position_offset;
+        float *token = tokens + step->batch->ids[row] * d.columns;
+        if (scale == 1)
+            add_to_row(token, from, d.columns);
+        else
+            add_scaled_row(token, from, d.columns, scale, d.data);
+        if (positions)
+            add_to_row(positions + position * d.columns, from, d.columns);
+    }
+}
+
+/* From d.norm, the gradient of tape.norm_f, to all gradients. */
+static void backward(struct train_step *step)
+{
+    size_t layers = step->config->n_layer;
+    struct matrix stream = step->d.stream;
+    memset(stream.data, 0, stream.rows * stream.stride * sizeof(float));
+    step->layer = 0;
+    norm_backward(step, stream, step->d.norm, step->tape.streams[layers], PARAMETER_LN_F);
+    for (step->layer = layers; step->layer-- > 0;)
+        layer_backward(step);
+    step->layer = 0;
+    embed_backward(step);
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
+                   struct err *err)
+{
+    step->batch = batch;
+    step->dropping = step->plan.dropout > 0;
+    forward(step);
+    if (loss_of_rows(step, true, loss, err))
+        return -1;
+    backward(step);
+    return 0;
+}
+
+int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
+                        struct err *err)
+{
+    step->batch = batch;
+    step->dropping = false;
+    forward(step);
+    return loss_of_rows(step, false, loss, err);
 }

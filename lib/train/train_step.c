@@ -1,15 +1,9 @@
-#include "train/train_pass.h"
-
-#include <math.h>
+#include "train/train_step.h"
 
 #include "base/num.h"
-#include "math/gemm.h"
 #include "model/family/family.h"
 
-enum {
-    CHUNK_ROWS = 512, /* of logits at a time, so that they stay in cache */
-    LINE = 16,        /* floats of a cache line */
-};
+enum { LINE = 16 }; /* floats of a cache line */
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
@@ -181,17 +175,17 @@ static int take_scratch(struct train_step *step, struct err *err)
     struct arena *arena = &step->arena;
     size_t heads = (c->n_head + 2 * c->n_kv_head) * c->d_k;
     size_t widest = num_max(num_max(c->n_embd, heads), c->n_inner);
-    size_t chunk = num_min(step->rows, CHUNK_ROWS);
+    size_t chunk = num_min(step->rows, TRAIN_CHUNK_ROWS);
     size_t tall = num_max(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
     size_t matrix = c->n_embd * num_max(num_max(widest, c->vocab_size), 1);
     scratch->transposed_stride = matrix_stride(step->rows);
     scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
     scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
-    scratch->parts = arena_alloc(arena, row_blocks(step->rows) * 2 * widest, sizeof(float), err);
+    scratch->sums = arena_alloc(arena, train_blocks(step->rows) * 2 * widest, sizeof(float), err);
     scratch->losses = arena_alloc(arena, step->rows, sizeof *scratch->losses, err);
     scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
     scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
-    return scratch->transposed && scratch->transposed_weight && scratch->parts && scratch->losses &&
+    return scratch->transposed && scratch->transposed_weight && scratch->sums && scratch->losses &&
                    scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err) &&
                    !take_cos_sin(step, err)
                ? train_attention_init(step, err)
@@ -276,127 +270,4 @@ void train_step_release(struct train_step *step)
 {
     arena_release(&step->arena);
     *step = (struct train_step){0};
-}
-
-/* --- the loss, and its gradients -------------------------------------------------------------- */
-
-static void cross_entropy_block(const struct row_operation *op, const struct row_block *block)
-{
-    const struct train_step *step = op->step;
-    struct matrix logits = block_rows(op->y, block);
-    float divisor = step->config->logit_divisor;
-    for (size_t i = 0; i < logits.rows; i++) {
-        size_t row = op->first + block->first + i;
-        if (divisor > 0)
-            divide_row(logits.data + i * logits.stride, logits.columns, divisor);
-        if (!cross_entropy_row(logits.data + i * logits.stride, logits.columns,
-                               step->batch->targets[row], op->factor, &step->scratch.losses[row]))
-            step->scratch.losses[row] = (double)NAN;
-    }
-}
-
-/* The unembedding: the token embedding if they are tied. */
-static enum parameter_id unembedding(const struct train_step *step)
-{
-    return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
-}
-
-/* Logits of the rows x, which begin at row `first`, and their losses; the gradients of the logits
- * overwrite them. */
-static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first)
-{
-    const struct config *c = step->config;
-    struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
-    float factor = step->batch->share / (float)step->rows;
-    if (c->logit_divisor > 0)
-        factor /= c->logit_divisor;
-    struct weight w = {
-        .data = step->scratch.transposed_weight,
-        .bias = parameter_at(&step->weights, PARAMETER_LM_HEAD + 1, 0),
-        .in = c->n_embd,
-        .out = c->vocab_size,
-        .stride = c->vocab_size,
-    };
-    linear(step->plan.machine, logits, x, &w, ACTIVATION_NONE);
-    row_operation_run(
-        step,
-        (struct row_operation){cross_entropy_block, .y = logits, .first = first, .factor = factor},
-        logits);
-    return logits;
-}
-
-/* From the gradients of the logits to those of x and of the unembedding. */
-static void logits_backward(struct train_step *step, struct matrix logits, struct matrix x,
-                            size_t first)
-{
-    const struct config *c = step->config;
-    struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
-                                matrix_stride(x.rows)};
-    struct weight w = {
-        .data = parameter_at(&step->weights, unembedding(step), 0),
-        .in = c->vocab_size,
-        .out = c->n_embd,
-        .stride = c->n_embd,
-    };
-    float *bias = parameter_at(&step->gradients, PARAMETER_LM_HEAD + 1, 0);
-    if (bias)
-        sum_columns(bias, logits);
-    linear(step->plan.machine, matrix_rows(step->d.norm, first, x.rows), logits, &w,
-           ACTIVATION_NONE);
-    parallel_transpose(step, transposed, logits);
-    add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
-}
-
-static int sum_losses(const struct train_step *step, double *loss, struct err *err)
-{
-    double sum = 0;
-    for (size_t row = 0; row < step->rows; row++) {
-        if (!isfinite(step->scratch.losses[row]))
-            return err_set(err, "the loss of token %zu of text %zu is not finite",
-                           row % step->plan.tokens, row / step->plan.tokens);
-        sum += step->scratch.losses[row];
-    }
-    *loss = sum / (double)step->rows;
-    return 0;
-}
-
-/* The mean loss over the step's rows, from tape.norm_f; for the backward pass d.norm, the gradient
- * of tape.norm_f, and that of the unembedding, too. An error if a loss is not finite. */
-static int train_loss(struct train_step *step, bool backward, double *loss, struct err *err)
-{
-    const struct config *c = step->config;
-    float *words = parameter_at(&step->weights, unembedding(step), 0);
-    struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
-    struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
-                                c->vocab_size};
-    parallel_transpose(step, transposed, matrix);
-    for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
-        struct matrix x =
-            matrix_rows(step->tape.norm_f, first, num_min(step->rows - first, CHUNK_ROWS));
-        struct matrix logits = logits_forward(step, x, first);
-        if (backward)
-            logits_backward(step, logits, x, first);
-    }
-    return sum_losses(step, loss, err);
-}
-
-int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
-                   struct err *err)
-{
-    step->batch = batch;
-    step->dropping = step->plan.dropout > 0;
-    train_forward(step);
-    if (train_loss(step, true, loss, err))
-        return -1;
-    train_backward(step);
-    return 0;
-}
-
-int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
-                        struct err *err)
-{
-    step->batch = batch;
-    step->dropping = false;
-    train_forward(step);
-    return train_loss(step, false, loss, err);
 }

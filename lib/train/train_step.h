@@ -104,7 +104,7 @@ struct train_scratch {
     float *transposed; /* activations */
     size_t transposed_stride;
     float *transposed_weight;
-    float *parts;                         /* [blocks, 2 · widest] sums of blocks */
+    float *sums;                          /* [blocks, 2 · widest] of blocks of rows */
     struct matrix cos_sin, cos_minus_sin; /* [N, components] of the rotary embedding, and back */
     struct matrix out;                    /* [N, C] */
     struct matrix logits;
@@ -125,6 +125,7 @@ struct train_step {
     struct gradient_tape d;
     struct train_scratch scratch;
     const struct train_batch *batch;
+    size_t layer;  /* of the pass; 0 outside of layers */
     bool dropping; /* this pass has dropout */
     struct arena arena;
 };
@@ -143,5 +144,28 @@ int train_step_run(struct train_step *step, const struct train_batch *batch, dou
                    struct err *err);
 int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
                         struct err *err);
+
+/* --- between the files of a step -------------------------------------------------------------- */
+
+enum {
+    TRAIN_BLOCK_ROWS = 64,
+    TRAIN_CHUNK_ROWS = 512, /* of logits at a time, so that they stay in cache */
+};
+
+static inline size_t train_blocks(size_t rows)
+{
+    return (rows + TRAIN_BLOCK_ROWS - 1) / TRAIN_BLOCK_ROWS;
+}
+
+/* Each place of a layer has its own key; the rate is 0 in a pass without dropout. */
+enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
+
+uint64_t dropout_key(const struct train_step *step, enum drop_place place);
+float dropout_rate(const struct train_step *step);
+
+/* Causal attention of the step's layer: the context of q, k and v, and its weights; or backward
+ * d.heads of d.context. */
+void train_attention(struct train_step *step, bool backward);
+int train_attention_init(struct train_step *step, struct err *err);
 
 #endif
