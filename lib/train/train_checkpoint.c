@@ -1,7 +1,6 @@
 #include "train/trainer.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,40 +27,26 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* What the training is, as the file says it. */
-static void describe_state(struct json_writer *json, const struct train_checkpoint *state)
+/* Step, texts and settings, with the hashes of the other files, which --resume checks. */
+static void describe(struct buf *out, const struct trainer *trainer, const struct folder *others)
 {
+    struct json_writer json = {.buf = out};
+    char digits[SHA256_DIGITS + 1];
     char number[NUMBER_BYTES];
-    snprintf(number, sizeof number, "%016" PRIx64, state->digest);
-    json_put_integer(json, "\n  step", state->step);
-    json_put_text(json, "\n  data", number);
+    json_put_open(&json, NULL, '{');
+    json_put_integer(&json, "\n  step", (long long)trainer->adamw.steps);
+    snprintf(number, sizeof number, "%016" PRIx64, trainer->dataset->digest);
+    json_put_text(&json, "\n  data", number);
     for (size_t i = 0; i < trainer_setting_count; i++) {
         const struct trainer_setting *row = &trainer_setting_rows[i];
         snprintf(number, sizeof number, row->whole ? "%.0f" : "%.17g",
-                 trainer_setting_value(&state->settings, row));
-        json_put_gap(json, "\n  ");
-        json_put_raw(json, row->name, number);
+                 trainer_setting_value(&trainer->settings, row));
+        json_put_gap(&json, "\n  ");
+        json_put_raw(&json, row->name, number);
     }
-}
-
-/* With the hashes of the settings and of the other files, which --resume checks. */
-static void describe(struct buf *out, const struct trainer *trainer, const struct folder *beside)
-{
-    struct json_writer json = {.buf = out};
-    char digits[SHA256_DIGITS + 1] = "";
-    const struct train_checkpoint state = {
-        .settings = trainer->settings,
-        .step = (long long)trainer->adamw.steps,
-        .digest = trainer->dataset->digest,
-    };
-    json_put_open(&json, NULL, '{');
-    describe_state(&json, &state);
-    if (!out->out_of_memory)
-        hash(digits, out->bytes + 1, out->size - 1);
-    json_put_text(&json, "\n  settings", digits);
     json_put_open(&json, "\n  files", '{');
-    for (size_t i = 0; i < beside->file_count; i++) {
-        const struct folder_file *file = &beside->files[i];
+    for (size_t i = 0; i < others->file_count; i++) {
+        const struct folder_file *file = &others->files[i];
         hash(digits, file->bytes, file->size);
         json_put_gap(&json, "\n    ");
         json_put_text(&json, file->name, digits);
@@ -73,8 +58,6 @@ static int read_setting(struct train_checkpoint *state, const struct trainer_set
                         const struct json *root, struct err *err)
 {
     void *field = (char *)&state->settings + row->offset;
-    if (!json_member(root, row->name) && row->may_lack)
-        return 0;
     if (!json_member(root, row->name))
         return err_set(err, "field '%s': expected a number, found nothing", row->name);
     if (row->whole)
@@ -94,8 +77,12 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
         if (read_setting(state, &trainer_setting_rows[i], root, err))
             return -1;
     const struct trainer_settings *s = &state->settings;
-    if (!s->steps || !s->texts || !s->tokens || !s->accumulate || state->step > s->steps)
-        return err_set(err, "expected a step of the course, and sizes above 0");
+    if (state->step > s->steps)
+        return err_set(err, "field 'step': expected at most %lld, the value of 'steps', found %lld",
+                       s->steps, state->step);
+    if (!s->steps || !s->texts || !s->tokens || !s->accumulate)
+        return err_set(err, "fields 'steps', 'texts', 'tokens' and 'accumulate': expected values "
+                            "above 0, found 0");
     return 0;
 }
 
@@ -119,69 +106,10 @@ static int check_file(const struct json *member, const struct folder *folder, st
     file_release(&file);
     if (strcmp(digits, expected) == 0)
         return 0;
-    return err_set(
-        err,
-        "'%s/%s': expected what was saved with %s (SHA-256 %.12s…), found another file "
-        "(%.12s…): saving was cut short, or the file was changed; a step-… folder beside "
-        "it can be resumed",
-        folder->path, name, settings_file, expected, digits);
-}
-
-/* The step of the last line; 0 of the heading alone. */
-static long long last_step(const struct file *log)
-{
-    size_t end = log->size;
-    while (end > 0 && log->bytes[end - 1] == '\n')
-        end--;
-    size_t begin = end;
-    while (begin > 0 && log->bytes[begin - 1] != '\n')
-        begin--;
-    long long step = 0;
-    for (; begin < end && log->bytes[begin] >= '0' && log->bytes[begin] <= '9'; begin++)
-        step = step < LLONG_MAX / 100 ? 10 * step + (log->bytes[begin] - '0') : step;
-    return step;
-}
-
-/* It holds times, which are never the same twice, so it is no part of the hashes. */
-static int check_log(long long step, const struct folder *folder, struct err *err)
-{
-    struct file log = {0};
-    if (folder_open(&log, folder, log_file, err))
-        return -1;
-    long long last = last_step(&log);
-    file_release(&log);
-    if (last == step)
-        return 0;
     return err_set(err,
-                   "'%s/%s': expected a log up to step %lld, as %s has it, found one up to step "
-                   "%lld: saving was cut short; a step-… folder beside it can be resumed",
-                   folder->path, log_file, step, settings_file, last);
-}
-
-/* Whoever wants other settings begins another training: with these it would be neither. Those of
- * earlier versions have no hash. */
-static int check_state(const struct train_checkpoint *state, const struct json *root,
-                       struct err *err)
-{
-    struct buf text = {0};
-    struct json_writer json = {.buf = &text};
-    char digits[SHA256_DIGITS + 1];
-    const char *expected = "";
-    if (!json_member(root, "settings"))
-        return 0;
-    describe_state(&json, state);
-    int failed = json_text(root, "settings", &expected, err) || buf_check(&text, err);
-    if (!failed) {
-        hash(digits, text.bytes, text.size);
-        if (strcmp(digits, expected) != 0)
-            failed = err_set(err,
-                             "field 'settings': expected the hash of the fields before it "
-                             "(SHA-256 %.12s…), found %.12s…: one of them was changed; a step-… "
-                             "folder beside it can be resumed",
-                             digits, expected);
-    }
-    buf_release(&text);
-    return failed ? -1 : 0;
+                   "'%s/%s': expected SHA-256 %.12s… as in %s, found %.12s…: saving was "
+                   "interrupted, or the file was changed; a step-… folder can be resumed instead",
+                   folder->path, name, expected, settings_file, digits);
 }
 
 /* Files are renamed one after another: all must be of the same step. */
@@ -206,16 +134,15 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
     *state = (struct train_checkpoint){0};
     if (!folder_has(folder, settings_file))
         return err_set(err,
-                       "'%s': expected a training that was saved, found no %s: of one that was cut "
-                       "short, give the folder of a step, '%s/step-…'",
+                       "'%s': expected a saved training, found no %s: if saving was interrupted, "
+                       "resume the folder of a step, '%s/step-…'",
                        folder->path, settings_file, folder->path);
     if (folder_open(&file, folder, settings_file, err))
         return -1;
-    int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err) ||
-                 check_state(state, root, err);
+    int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err);
     if (failed)
         err_prefix(err, "'%s/%s'", folder->path, settings_file);
-    failed = failed || check_files(root, folder, err) || check_log(state->step, folder, err);
+    failed = failed || check_files(root, folder, err);
     json_free(root);
     file_release(&file);
     return failed ? -1 : 0;
@@ -263,7 +190,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
             (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
         for (size_t i = 0; i < new_model->folder.file_count; i++)
             files[folder.file_count++] = new_model->folder.files[i];
-        describe(&json, trainer, &folder);
+        describe(&json, trainer, &folder); /* without the log, whose times always differ */
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
         failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
@@ -318,6 +245,15 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     return failed;
 }
 
+/* The heading and a line per step: a log may have lines of steps after the one that was saved. */
+static void read_log(struct buf *log, const struct file *file, long long steps)
+{
+    size_t size = 0;
+    for (long long lines = 0; size < file->size && lines <= steps; size++)
+        lines += file->bytes[size] == '\n';
+    buf_bytes(log, file->bytes, size);
+}
+
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,
                             struct buf *log, const struct folder *folder, struct err *err)
 {
@@ -332,7 +268,7 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
                  read_set(&trainer->adamw.squares, "square.", &tensors, optimizer_file, err) ||
                  folder_open(&file, folder, log_file, err);
     if (!failed)
-        buf_bytes(log, file.bytes, file.size);
+        read_log(log, &file, state->step);
     trainer->adamw.steps = (uint64_t)state->step;
     safetensors_release(&tensors);
     file_release(&file);

@@ -15,20 +15,20 @@ static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, 
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
-    int failed = tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
     const uint32_t start = (uint32_t)dataset->count;
+    int failed = tokenizer_encode(tokenizer, &tokens, bytes, size, &arena, err);
     if (tokens.count)
         buf_bytes(&dataset->start_bytes, &start, sizeof start);
     for (size_t i = 0; i < tokens.count; i++) {
         buf_bytes(&dataset->id_bytes, &tokens.items[i].id, sizeof *dataset->ids);
         dataset->digest = rng_fold_in(dataset->digest, tokens.items[i].id);
     }
+    dataset->count += tokens.count;
+    dataset->start_count += tokens.count > 0;
     arena_release(&arena);
     failed = failed || buf_check(&dataset->id_bytes, err) || buf_check(&dataset->start_bytes, err);
-    dataset->ids = (void *)dataset->id_bytes.bytes;
-    dataset->starts = (void *)dataset->start_bytes.bytes;
-    dataset->count = dataset->id_bytes.size / sizeof *dataset->ids;
-    dataset->start_count = dataset->start_bytes.size / sizeof *dataset->starts;
+    dataset->ids = (const void *)dataset->id_bytes.bytes;
+    dataset->starts = (const void *)dataset->start_bytes.bytes;
     if (!failed && dataset->count > UINT32_MAX / 2)
         return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
     return failed ? -1 : 0;
@@ -54,16 +54,14 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
     size_t usable = dataset->start_count;
     while (usable && dataset->starts[usable - 1] + tokens + 1 > dataset->count)
         usable--;
-    size_t out = (size_t)((double)usable * held_out);
-    out = out ? out : 1;
-    dataset->tokens = tokens;
     if (usable < 2)
-        return err_set(
-            err,
-            "expected at least two lines with %zu tokens from there on, found %zu tokens "
-            "in %zu lines",
-            tokens + 1, dataset->count, dataset->start_count);
+        return err_set(err,
+                       "expected at least two lines with %zu tokens from their start on, found %zu "
+                       "tokens in %zu lines",
+                       tokens + 1, dataset->count, dataset->start_count);
+    size_t out = num_max((size_t)((double)usable * held_out), 1);
     size_t training = usable - out;
+    dataset->tokens = tokens;
     dataset->held_out = (struct dataset_part){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
@@ -77,40 +75,6 @@ void dataset_release(struct dataset *dataset)
     buf_release(&dataset->id_bytes);
     buf_release(&dataset->start_bytes);
     *dataset = (struct dataset){0};
-}
-
-void dataset_draw(const struct dataset *dataset, const struct dataset_part *starts, uint64_t key,
-                  uint32_t *ids, uint32_t *targets, size_t count)
-{
-    size_t size = dataset->tokens * sizeof *ids;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t *from = dataset->ids + starts->items[rng_below(key, i, starts->count)];
-        memcpy(ids + i * dataset->tokens, from, size);
-        memcpy(targets + i * dataset->tokens, from + 1, size);
-    }
-}
-
-/* One text: `period` ids, again and again. */
-static void drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
-{
-    enum { SHORTEST = 4 };
-    size_t longest = drills->tokens / 2;
-    size_t spread = longest > SHORTEST ? longest - SHORTEST : 0;
-    size_t period = longest > SHORTEST ? SHORTEST : 1;
-    period += (size_t)rng_below(key, drills->tokens + 1, spread + 1);
-    for (size_t i = 0; i < drills->tokens; i++) {
-        ids[i] = (uint32_t)rng_below(key, i % period, drills->limit);
-        targets[i] = (uint32_t)rng_below(key, (i + 1) % period, drills->limit);
-    }
-}
-
-void dataset_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key)
-{
-    const uint64_t parts = 1000000;
-    for (size_t i = 0; i < drills->texts; i++)
-        if (rng_below(key, i, parts) < (uint64_t)(drills->share * (double)parts))
-            drill(ids + i * drills->tokens, targets + i * drills->tokens, drills,
-                  rng_fold_in(key, drills->texts + i));
 }
 
 /* --- AdamW ------------------------------------------------------------------------------------ */
@@ -141,78 +105,61 @@ double adamw_norm(const struct parameters *gradients)
     return sqrt(sum_of_squares(gradients->values, gradients->count));
 }
 
-/* The numbers of a step that all weights share. */
-struct factors {
-    float gradient, keep, fresh_mean, fresh_square, rate, root, epsilon;
-};
-
-struct numbers {
-    float *weights, *means, *squares, *gradients;
-    size_t count;
+/* An update of all weights, one tensor at a time. */
+struct update {
+    const struct adamw *adamw;
+    const struct parameters *gradients;
+    const struct new_model_tensor *tensor;
+    float factor, keep, fresh_mean, fresh_square, rate, root, epsilon;
 };
 
 FOR_EACH_ISA
-static void update(const struct numbers *n, const struct factors *f)
+static void update_numbers(const struct update *u, float *restrict w, float *restrict m,
+                           float *restrict v, float *restrict g, size_t count)
 {
-    float *restrict w = n->weights;
-    float *restrict m = n->means;
-    float *restrict v = n->squares;
-    float *restrict g = n->gradients;
-    for (size_t i = 0; i < n->count; i++) {
-        float gradient = g[i] * f->gradient;
-        m[i] = fmaf(f->fresh_mean, gradient - m[i], m[i]);
-        v[i] = fmaf(f->fresh_square, gradient * gradient - v[i], v[i]);
-        w[i] = w[i] * f->keep - f->rate * m[i] / (sqrtf(v[i]) * f->root + f->epsilon);
+    for (size_t i = 0; i < count; i++) {
+        float gradient = g[i] * u->factor;
+        m[i] = fmaf(u->fresh_mean, gradient - m[i], m[i]);
+        v[i] = fmaf(u->fresh_square, gradient * gradient - v[i], v[i]);
+        w[i] = w[i] * u->keep - u->rate * m[i] / (sqrtf(v[i]) * u->root + u->epsilon);
         g[i] = 0;
     }
 }
 
-struct job {
-    const struct adamw *adamw;
-    const struct parameters *gradients;
-    struct factors factors;
-    const struct new_model_tensor *tensor;
-};
-
 static void update_part(void *context, size_t round, size_t thread)
 {
-    const struct job *job = context;
+    const struct update *u = context;
     size_t first = round * UPDATE_PART;
-    struct numbers numbers = {
-        .weights = job->tensor->data + first,
-        .means = parameter_of(&job->adamw->means, job->tensor) + first,
-        .squares = parameter_of(&job->adamw->squares, job->tensor) + first,
-        .gradients = parameter_of(job->gradients, job->tensor) + first,
-        .count = num_min(job->tensor->count - first, UPDATE_PART),
-    };
     (void)thread;
-    update(&numbers, &job->factors);
+    update_numbers(u, u->tensor->data + first, parameter_of(&u->adamw->means, u->tensor) + first,
+                   parameter_of(&u->adamw->squares, u->tensor) + first,
+                   parameter_of(u->gradients, u->tensor) + first,
+                   num_min(u->tensor->count - first, UPDATE_PART));
 }
 
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
-                const struct adamw_step *step)
+                double rate, float factor)
 {
     const struct new_model *new_model = gradients->new_model;
     double steps = (double)++adamw->steps;
-    struct job job = {.adamw = adamw, .gradients = gradients};
-    job.factors = (struct factors){
-        .gradient = step->factor,
+    struct update update = {
+        .adamw = adamw,
+        .gradients = gradients,
+        .factor = factor,
         .fresh_mean = (float)(1 - adamw->beta_1),
         .fresh_square = (float)(1 - adamw->beta_2),
-        .rate = (float)(step->rate / (1 - pow(adamw->beta_1, steps))),
+        .rate = (float)(rate / (1 - pow(adamw->beta_1, steps))),
         .root = (float)(1 / sqrt(1 - pow(adamw->beta_2, steps))),
         .epsilon = (float)adamw->epsilon,
     };
     for (size_t i = 0; i < new_model->count; i++) {
-        job.tensor = &new_model->tensors[i];
-        job.factors.keep = job.tensor->rank == 2 ? (float)(1 - step->rate * adamw->decay) : 1.0f;
-        pool_run(machine->pool,
-                 (struct loop){
-                     .rounds = (job.tensor->count + UPDATE_PART - 1) / UPDATE_PART,
-                     .work = 8 * (double)job.tensor->count,
-                     .round = update_part,
-                 },
-                 &job);
+        size_t count = new_model->tensors[i].count;
+        update.tensor = &new_model->tensors[i];
+        update.keep = update.tensor->rank == 2 ? (float)(1 - rate * adamw->decay) : 1.0f;
+        pool_run(
+            machine->pool,
+            (struct loop){(count + UPDATE_PART - 1) / UPDATE_PART, 8 * (double)count, update_part},
+            &update);
     }
 }
 
@@ -222,19 +169,19 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
 
 /* In the order of training.json, whose hash depends on it. */
 const struct trainer_setting trainer_setting_rows[] = {
-    {"seed", "seed", FIELD(seed), true, 9007199254740991.0, false},
-    {"steps", "steps", FIELD(steps), true, 1e9, false},
-    {"warmup", "warmup-steps", FIELD(warmup), true, 1e9, false},
-    {"texts", "batch-size", FIELD(texts), true, 1e6, false},
-    {"tokens", "context", FIELD(tokens), true, 1e6, false},
-    {"accumulate", "grad-accum", FIELD(accumulate), true, 1e6, false},
-    {"rate", "lr", FIELD(rate), false, 1e3, false},
-    {"decay", "weight-decay", FIELD(decay), false, 1e3, false},
-    {"clip", "grad-clip", FIELD(clip), false, 1e9, false},
-    {"dropout", "dropout", FIELD(dropout), false, 0.99, false},
-    {"drills", "drills", FIELD(drills), false, 1, false},
-    {"beta_2", NULL, FIELD(beta_2), false, 1, false},
-    {"save_every", "save-every", FIELD(save_every), true, 1e9, true},
+    {"seed", "seed", FIELD(seed), true, 9007199254740991.0},
+    {"steps", "steps", FIELD(steps), true, 1e9},
+    {"warmup", "warmup-steps", FIELD(warmup), true, 1e9},
+    {"texts", "batch-size", FIELD(texts), true, 1e6},
+    {"tokens", "context", FIELD(tokens), true, 1e6},
+    {"accumulate", "grad-accum", FIELD(accumulate), true, 1e6},
+    {"rate", "lr", FIELD(rate), false, 1e3},
+    {"decay", "weight-decay", FIELD(decay), false, 1e3},
+    {"clip", "grad-clip", FIELD(clip), false, 1e9},
+    {"dropout", "dropout", FIELD(dropout), false, 0.99},
+    {"drills", "drills", FIELD(drills), false, 1},
+    {"beta_2", NULL, FIELD(beta_2), false, 1},
+    {"save_every", "save-every", FIELD(save_every), true, 1e9},
 };
 
 const size_t trainer_setting_count = sizeof trainer_setting_rows / sizeof *trainer_setting_rows;
@@ -258,7 +205,7 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
                  const struct dataset *dataset, struct err *err)
 {
     machine->whole_sums = true;
-    *trainer = (struct trainer){.settings = *settings, .machine = machine, .dataset = dataset};
+    *trainer = (struct trainer){.settings = *settings, .dataset = dataset};
     struct train_step_plan plan = {
         .machine = machine,
         .new_model = new_model,
@@ -286,13 +233,14 @@ void trainer_release(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-double trainer_rate(const struct trainer_settings *settings, long long step)
+/* The rate of a step, counted from 1: a linear warm-up, then half a cosine down to a tenth. */
+static double rate_of(const struct trainer_settings *s, long long step)
 {
     const double floor = 0.1;
-    if (step <= settings->warmup)
-        return settings->rate * (double)step / (double)settings->warmup;
-    double done = (double)(step - settings->warmup) / (double)(settings->steps - settings->warmup);
-    return settings->rate * (floor + (1 - floor) * 0.5 * (1 + cos(3.14159265358979323846 * done)));
+    if (step <= s->warmup)
+        return s->rate * (double)step / (double)s->warmup;
+    double done = (double)(step - s->warmup) / (double)(s->steps - s->warmup);
+    return s->rate * (floor + (1 - floor) * 0.5 * (1 + cos(3.14159265358979323846 * done)));
 }
 
 static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t number)
@@ -300,41 +248,69 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
     return rng_fold_in(rng_fold_in(trainer->settings.seed, use), number);
 }
 
-static struct train_batch draw(struct trainer *trainer, const struct dataset_part *starts,
+/* Fill ids and targets, the token after each, with texts that begin with lines of a part. */
+static struct train_batch draw(struct trainer *trainer, const struct dataset_part *part,
                                uint64_t key)
 {
-    dataset_draw(trainer->dataset, starts, key, trainer->ids, trainer->targets,
-                 (size_t)trainer->settings.texts);
+    size_t tokens = trainer->dataset->tokens;
+    for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
+        const uint32_t *from = trainer->dataset->ids + part->items[rng_below(key, i, part->count)];
+        memcpy(trainer->ids + i * tokens, from, tokens * sizeof *from);
+        memcpy(trainer->targets + i * tokens, from + 1, tokens * sizeof *from);
+    }
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
+}
+
+/* One text: `period` random ids, again and again. */
+static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
+{
+    enum { SHORTEST = 4 };
+    size_t tokens = trainer->dataset->tokens;
+    size_t limit = trainer->step.config->vocab_size;
+    size_t longest = tokens / 2;
+    size_t spread = longest > SHORTEST ? longest - SHORTEST : 0;
+    size_t period = longest > SHORTEST ? SHORTEST : 1;
+    period += (size_t)rng_below(key, tokens + 1, spread + 1);
+    for (size_t i = 0; i < tokens; i++) {
+        trainer->ids[text * tokens + i] = (uint32_t)rng_below(key, i % period, limit);
+        trainer->targets[text * tokens + i] = (uint32_t)rng_below(key, (i + 1) % period, limit);
+    }
+}
+
+/* Replace a share of the texts by repeated ids, which only the ids before can predict. */
+static void drill(struct trainer *trainer, uint64_t key)
+{
+    const uint64_t parts = 1000000;
+    size_t texts = (size_t)trainer->settings.texts;
+    for (size_t i = 0; i < texts; i++)
+        if (rng_below(key, i, parts) < (uint64_t)(trainer->settings.drills * (double)parts))
+            repeat_ids(trainer, i, rng_fold_in(key, texts + i));
 }
 
 int trainer_step(struct trainer *trainer, struct trainer_report *report, struct err *err)
 {
     const struct trainer_settings *s = &trainer->settings;
-    struct parameters *gradients = &trainer->step.gradients;
     long long step = (long long)trainer->adamw.steps + 1;
-    const struct drills drills = {(size_t)s->texts, (size_t)s->tokens,
-                                  trainer->step.config->vocab_size, s->drills};
-    *report = (struct trainer_report){.rate = trainer_rate(s, step)};
+    *report = (struct trainer_report){.rate = rate_of(s, step)};
     for (long long i = 0; i < s->accumulate; i++) {
         uint64_t number = (uint64_t)((step - 1) * s->accumulate + i);
         double loss = 0;
         struct train_batch batch =
             draw(trainer, &trainer->dataset->training, key_of(trainer, KEY_TEXTS, number));
-        dataset_drill(trainer->ids, trainer->targets, &drills, key_of(trainer, KEY_DRILLS, number));
+        drill(trainer, key_of(trainer, KEY_DRILLS, number));
         batch.key = key_of(trainer, KEY_DROPS, number);
         batch.share = 1.0f / (float)s->accumulate;
         if (train_step_run(&trainer->step, &batch, &loss, err))
             return err_prefix(err, "step %lld", step);
         report->loss += loss / (double)s->accumulate;
     }
-    double norm = adamw_norm(gradients);
+    double norm = adamw_norm(&trainer->step.gradients);
     report->gradient_norm = norm;
     if (!isfinite(norm))
         return err_set(err, "step %lld: a gradient is not finite", step);
     float factor = s->clip > 0 && norm > s->clip ? (float)(s->clip / (norm + 1e-6)) : 1.0f;
-    adamw_step(&trainer->adamw, trainer->machine, gradients,
-               &(struct adamw_step){report->rate, factor});
+    adamw_step(&trainer->adamw, trainer->step.plan.machine, &trainer->step.gradients, report->rate,
+               factor);
     return 0;
 }
 
@@ -346,7 +322,7 @@ int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err)
         struct train_batch batch =
             draw(trainer, &trainer->dataset->held_out, key_of(trainer, KEY_HELD_OUT, i));
         if (train_step_evaluate(&trainer->step, &batch, &one, err))
-            return err_prefix(err, "what is held out");
+            return err_prefix(err, "held-out texts");
         *loss += one / TEST_BATCHES;
     }
     return 0;

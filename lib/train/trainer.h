@@ -51,20 +51,6 @@ int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, cons
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 
-/* Fill ids and targets [count, tokens]: the token after each is its target. */
-void dataset_draw(const struct dataset *dataset, const struct dataset_part *starts, uint64_t key,
-                  uint32_t *ids, uint32_t *targets, size_t count);
-
-/* Replace a share of the texts, drawn by the key, by drills: random ids below `limit` that repeat,
- * so that they can only be predicted from the ids before. */
-struct drills {
-    size_t texts, tokens; /* of the batch */
-    size_t limit;
-    double share;
-};
-
-void dataset_drill(uint32_t *ids, uint32_t *targets, const struct drills *drills, uint64_t key);
-
 /* --- AdamW, as PyTorch's torch.optim.AdamW takes a step:
  *
  *     w -= rate · decay · w                  (matrices and embeddings only)
@@ -78,11 +64,6 @@ struct adamw {
     struct parameters means, squares;
 };
 
-struct adamw_step {
-    double rate;
-    float factor; /* of clipped gradients; else 1 */
-};
-
 /* Allocate means and squares, all 0. */
 int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
                 struct err *err);
@@ -90,9 +71,10 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
 /* √Σ g² over all parameters. */
 double adamw_norm(const struct parameters *gradients);
 
-/* Update the new model's numbers by one step; the gradients become 0. */
+/* Update the weights of the gradients' model by one step; `factor` clips the gradients, which
+ * become 0. */
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
-                const struct adamw_step *step);
+                double rate, float factor);
 
 /* --- settings of a training, besides its texts and model: a row a setting, for the command line,
  * for training.json, and for the comparison of --resume.
@@ -116,7 +98,6 @@ struct trainer_setting {
     size_t offset;      /* in struct trainer_settings */
     bool whole;
     double max;
-    bool may_lack; /* in files of earlier versions; then 0 */
 };
 
 extern const struct trainer_setting trainer_setting_rows[];
@@ -136,7 +117,6 @@ struct trainer_report {
 
 struct trainer {
     struct trainer_settings settings;
-    struct machine *machine;
     const struct dataset *dataset;
     struct train_step step;
     struct adamw adamw; /* adamw.steps: steps done */
@@ -149,19 +129,15 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
                  const struct dataset *dataset, struct err *err);
 void trainer_release(struct trainer *trainer);
 
-/* The rate of a step, counted from 1: a linear warm-up, then half a cosine down to a tenth. */
-double trainer_rate(const struct trainer_settings *settings, long long step);
-
 /* One step. A loss or gradient that is NaN or infinite is an error and changes nothing. */
 int trainer_step(struct trainer *trainer, struct trainer_report *report, struct err *err);
 
 /* The mean loss over held-out batches, always the same ones. */
 int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
-/* --- checkpoint: the model's directory with training.safetensors (the state of AdamW), log.csv (a
- * line a step) and training.json (settings, step, and the SHA-256 of these and of all files but the
- * log). training.json is renamed last and checked before a training is resumed, so a crash between
- * two renames and a changed setting are noticed.
+/* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a line
+ * per step) and training.json (settings, step, and the SHA-256 of the files except the log). It is
+ * renamed last and checked before a training is resumed, so a crash between two renames is noticed.
  */
 
 struct train_checkpoint {

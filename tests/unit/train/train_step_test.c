@@ -84,8 +84,8 @@ TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
         learn(&fixture, step);
         double norm = adamw_norm(&fixture.step.gradients);
         ck_assert_double_gt(norm, 0.5); /* so that it is clipped */
-        adamw_step(&adamw, &fixture.machine, &fixture.step.gradients,
-                   &(struct adamw_step){1e-3, (float)(0.5 / (norm + 1e-6))});
+        adamw_step(&adamw, &fixture.machine, &fixture.step.gradients, 1e-3,
+                   (float)(0.5 / (norm + 1e-6)));
     }
     for (size_t i = 0; i < fixture.new_model.count; i++) {
         const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
