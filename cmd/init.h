@@ -1,12 +1,10 @@
-/* init.h: what `init` and `train` make: the vocabulary and the config of a new model,
- * and the folder they are written to.
+/* init.h: the making of a model, which `init` and `train` share: a config from a model, a shape or a
+ * file, changed by --set; a vocabulary that is learnt, given or that of the model; tensors of 0.
  *
- *     struct model_maker model = {.options = options};
- *     if (model_maker_read_sets(&model, err) ||
- *         new_words_find(&model.words, options, &like, err) ||
- *         model_maker_take_shape(&model, err) || model_maker_open(&model, path, err) ||
- *         save_folder(&model.new_model.folder, path, ...)) ...
- *     model_maker_release(&model);
+ *     struct model_maker maker = {.options = options, .like = folder};
+ *     if (model_maker_open(&maker, path, err)) ...
+ *     fill maker.new_model; save its folder
+ *     model_maker_release(&maker);
  */
 #ifndef ATTN_CMD_INIT_H
 #define ATTN_CMD_INIT_H
@@ -16,47 +14,32 @@
 #include "model/new_model.h"
 #include "options.h"
 #include "text/tokenizer.h"
-#include "text/word_list.h"
-
-/* The files of its tokenizer: learnt from --sentence and --vocab-from, given by --vocab and
- * --merges, or those of another model. */
-struct new_words {
-    struct folder folder; /* its path is the directory to be written */
-    struct folder_file files[TOKENIZER_FILES];
-    struct file sources[TOKENIZER_FILES]; /* what they were read from */
-    struct vocab_text *texts;             /* [text_count] of --vocab-from, then --sentence */
-    size_t text_count;
-    struct buf json, merges; /* learnt from the texts */
-    struct arena arena;
-    size_t count; /* one more than the largest id; 0: no tokenizer */
-};
 
 struct model_maker {
     const struct options *options;
+    struct folder like; /* a model that lends its config and vocabulary; no path: none */
+
     const char *label;  /* of the config, in messages */
-    struct file config; /* as it was found */
-    struct buf shape;   /* … or made */
-    struct buf text;    /* … and changed */
+    struct file config; /* before changes */
+    struct buf shape;   /* the bytes of --shape's */
+    struct buf text;    /* after changes */
     struct config_edit edit;
-    struct new_words words;
+
+    struct folder words; /* the files of the tokenizer; its path is the folder to be written */
+    struct folder_file files[TOKENIZER_FILES];
+    struct file sources[TOKENIZER_FILES]; /* that files were read from */
+    struct file *texts;                   /* [text_count] of --vocab-from, then --sentence */
+    size_t text_count;
+    struct buf json, merges; /* learnt from the texts */
+    size_t word_count;       /* one more than the largest id; 0: no tokenizer */
+
     struct new_model new_model;
     struct arena arena;
 };
 
-/* `like` is NULL where no model lends its own. */
-int new_words_find(struct new_words *words, const struct options *options,
-                   const struct folder *like, struct err *err);
-
-/* --set; the config of --shape; the new model of the changed config, with the words' files. */
-int model_maker_read_sets(struct model_maker *model, struct err *err);
-int model_maker_take_shape(struct model_maker *model, struct err *err);
-int model_maker_open(struct model_maker *model, const char *path, struct err *err);
-void model_maker_release(struct model_maker *model);
-
-/* Write the files of a new model and show progress. Refused is a
- * directory with a file of another tokenizer, which would be read with them; save_folder_check says
- * so before what takes long. */
-int save_folder_check(const struct folder *folder, const char *path, struct err *err);
-int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err);
+/* Refused as well: a folder at `path` with a file of another tokenizer, which would be read with
+ * the new files. Errors name the option or the file. */
+int model_maker_open(struct model_maker *maker, const char *path, struct err *err);
+void model_maker_release(struct model_maker *maker);
 
 #endif

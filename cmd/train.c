@@ -97,7 +97,6 @@ struct job {
     const struct options *options;
     const char *output;            /* the directory to write */
     bool replaces;                 /* files that are in it */
-    struct folder source;          /* of --model or --resume; no path: a fresh model */
     struct train_checkpoint state; /* its settings, or those of the command line */
     struct dataset texts;
     struct model_maker model;
@@ -153,8 +152,6 @@ static int check_options(struct job *job, struct err *err)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
         return err_usage(err, "expected a directory to write: --output DIR");
-    if (model_maker_read_sets(&job->model, err))
-        return -1;
     job->output = output;
     /* a training that goes on where it was saved replaces its own files */
     bool in_place = own(options)->resume && stat(own(options)->resume, &from) == 0 &&
@@ -198,7 +195,7 @@ static int take_settings(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct trainer_settings *settings = &job->state.settings;
     if (own(options)->resume)
-        return train_checkpoint_open(&job->state, &job->source, err) ||
+        return train_checkpoint_open(&job->state, &job->model.like, err) ||
                        check_settings(settings, options, err)
                    ? -1
                    : 0;
@@ -211,45 +208,15 @@ static int take_settings(struct job *job, struct err *err)
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-static int check_draft(const struct job *job, struct err *err)
-{
-    const struct config *config = &job->model.new_model.config;
-    if (config_edit_check(&job->model.edit, config, err))
-        return -1;
-    if (train_step_check(config, err))
-        return -1;
-    if (config->vocab_size < job->model.words.count)
-        return err_set(err,
-                       "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
-                       job->model.words.count, config->vocab_size);
-    return 0;
-}
-
 static int open_model(struct job *job, struct err *err)
 {
-    const struct options *options = job->options;
     struct model_maker *model = &job->model;
-    int failed = 0;
-    model->label = job->source.path ? job->source.path : options->make.config;
-    if (job->source.path)
-        failed = folder_open(&model->config, &job->source, "config.json", err);
-    else if (options->make.config)
-        failed = file_map(&model->config, options->make.config, err);
-    else
-        failed = model_maker_take_shape(model, err) ||
-                 config_edit_add_words(&model->edit, model->words.count, &model->arena, err);
-    if (failed)
-        return -1;
-    if (config_edit_apply(&model->text, &model->edit, model->config.bytes, model->config.size, err))
-        return err_prefix(err, "'%s'", model->label);
+    const struct weight_init init = {.seed = (uint64_t)own(job->options)->seed};
     if (model_maker_open(model, job->output, err))
         return -1;
-    if (check_draft(job, err))
+    if (train_step_check(&model->new_model.config, err))
         return err_prefix(err, "'%s'", model->label);
-    if (save_folder_check(&model->words.folder, job->output, err))
-        return -1;
-    const struct weight_init init = {.seed = (uint64_t)own(options)->seed};
-    return job->source.path ? train_checkpoint_weights(&model->new_model, &job->source, err)
+    return model->like.path ? train_checkpoint_weights(&model->new_model, &model->like, err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
@@ -258,9 +225,9 @@ static int read_texts(struct job *job, struct err *err)
     const struct texts *paths = &own(job->options)->data;
     struct trainer_settings *settings = &job->state.settings;
     struct tokenizer *tokenizer = NULL;
-    int failed = tokenizer_open(&tokenizer, &job->model.words.folder, err);
+    int failed = tokenizer_open(&tokenizer, &job->model.words, err);
     if (!failed && !tokenizer)
-        failed = err_set(err, "'%s': expected a tokenizer, found none", job->source.path);
+        failed = err_set(err, "'%s': expected a tokenizer, found none", job->model.like.path);
     for (size_t i = 0; i < paths->count && !failed; i++) {
         struct file file = {0};
         failed = input_file_open(&file, paths->items[i], err);
@@ -399,7 +366,7 @@ static int open_course(struct job *job, struct err *err)
         return -1;
     if (!own(job->options)->resume)
         buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
-    else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->source, err))
+    else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->model.like, err))
         return -1;
     if (stream_to(&job->out, STDOUT_FILENO, err) ||
         target_folder_open(&job->target, job->output, job->replaces, err))
@@ -423,9 +390,8 @@ int train_command(const struct options *options, struct err *err)
     const char *name = own(options)->resume ? own(options)->resume : options->model.name;
     job = (struct job){.options = options, .model.options = options};
     int failed = check_options(&job, err) ||
-                 (name && model_find(&job.source, name, &job.model.arena, err)) ||
-                 take_settings(&job, err) ||
-                 new_words_find(&job.model.words, options, name ? &job.source : NULL, err);
+                 (name && model_find(&job.model.like, name, &job.model.arena, err)) ||
+                 take_settings(&job, err);
     failed = failed || open_model(&job, err) || read_texts(&job, err) || open_course(&job, err) ||
              run_steps(&job, err);
     if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
