@@ -1,4 +1,4 @@
-/* train.c: `attn-cli train`: a model learns from texts, step by step, and is saved on the way. */
+/* train.c: `attn-cli train`: train a model on texts, with checkpoints. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -91,13 +91,13 @@ const struct command command_train = {
     .shared = {{running_options, "verbose"}},
 };
 
-enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
+enum { TEST_EVERY = 100, LOSS_BYTES = 64, PATH_BYTES = 4096 };
 
 struct job {
     const struct options *options;
-    const char *output;            /* the directory to write */
-    bool replaces;                 /* files that are in it */
-    struct train_checkpoint state; /* its settings, or those of the command line */
+    const char *output; /* the folder to write */
+    bool replaces;      /* files in it */
+    struct train_checkpoint state;
     struct dataset texts;
     struct model_maker model;
     struct machine machine;
@@ -106,11 +106,9 @@ struct job {
     struct buf log;
     struct stream out;
     struct target_folder target;
-    double began;         /* the time that the first step began … */
-    long long first_step; /* … and which it was */
+    double seconds; /* of the steps that were trained; without evaluating and saving */
+    long long first_step;
     struct progress progress;
-    long long saved_step; /* the last one that was saved; -1: none */
-    char saved_path[4096];
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -140,9 +138,10 @@ static int check_sources(const struct options *options, struct err *err)
 
 static int check_options(struct job *job, struct err *err)
 {
-    struct stat from, to;
     const struct options *options = job->options;
-    const char *output = options->output.path ? options->output.path : own(options)->resume;
+    struct stat from, to;
+    const char *resume = own(options)->resume;
+    const char *output = options->output.path ? options->output.path : resume;
     if (options->input.operands.count)
         return err_usage(err, "unexpected argument '%s': texts are given by --data",
                          options->input.operands.items[0]);
@@ -153,15 +152,13 @@ static int check_options(struct job *job, struct err *err)
     if (!output || !*output)
         return err_usage(err, "expected a directory to write: --output DIR");
     job->output = output;
-    /* a training that goes on where it was saved replaces its own files */
-    bool in_place = own(options)->resume && stat(own(options)->resume, &from) == 0 &&
-                    stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-    job->replaces =
-        options->output.force || in_place || (own(options)->resume && !options->output.path);
+    bool in_place = resume && stat(resume, &from) == 0 && stat(output, &to) == 0 &&
+                    from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+    job->replaces = options->output.force || in_place;
     return target_folder_check(output, job->replaces, err);
 }
 
-/* What the line says, and what is usual. */
+/* The options, with their defaults. */
 static struct trainer_settings settings_of(const struct options *options)
 {
     struct trainer_settings settings = own(options)->settings;
@@ -172,7 +169,7 @@ static struct trainer_settings settings_of(const struct options *options)
     return settings;
 }
 
-/* What the line says beside --resume is what the training was begun with, or a mistake. */
+/* Options that are given with --resume must have the saved values. */
 static int check_settings(const struct trainer_settings *saved, const struct options *options,
                           struct err *err)
 {
@@ -245,15 +242,6 @@ static int read_texts(struct job *job, struct err *err)
     return failed ? -1 : 0;
 }
 
-static volatile sig_atomic_t interrupted;
-static struct sigaction usual; /* what the program does elsewhere: the same for all three */
-
-static void note_signal(int number)
-{
-    interrupted = 1;
-    sigaction(number, &usual, NULL); /* who cannot wait for the step to end asks again */
-}
-
 /* --- saving ---------------------------------------------------------------------------------- */
 
 static long long step_of(const struct job *job)
@@ -261,33 +249,31 @@ static long long step_of(const struct job *job)
     return (long long)job->trainer.adamw.steps;
 }
 
-/* Into a folder of its own, OUTPUT/step-00000064, or OUTPUT itself. */
-static int save(struct job *job, bool as_result, struct err *err)
+static int save(const struct job *job, const struct target_folder *target, struct err *err)
 {
-    int size = as_result ? snprintf(job->saved_path, sizeof job->saved_path, "%s", job->output)
-                         : snprintf(job->saved_path, sizeof job->saved_path, "%s/step-%08lld",
-                                    job->output, step_of(job));
-    if (size >= (int)sizeof job->saved_path)
-        return err_output(err, "cannot write '%s': the name is too long", job->output);
-    job->saved_step = step_of(job);
-    if (as_result)
-        return train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, &job->target,
-                                      err);
+    return train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, target, err);
+}
+
+/* Into a folder of its own, OUTPUT/step-00000064. */
+static int save_step(const struct job *job, struct err *err)
+{
+    char path[PATH_BYTES];
     struct target_folder step = {0};
-    if (target_folder_open_inside(&step, job->saved_path, &job->target, err))
+    int size = snprintf(path, sizeof path, "%s/step-%08lld", job->output, step_of(job));
+    if (size >= (int)sizeof path)
+        return err_output(err, "cannot write '%s': the name is too long", job->output);
+    if (target_folder_open_inside(&step, path, &job->target, err))
         return -1;
-    int failed =
-        train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, &step, err);
+    int failed = save(job, &step, err);
     target_folder_close(&step);
     return failed;
 }
 
-/* A line of log.csv, and of the page; a held-out loss that is NaN was not measured. */
+/* A line of log.csv and, where the held-out loss was measured (not NaN), of the output. */
 static void write_line(struct job *job, const struct trainer_report *report, double held_out)
 {
-    double seconds = clock_seconds() - job->began;
     double steps = (double)(step_of(job) - job->first_step);
-    double speed = seconds > 0 ? steps * job->step_tokens / seconds : 0;
+    double speed = job->seconds > 0 ? steps * job->step_tokens / job->seconds : 0;
     buf_format(&job->log, "%lld,%.0f,%.6f,", step_of(job), (double)step_of(job) * job->step_tokens,
                report->loss);
     if (!isnan(held_out))
@@ -303,52 +289,57 @@ static void write_line(struct job *job, const struct trainer_report *report, dou
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static int report_step(struct job *job, const struct trainer_report *report, struct err *err)
+static volatile sig_atomic_t interrupted;
+static struct sigaction usual; /* the action elsewhere in the program, for all three signals */
+
+static void note_signal(int number)
 {
+    interrupted = 1;
+    sigaction(number, &usual, NULL); /* a second signal does not wait for the step to end */
+}
+
+static void catch_signals(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (!signals_is_ignored(ending[i]))
+            sigaction(ending[i], &action, &usual);
+}
+
+static int run_step(struct job *job, struct err *err)
+{
+    struct trainer_report report;
+    char loss[LOSS_BYTES];
+    double held_out = (double)NAN;
+    double began = clock_seconds();
+    if (trainer_step(&job->trainer, &report, err))
+        return -1;
+    job->seconds += clock_seconds() - began;
     long long step = step_of(job);
-    bool last = step == job->trainer.settings.steps || interrupted;
+    long long steps = job->trainer.settings.steps;
     long long every = job->trainer.settings.save_every;
     bool saves = every ? step % every == 0 : (step & (step - 1)) == 0;
-    double held_out = (double)NAN;
-    char loss[LOSS_BYTES];
-    double paused = clock_seconds(); /* what is not training does not count */
-    if ((saves || last || step % TEST_EVERY == 0) &&
+    if ((saves || step == steps || interrupted || step % TEST_EVERY == 0) &&
         trainer_evaluate(&job->trainer, &held_out, err))
         return -1;
-    job->began += clock_seconds() - paused;
-    write_line(job, report, held_out);
-    snprintf(loss, sizeof loss, "loss %.4f", report->loss);
-    progress_show(&job->progress, (size_t)step, (size_t)job->trainer.settings.steps, loss);
-    paused = clock_seconds();
-    int failed = saves ? save(job, false, err) : 0;
-    job->began += clock_seconds() - paused;
-    return failed;
+    write_line(job, &report, held_out);
+    snprintf(loss, sizeof loss, "loss %.4f", report.loss);
+    progress_show(&job->progress, (size_t)step, (size_t)steps, loss);
+    return saves ? save_step(job, err) : 0;
 }
 
 static int run_steps(struct job *job, struct err *err)
 {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    struct trainer_report report = {0};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        if (!signals_is_ignored(ending[i]))
-            sigaction(ending[i], &action, &usual);
-    job->began = clock_seconds();
+    catch_signals();
     job->first_step = step_of(job);
     progress_begin(&job->progress, "steps");
     job->progress.before = (size_t)job->first_step;
-    while (step_of(job) < job->trainer.settings.steps && !interrupted) {
-        if (!trainer_step(&job->trainer, &report, err) && !report_step(job, &report, err))
-            continue;
-        struct err cause = *err;
-        if (job->saved_step < 0 || cause.kind != ERR_INPUT)
+    while (step_of(job) < job->trainer.settings.steps && !interrupted)
+        if (run_step(job, err))
             return -1;
-        err_clear(err); /* say what is safe, where a step came to nothing */
-        return err_set(err, "%s; '%s' holds step %lld", cause.text, job->saved_path,
-                       job->saved_step);
-    }
     progress_end(&job->progress);
-    if (save(job, true, err))
+    if (save(job, &job->target, err))
         return -1;
     if (step_of(job) < job->trainer.settings.steps)
         return err_interrupted(err, "interrupted after step %lld: --resume '%s' continues",
@@ -356,10 +347,9 @@ static int run_steps(struct job *job, struct err *err)
     return 0;
 }
 
-static int open_course(struct job *job, struct err *err)
+static int open_trainer(struct job *job, struct err *err)
 {
     const struct trainer_settings *settings = &job->trainer.settings;
-    job->saved_step = -1;
     if (machine_open(&job->machine, (size_t)job->options->model.threads, err) ||
         trainer_open(&job->trainer, &job->state.settings, &job->machine, &job->model.new_model,
                      &job->texts, err))
@@ -376,7 +366,7 @@ static int open_course(struct job *job, struct err *err)
     if (job->options->quiet)
         return 0;
     stream_format(&job->out,
-                  "%zu parameters, %zu tokens in %zu lines, %.0f tokens a step\n"
+                  "%zu parameters, %zu tokens in %zu lines, %.0f tokens per step\n"
                   "    step      loss  held out  tokens/s\n",
                   job->trainer.step.weights.count, job->texts.count, job->texts.start_count,
                   job->step_tokens);
@@ -392,7 +382,7 @@ int train_command(const struct options *options, struct err *err)
     int failed = check_options(&job, err) ||
                  (name && model_find(&job.model.like, name, &job.model.arena, err)) ||
                  take_settings(&job, err);
-    failed = failed || open_model(&job, err) || read_texts(&job, err) || open_course(&job, err) ||
+    failed = failed || open_model(&job, err) || read_texts(&job, err) || open_trainer(&job, err) ||
              run_steps(&job, err);
     if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
         failed = -1;

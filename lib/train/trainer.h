@@ -135,9 +135,9 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
 /* The mean loss over held-out batches, always the same ones. */
 int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
-/* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a line
- * per step) and training.json (settings, step, and the SHA-256 of the files except the log). It is
- * renamed last and checked before a training is resumed, so a crash between two renames is noticed.
+/* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a
+ * line per step) and training.json (settings, step, and the SHA-256 of the files except the log).
+ * training.json is renamed last, so that --resume notices a crash between two renames.
  */
 
 struct train_checkpoint {
