@@ -244,41 +244,6 @@ size_t selection_query_count(const struct selection *selection, size_t tokens)
     return failed ? tokens : count;
 }
 
-const size_t *selection_shared_heads(size_t *found, const size_t *heads, size_t count, size_t each,
-                                     struct arena *arena, struct err *err)
-{
-    size_t *list = arena_alloc(arena, count, sizeof *list, err);
-    *found = 0;
-    for (size_t i = 0; list && i < count; i++)
-        if (*found == 0 || list[*found - 1] != heads[i] / each)
-            list[(*found)++] = heads[i] / each;
-    return list;
-}
-
-int selection_copy_heads(struct tensor *values, const size_t **heads,
-                         const struct selection *selection, const struct config *config,
-                         struct arena *arena, struct err *err)
-{
-    size_t count = 0;
-    const size_t *list = selection_shared_heads(&count, selection->heads, selection->head_count,
-                                                config->n_head / values->shape[0], arena, err);
-    struct tensor head = tensor_slice(values, 0);
-    size_t each = tensor_count(&head);
-    float *copy = list ? arena_room(arena, count * each, sizeof *copy, err) : NULL;
-    if (!copy)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        head = tensor_slice(values, list[i]);
-        tensor_copy(copy + i * each, &head);
-    }
-    *heads = list;
-    *values = (struct tensor){.data = copy,
-                              .rank = 3,
-                              .shape = {count, head.shape[0], head.shape[1]},
-                              .stride = {each, head.shape[1], 1}};
-    return 0;
-}
-
 struct layers selection_layers_of(const struct selection *selection, enum site site)
 {
     static const size_t none = 0;

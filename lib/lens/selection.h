@@ -77,17 +77,6 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
 /* A number below `count`; negative ones count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
-/* What query heads, rising, look at where `each` of them share one, as key/value heads are: their
- * numbers, each once; NULL with `err`. */
-const size_t *selection_shared_heads(size_t *found, const size_t *heads, size_t count, size_t each,
-                                     struct arena *arena, struct err *err);
-
-/* Of [H, …, …] a dense copy of the selection's heads, of [Hkv, …, …] of the key/value heads that
- * these look at; `heads` are their numbers. Both are the arena's. */
-int selection_copy_heads(struct tensor *values, const size_t **heads,
-                         const struct selection *selection, const struct config *config,
-                         struct arena *arena, struct err *err);
-
 /* The layers in which a site was chosen; of a site in no layer, layer 0. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 

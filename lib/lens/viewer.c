@@ -177,6 +177,18 @@ int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap,
 
 /* --- sinks ------------------------------------------------------------------------------------ */
 
+/* The key/value heads of some query heads, `each` of which share one: their numbers, rising. */
+static const size_t *shared_heads(size_t *found, const struct capture_heads *queries, size_t each,
+                                  struct arena *arena, struct err *err)
+{
+    size_t *list = arena_alloc(arena, queries->count, sizeof *list, err);
+    *found = 0;
+    for (size_t i = 0; list && i < queries->count; i++)
+        if (*found == 0 || list[*found - 1] != queries->items[i] / each)
+            list[(*found)++] = queries->items[i] / each;
+    return list;
+}
+
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
@@ -193,9 +205,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
     capture->all = capture->queries = (struct capture_heads){all, config->n_head};
     if (selection->heads)
         capture->queries = (struct capture_heads){selection->heads, selection->head_count};
-    capture->keys.items =
-        selection_shared_heads(&capture->keys.count, capture->queries.items, capture->queries.count,
-                               config->n_head / config->n_kv_head, arena, err);
+    capture->keys.items = shared_heads(&capture->keys.count, &capture->queries,
+                                       config->n_head / config->n_kv_head, arena, err);
     for (size_t s = 0; capture->keys.items && s < texts; s++) {
         capture->lists[s].items =
             arena_alloc(arena, capture->room, sizeof *capture->lists[s].items, err);
