@@ -83,12 +83,16 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     return buf_check(&text->text, err);
 }
 
-/* Whether choices are made without the logits of all tokens. */
+/* Screening finds the most likely token without the logits of all others; it needs a copy of the
+ * unembedding matrix, which few steps, or a matrix that fits into a cache, are not worth. */
 static bool can_screen(const struct viewer *viewer, const struct generation_config *generation,
                        size_t steps)
 {
+    enum { ENOUGH_STEPS = 8, ENOUGH_WEIGHTS = 1 << 20 };
+    const struct model *model = &viewer->model;
     bool needs_logits = generation->sampling.temperature > 0 || generation->logits;
-    return !needs_logits && viewer_screens(viewer, steps);
+    return !needs_logits && steps >= ENOUGH_STEPS && model->weights.precision == PRECISION_FP32 &&
+           model->config.vocab_size >= ENOUGH_WEIGHTS / model->config.n_embd;
 }
 
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,

@@ -95,6 +95,12 @@ size_t kept_cells(const struct kept *kept)
     return cells;
 }
 
+bool kept_has_key_columns(const struct kept *kept)
+{
+    enum site_axes axes = site_rows[kept->site].axes;
+    return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
+}
+
 size_t kept_sheet_count(const struct kept *kept)
 {
     return kept->heads ? kept->shape[0] : 1;
@@ -389,7 +395,7 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
         if (!rows.count)
             return err_usage(err, "--hide-first: --query selects only the token that is hidden");
     }
-    if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY)
+    if (kept_has_key_columns(kept))
         columns = group_axis(keys, width, how);
     size_t matrices = kept_sheet_count(kept);
     bool failed = false;

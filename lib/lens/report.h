@@ -72,6 +72,9 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 /* The numbers of a tensor, counted. */
 size_t kept_cells(const struct kept *kept);
 
+/* True if columns are keys, as those of attention maps are. */
+bool kept_has_key_columns(const struct kept *kept);
+
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);
 bool kept_is_mean_of_layers(const struct kept *kept);

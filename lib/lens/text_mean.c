@@ -45,18 +45,12 @@ static void add(double *sums, const struct mean_sums *room, const float *from,
                 (double)from[row * columns + column];
 }
 
-static bool has_key_columns(const struct kept *kept)
-{
-    enum site_axes axes = site_rows[kept->site].axes;
-    return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
-}
-
 static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t longest,
                       struct arena *arena, struct err *err)
 {
     size_t sheets = kept_sheet_count(kept);
     *sums = (struct mean_sums){.kept = *kept, .rows = longest};
-    sums->columns = has_key_columns(kept) ? longest : columns_of(kept);
+    sums->columns = kept_has_key_columns(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
@@ -135,7 +129,8 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
     const struct kept *kept = &sums->kept;
     const struct sheet like = kept_sheet(report, kept, 0);
     *sheet = (struct sheet){.layer = -1, .head = -1, .rows = like.rows, .whole = true};
-    sheet->columns = has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
+    sheet->columns =
+        kept_has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
     sheet->tensor = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site));
     float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
     for (size_t row = 0; values && row < sheet->rows.size; row++)

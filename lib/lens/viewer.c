@@ -12,24 +12,21 @@
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
-    TOKENS_WORTH_LITTLE_PACKING = 1024, /* of a narrow model: it gains more, panels being padded */
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* narrow models gain more: panels are padded */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    STEPS_WORTH_SCREENING = 8,
-    WEIGHTS_WORTH_SCREENING = 1 << 20, /* fewer stay in a cache */
-    FLOATS_AT_ONCE = 1 << 24,          /* of attention maps: 64 MiB */
+    FLOATS_AT_ONCE = 1 << 24, /* of attention maps: 64 MiB */
 };
 
 static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
 {
     const struct model *opened = &viewer->model;
-    if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) ||
-        tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) ||
-        machine_open(&viewer->machine, threads, err)) {
-        viewer_release(viewer);
-        return -1;
-    }
-    return 0;
+    if (!tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) &&
+        !tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) &&
+        !machine_open(&viewer->machine, threads, err))
+        return 0;
+    viewer_release(viewer);
+    return -1;
 }
 
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
@@ -53,13 +50,11 @@ void viewer_set_precision(struct viewer *viewer, enum precision precision)
 struct precision_words viewer_precision(const struct viewer *viewer)
 {
     enum precision precision = viewer->model.weights.precision;
-    struct precision_words words = {0};
-    const char *name = precision_name(precision);
-    if (precision == PRECISION_FP32)
-        snprintf(words.text, sizeof words.text, "%s", name);
-    else
-        snprintf(words.text, sizeof words.text, "%s by %s", name,
-                 pair_way_name(kernels_pair_way(viewer->machine.kernels)));
+    bool is_float = precision == PRECISION_FP32;
+    struct precision_words words;
+    snprintf(words.text, sizeof words.text, "%s%s%s", precision_name(precision),
+             is_float ? "" : " by ",
+             is_float ? "" : pair_way_name(kernels_pair_way(viewer->machine.kernels)));
     return words;
 }
 
@@ -81,13 +76,6 @@ void viewer_expect(struct viewer *viewer, size_t tokens)
 void viewer_expect_steps(struct viewer *viewer, size_t steps)
 {
     viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
-}
-
-bool viewer_screens(const struct viewer *viewer, size_t steps)
-{
-    const struct model *model = &viewer->model;
-    return model->weights.precision == PRECISION_FP32 && steps >= STEPS_WORTH_SCREENING &&
-           model->config.vocab_size >= WEIGHTS_WORTH_SCREENING / model->config.n_embd;
 }
 
 void viewer_release(struct viewer *viewer)
@@ -159,23 +147,24 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
     return failed ? -1 : 0;
 }
 
-int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
+/* Run the pairs of a look as one ragged batch. */
+static int watch_pairs(struct viewer *viewer, const struct look *look, struct tap tap,
+                       struct err *err)
 {
     struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
     struct text_list texts = {items, look->count, look->first, look->start};
     for (size_t i = 0; items && i < look->count; i++) {
-        const struct tokenized *sentence = &look->pairs[i].sentence;
-        const struct tokenized *source = &look->pairs[i].source;
-        items[i] = (struct text){.ids = sentence->ids,
-                                 .count = sentence->count,
-                                 .prompt_count = look->pairs[i].prompt_count};
-        items[i].source_ids = source->count ? source->ids : NULL;
-        items[i].source_count = source->count;
+        const struct text_pair *pair = &look->pairs[i];
+        items[i] = (struct text){.ids = pair->sentence.ids,
+                                 .count = pair->sentence.count,
+                                 .source_ids = pair->source.count ? pair->source.ids : NULL,
+                                 .source_count = pair->source.count,
+                                 .prompt_count = pair->prompt_count};
     }
     return items ? viewer_run(viewer, look->selection, &texts, tap, err) : -1;
 }
 
-/* --- sinks ------------------------------------------------------------------------------------ */
+/* --- capture ---------------------------------------------------------------------------------- */
 
 /* The key/value heads of some query heads, `each` of which share one: their numbers, rising. */
 static const size_t *shared_heads(size_t *found, const struct capture_heads *queries, size_t each,
@@ -216,34 +205,35 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return capture->keys.items ? 0 : -1;
 }
 
-/* The next item of a text's list, with the selected heads and rows of a tensor of this shape, and
- * memory for its values; NULL with `err`. */
+/* Append a tensor of this shape, reduced to the selected heads and queries, to a text's list; with
+ * memory for its values unless `data` is NULL. Returns NULL with `err`. */
 static struct kept *add_item(struct capture *capture, size_t text, struct kept item, float **data,
                              struct err *err)
 {
     struct kept_list *list = &capture->lists[text];
-    bool of_keys = site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM;
     assert(list->count < capture->room);
     if (item.rank == 3) {
-        bool whole = capture->selection->whole >> item.site & 1;
-        const struct capture_heads *heads = of_keys ? &capture->keys
-                                            : whole ? &capture->all
-                                                    : &capture->queries;
+        const struct capture_heads *heads = &capture->queries;
+        if (site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM)
+            heads = &capture->keys;
+        else if (capture->selection->whole >> item.site & 1)
+            heads = &capture->all;
         item.heads = heads->items;
         item.shape[0] = heads->count;
     }
     if (capture->selection->queries && selection_is_of_queries(item.site)) {
-        size_t tokens = item.shape[item.rank - 2];
+        size_t *rows = &item.shape[item.rank - 2];
         if (!list->queries && selection_queries(&list->queries, &list->query_count,
-                                                capture->selection, tokens, capture->arena, err))
+                                                capture->selection, *rows, capture->arena, err))
             return NULL;
         item.queries = list->queries;
-        item.shape[item.rank - 2] = list->query_count;
+        *rows = list->query_count;
     }
-    *data = arena_room(capture->arena, kept_cells(&item), sizeof **data, err);
-    item.data = *data;
+    if (data &&
+        !(item.data = *data = arena_room(capture->arena, kept_cells(&item), sizeof **data, err)))
+        return NULL;
     list->items[list->count] = item;
-    return *data ? &list->items[list->count++] : NULL;
+    return &list->items[list->count++];
 }
 
 int capture_sink(void *context, const struct announcement *seen, struct err *err)
@@ -293,7 +283,7 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     return list->rows ? 0 : -1;
 }
 
-/* With several texts the last value begins, and the first context ends. */
+/* With several texts, from the last values to the first context. */
 static int take_time(void *context, const struct announcement *seen, struct err *err)
 {
     struct stopwatch *stopwatch = context;
@@ -315,45 +305,40 @@ struct tap stopwatch_tap(struct stopwatch *stopwatch)
 
 /* --- visible keys --------------------------------------------------------------------------------
  *
- * Which keys the queries of a text attend to, where a layer's window, a pattern of sparse attention
- * or --knockout excludes more than the causal mask does.
+ * The keys that queries attend to, where a window, a sparse attention pattern or --knockout excludes
+ * more than the causal mask does.
  */
 
 struct visible_rules {
     const struct config *config;
     const struct edits *edits;
     size_t text, number;  /* in the batch, and in all */
-    size_t rows, columns; /* of the text, or of its prompt, to which indices in edits refer */
+    size_t rows, columns; /* of the text, or of its prompt, to which positions in edits refer */
 };
 
-/* The knockouts of a layer; whether one of them names heads; whether another edit may have given
- * excluded keys a value. */
-struct knockouts {
-    struct edits edits;
-    bool by_head, others;
+/* How edits change the masked scores and attention weights of a layer. */
+struct layer_edits {
+    bool knockouts, by_head;
+    bool others; /* which may give hidden keys a value */
 };
 
-static int find_knockouts(struct knockouts *found, const struct edits *edits, size_t layer,
-                          struct arena *arena, struct err *err)
+static struct layer_edits edits_of_layer(const struct edits *edits, size_t layer)
 {
-    *found = (struct knockouts){.others = edits_have(edits, SITE_WEIGHTS, layer)};
-    if (!edits_have(edits, SITE_MASKED, layer))
-        return 0;
-    struct edit *items = arena_alloc(arena, edits->count, sizeof *items, err);
-    for (size_t i = 0; items && i < edits->count; i++) {
-        if (edits->items[i].op != EDIT_FORBID) {
-            found->others |= edits->items[i].site == SITE_MASKED;
+    struct layer_edits found = {.others = edits_have(edits, SITE_WEIGHTS, layer)};
+    for (size_t i = 0; edits && i < edits->count; i++) {
+        const struct edits one = {&edits->items[i], 1};
+        if (!edits_have(&one, SITE_MASKED, layer))
             continue;
-        }
-        found->by_head |= edits->items[i].heads.count > 0;
-        items[found->edits.count++] = edits->items[i];
+        bool knockout = one.items->op == EDIT_FORBID;
+        found.knockouts |= knockout;
+        found.by_head |= knockout && one.items->heads.count;
+        found.others |= !knockout;
     }
-    found->edits.items = items;
-    return items ? 0 : -1;
+    return found;
 }
 
-/* Mark the keys of a query in a row of zeros: those of the window, which is all of them where there
- * is none, or of the pattern. `keys` has memory for two lists of keys. */
+/* Set the visible keys of a query to 1 in a row of zeros: those of the window (all without one) or
+ * of the pattern. `keys` has room for two lists of keys. */
 static void mark_keys(float *row, const struct kept *kept, const struct config *config,
                       size_t query, uint32_t *keys)
 {
@@ -373,8 +358,8 @@ static void mark_keys(float *row, const struct kept *kept, const struct config *
         row[key] = 1;
 }
 
-static void knock_out(float *row, const struct kept *kept, const struct knockouts *knockouts,
-                      const struct visible_rules *rules, size_t query, size_t head)
+static void knock_out(float *row, const struct kept *kept, const struct visible_rules *rules,
+                      size_t query, size_t head)
 {
     struct edit_block block = {
         .site = SITE_MASKED,
@@ -392,62 +377,57 @@ static void knock_out(float *row, const struct kept *kept, const struct knockout
         .column_places = rules->columns,
         .forbidden = 0,
     };
-    edits_apply(&knockouts->edits, &block);
+    edits_apply(rules->edits, &block);
 }
 
-/* Set `visible` of masked scores and of attention weights. It stays NULL for all others, where the
- * causal mask is all there is, and where an edit changes such values. */
+/* Set `visible` of masked scores and attention weights. It stays NULL where the causal mask says
+ * everything, and where an edit may have given hidden keys a value. */
 static int find_visible(struct kept *kept, const struct visible_rules *rules, struct arena *arena,
                         struct err *err)
 {
-    struct knockouts knockouts;
     const struct config *config = rules->config;
     if (!kept->data || (kept->site != SITE_MASKED && kept->site != SITE_WEIGHTS))
         return 0;
     size_t layer = (size_t)kept->layer;
-    if (find_knockouts(&knockouts, rules->edits, layer, arena, err))
-        return -1;
-    bool plain = !knockouts.edits.count && !config_window(config, layer) &&
+    struct layer_edits edits = edits_of_layer(rules->edits, layer);
+    bool plain = !edits.knockouts && !config_window(config, layer) &&
                  config->mechanism.kind != ATTENTION_SPARSE;
-    if (knockouts.others || plain)
+    if (edits.others || plain)
         return 0;
+    size_t rows = kept->shape[1];
     size_t keys = kept->shape[2];
-    size_t cells = kept->shape[1] * keys;
-    size_t matrices = knockouts.by_head ? kept->shape[0] : 1;
-    float *visible = arena_alloc(arena, matrices * cells, sizeof *visible, err);
+    size_t count = rows * (edits.by_head ? kept->shape[0] : 1);
+    float *visible = arena_alloc(arena, count * keys, sizeof *visible, err);
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
         return -1;
-    for (size_t i = 0; i < matrices * kept->shape[1]; i++) {
-        size_t row = i % kept->shape[1];
-        size_t query = kept->queries ? kept->queries[row] : row;
+    for (size_t i = 0; i < count; i++) {
+        size_t query = kept->queries ? kept->queries[i % rows] : i % rows;
         mark_keys(visible + i * keys, kept, config, query, memory);
-        knock_out(visible + i * keys, kept, &knockouts, rules, query,
-                  kept->heads[i / kept->shape[1]]);
+        if (edits.knockouts)
+            knock_out(visible + i * keys, kept, rules, query, kept->heads[i / rows]);
     }
     kept->visible = visible;
-    kept->visible_step = knockouts.by_head ? cells : 0;
+    kept->visible_step = edits.by_head ? rows * keys : 0;
     return 0;
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-/* The most columns of a tensor whose columns are labelled with numbers. */
+/* The largest number of columns of a tensor whose columns are labelled with numbers. */
 static size_t widest(const struct kept_list *lists, size_t count)
 {
     size_t columns = 0;
-    for (size_t s = 0; s < count; s++) {
+    for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < lists[s].count; i++) {
             const struct kept *kept = &lists[s].items[i];
-            enum site_axes axes = site_rows[kept->site].axes;
-            if (axes != AXES_HEAD_QUERY_KEY && axes != AXES_QUERY_KEY)
+            if (!kept_has_key_columns(kept))
                 columns = num_max(columns, kept->shape[kept->rank - 1]);
         }
-    }
     return columns;
 }
 
-/* Add to the tensors of a text the keys that are visible, and the labels of selected queries. */
+/* Add the visible keys and the labels of selected queries to the tensors of a text. */
 static int complete(const struct viewer *viewer, const struct look *look, size_t text,
                     const struct kept_list *list, struct arena *arena, struct err *err)
 {
@@ -518,7 +498,7 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     struct capture capture;
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
     if (capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
-        viewer_watch(viewer, look, tap, err))
+        watch_pairs(viewer, look, tap, err))
         return -1;
     return make_reports(viewer, look, capture.lists, arena, err);
 }
@@ -552,56 +532,49 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     return true;
 }
 
-/* A look by maps: `part` is what a pass of it watches, from `start` on. */
+/* A look by maps; each pass watches `part`, from `start` on. */
 struct by_map {
     struct viewer *viewer;
     struct look look;
     struct selection part;
-    const char *queries;
     struct stream_start start;
     struct capture capture;
     struct arena arena; /* of a pass */
 };
 
-/* The look's tensors without values. */
-static int plan_maps(struct kept_list *list, const struct look *look, struct arena *arena,
-                     struct err *err)
+/* List the tensors of the look, without values. */
+static int plan_maps(struct capture *plan, const struct look *look, const struct config *config,
+                     struct arena *arena, struct err *err)
 {
     const struct selection *selection = look->selection;
     size_t tokens = look->pairs[0].sentence.count;
-    size_t *heads = arena_alloc(arena, selection->head_count, sizeof *heads, err);
-    list->items = arena_alloc(arena, count_tensors(selection), sizeof *list->items, err);
-    if (!heads || !list->items ||
-        selection_queries(&list->queries, &list->query_count, selection, tokens, arena, err))
+    if (capture_init(plan, selection, config, 1, arena, err))
         return -1;
-    for (size_t i = 0; i < selection->head_count; i++)
-        heads[i] = selection->heads ? selection->heads[i] : i;
     for (size_t i = 0; i < selection->layers.count; i++)
-        for (enum site site = first_map; site <= last_map; site++)
-            if (selection->sites >> site & 1)
-                list->items[list->count++] =
-                    (struct kept){.site = site,
-                                  .layer = (int)selection->layers.items[i],
-                                  .rank = 3,
-                                  .shape = {selection->head_count, list->query_count, tokens},
-                                  .heads = heads,
-                                  .queries = list->queries};
+        for (enum site site = first_map; site <= last_map; site++) {
+            struct kept map = {.site = site,
+                               .layer = (int)selection->layers.items[i],
+                               .rank = 3,
+                               .shape = {0, tokens, tokens}};
+            if (selection->sites >> site & 1 && !add_item(plan, 0, map, NULL, err))
+                return -1;
+        }
     return 0;
 }
 
-/* Run the text as far as the part watches; what was captured is the first item of the list. */
+/* Capture `part`: it is the first item of the list. Returns NULL with `err`. */
 static struct kept_list *run_part(struct by_map *by, struct err *err)
 {
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &by->capture};
     arena_clear(&by->arena);
     return capture_init(&by->capture, &by->part, &by->viewer->model.config, 1, &by->arena, err) ||
-                   viewer_watch(by->viewer, &by->look, tap, err)
+                   watch_pairs(by->viewer, &by->look, tap, err)
                ? NULL
                : by->capture.lists;
 }
 
-/* Let the passes begin with the input of a layer, which they run to from the layer before. */
-static int start_with(struct by_map *by, const size_t *layer, float *stream, struct err *err)
+/* Let later passes start at a layer, whose input a pass from the previous start computes. */
+static int start_at(struct by_map *by, const size_t *layer, float *stream, struct err *err)
 {
     by->part = (struct selection){
         .sites = site_bit(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
@@ -614,25 +587,24 @@ static int start_with(struct by_map *by, const size_t *layer, float *stream, str
     return 0;
 }
 
-/* All heads of a tensor: as many at a time as fit, at least one. */
-static int run_heads(struct by_map *by, const struct kept *kept, look_taker *take, void *context,
+/* Take all heads of a map: as many at a time as fit, at least one. */
+static int run_heads(struct by_map *by, const struct kept *map, look_taker *take, void *context,
                      struct err *err)
 {
-    struct report part = by->look.reports[0];
-    size_t most = num_max(FLOATS_AT_ONCE / kept->shape[1] / kept->shape[2], 1);
-    for (size_t first = 0; first < kept->shape[0]; first += most) {
-        by->part.sites = site_bit(kept->site);
-        by->part.queries = by->queries;
-        by->part.heads = kept->heads + first;
-        by->part.head_count = num_min(kept->shape[0] - first, most);
+    const struct report *whole = &by->look.reports[0];
+    size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
+    for (size_t first = 0; first < map->shape[0]; first += most) {
+        struct report part = *whole;
+        by->part.sites = site_bit(map->site);
+        by->part.heads = map->heads + first;
+        by->part.head_count = num_min(map->shape[0] - first, most);
         struct kept_list *list = run_part(by, err);
         if (!list || complete(by->viewer, &by->look, 0, list, &by->arena, err))
             return -1;
         part.tensors = list->items;
         part.tensor_count = 1;
-        if (take(context, &by->look.reports[0], &part, &by->arena, err))
+        if (take(context, whole, &part, &by->arena, err))
             return -1;
-        part = by->look.reports[0];
     }
     return 0;
 }
@@ -640,22 +612,26 @@ static int run_heads(struct by_map *by, const struct kept *kept, look_taker *tak
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err)
 {
-    struct by_map by = {.viewer = viewer, .look = *look, .queries = look->selection->queries};
-    struct kept_list list = {0};
-    size_t channels = viewer->model.config.n_embd;
-    float *stream =
-        arena_room(arena, look->pairs[0].sentence.count * channels, sizeof *stream, err);
+    const struct config *config = &viewer->model.config;
+    struct by_map by = {.viewer = viewer, .look = *look};
+    struct capture plan;
+    size_t cells = look->pairs[0].sentence.count * config->n_embd;
+    float *stream = arena_room(arena, cells, sizeof *stream, err);
     const float *const streams[] = {stream};
-    int failed = !stream || plan_maps(&list, look, arena, err) ||
-                 make_reports(viewer, look, &list, arena, err);
+    if (!stream || plan_maps(&plan, look, config, arena, err) ||
+        make_reports(viewer, look, plan.lists, arena, err))
+        return -1;
     by.start.streams = streams;
     by.look.selection = &by.part;
-    for (size_t i = 0; i < list.count && !failed; i++) {
-        size_t layer = (size_t)list.items[i].layer;
-        if (i == 0 || list.items[i - 1].layer != list.items[i].layer)
-            failed = start_with(&by, &layer, stream, err);
+    int failed = 0;
+    for (size_t i = 0; i < plan.lists->count && !failed; i++) {
+        const struct kept *map = &plan.lists->items[i];
+        size_t layer = (size_t)map->layer;
+        if (i == 0 || map[-1].layer != map->layer)
+            failed = start_at(&by, &layer, stream, err);
         by.part.layers = (struct layers){&layer, 1};
-        failed = failed || run_heads(&by, &list.items[i], take, context, err);
+        by.part.queries = look->selection->queries;
+        failed = failed || run_heads(&by, map, take, context, err);
     }
     arena_release(&by.arena);
     return failed ? -1 : 0;

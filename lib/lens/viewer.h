@@ -1,7 +1,7 @@
 /* viewer.h: an open model, its tokenizer and machine; runs texts for reports, or for a tap.
  *
- *     struct viewer viewer = {0};
- *     struct text_pair pair = {0};
+ *     struct viewer viewer;
+ *     struct text_pair pair;
  *     struct look look = {&selection, &pair, 1, 0, &report};
  *     if (viewer_open(&viewer, "life", 0, err) ||
  *         viewer_read(&viewer, &pair, &input, NULL, &arena, err) ||
@@ -21,53 +21,51 @@ struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: the model takes ids only */
     char why[TOKENIZER_WHY_BYTES]; /* why its tokenizer is not supported; "": it has none */
-    bool reads_any_length;         /* texts longer than the context are run by parts */
+    bool reads_any_length;         /* longer texts than the context are run in windows */
     struct machine machine;
-    const struct chat *chat;   /* the chat template around each text; NULL: none */
-    const struct edits *edits; /* of every later pass, borrowed; NULL: none */
-    struct arena scratch;      /* of one pass; its memory serves for the next */
+    const struct chat *chat;   /* chat template around each text; NULL: none */
+    const struct edits *edits; /* of later passes, borrowed; NULL: none */
+    struct arena scratch;      /* of one pass; the memory is reused */
 };
 
 /* A text and, for cross-attention, its source. */
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
-    size_t prompt_count; /* of the sentence's tokens, as in batch.h; 0: all */
+    size_t prompt_count; /* tokens of the sentence, as in batch.h; 0: all */
 };
 
 /* The texts of one pass. */
 struct text_list {
     const struct text *items; /* [count] */
     size_t count;
-    size_t first;                     /* the number of the first one, for messages */
-    const struct stream_start *start; /* NULL: passes begin with the embedding */
+    size_t first;                     /* number of the first text, for messages */
+    const struct stream_start *start; /* NULL: start with the embedding */
 };
 
-/* A selection of tensors of several pairs, and the reports on them. */
+/* Selected tensors of several pairs, and the reports on them. */
 struct look {
     const struct selection *selection;
     const struct text_pair *pairs; /* [count] */
     size_t count;
-    size_t first;                     /* the number of the first one, for messages */
-    struct report *reports;           /* [count], filled in */
-    const struct stream_start *start; /* NULL: passes begin with the embedding */
+    size_t first;                     /* number of the first text, for messages */
+    struct report *reports;           /* [count], output */
+    const struct stream_start *start; /* NULL: start with the embedding */
 };
 
-/* Open a model by name or path (NULL: the default), or from a folder, which must outlive the
- * viewer, on `threads` threads (0: one for each processor). */
+/* Open a model by name or path (NULL: the default), or in a folder that outlives the viewer, with
+ * a number of threads (0: one per processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* A second viewer of the same model for another thread, with the same mechanism and edits; its
- * passes run on one thread. The first one must outlive it; weights that are packed by now are
- * shared. */
+/* Open a viewer of the same model for another thread. It has the same mechanism and edits, shares
+ * packed weights, and runs on one thread. The first viewer must outlive it. */
 int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
 void viewer_release_shared(struct viewer *shared);
 
-/* Set the precision of later products (default: float32); its name for notes: "f32", "bf16 by amx".
- */
+/* Set the precision of later products (default: float32), and name it: "f32", "bf16 by amx". */
 void viewer_set_precision(struct viewer *viewer, enum precision precision);
 
 struct precision_words {
@@ -76,57 +74,51 @@ struct precision_words {
 struct precision_words viewer_precision(const struct viewer *viewer);
 
 /* Replace the attention mechanism of later passes; all zero: the model's own. A mechanism that does
- * not fit the model is refused as wrong usage. */
+ * not fit the model is refused as a usage error. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce the number of tokens in all, and of passes of one token: it decides whether the weights,
- * and the matrix of the logits, are packed on their first use. Results do not depend on it. */
+/* Announce how many tokens, or passes of one token, will be run. This decides whether weights, or
+ * the unembedding matrix, are packed; results do not depend on it. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
-/* True if so many passes are faster when they find the most likely token without the logits of the
- * others, which takes a copy of the matrix of the logits. */
-bool viewer_screens(const struct viewer *viewer, size_t steps);
-
-/* Tokenize an input and, unless NULL, its source. Without an input the sentence is the model's
+/* Tokenize an input and a source, which may be NULL. Without an input the sentence is the model's
  * beginning token. */
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 
-/* Run texts as one ragged batch; the tap gets the tensors of the selection. Memory of the texts may
- * be the viewer's scratch, which is cleared after the pass. */
+/* Run texts as one ragged batch; the tap gets the selected tensors. The texts may be in the
+ * viewer's scratch memory, which is cleared after the pass. */
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err);
 
-/* Run the pairs as one ragged batch, for a tap; or for reports, which live as long as `arena` and
- * the viewer. */
-int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
+/* Run the pairs as one ragged batch. The reports live as long as `arena` and the viewer. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
 
 /* --- one map after another -----------------------------------------------------------------------
  *
- * All attention maps of a long text do not fit into memory. A pass that begins with the input of a
- * layer and watches some of its heads makes no other maps: each group of heads gets such a pass.
+ * The attention maps of a long text do not fit into memory together. Each group of heads gets a
+ * pass that starts with the input of its layer and computes no other maps.
  */
 
-/* True if a look is only at one text's own attention maps, and they are large enough. Edits of a
- * layer's input, which would be applied twice, rule it out. */
+/* True if a look shows only attention maps of one text, which are large, and no edit changes the
+ * input of a layer: it would be applied twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look);
 
 /* Called with the report of the look, whose tensors have no values, and a report of the next heads
- * of the next tensor. Memory of `arena` lasts until it returns. */
+ * of the next tensor, in memory of `arena` that lasts until the function returns. */
 typedef int look_taker(void *context, const struct report *whole, struct report *part,
                        struct arena *arena, struct err *err);
 
-/* Look by maps; `look->reports` has one report, which is filled in without values. */
+/* Take the maps of a look, whose one report is filled in without values. */
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err);
 
-/* --- sinks --------------------------------------------------------------------------------------
+/* --- capture ------------------------------------------------------------------------------------
  *
- * A capture keeps what it receives, dense, only the selected heads and queries. Attention maps are
- * written where they are kept, all else is copied.
+ * Copies the selected heads and queries of announced tensors. Attention maps are not copied: the
+ * capture lends the memory that the pass writes them to.
  *
  *     struct capture capture;
  *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
@@ -141,7 +133,7 @@ struct kept_list {
     size_t count;
     const size_t *queries; /* [query_count] the selected ones; NULL: all, or not yet known */
     size_t query_count;
-    size_t *rows; /* [queries of the text] the row of each in maps, or ATTENTION_NO_ROW */
+    size_t *rows; /* [queries of the text] row of each query in maps, or ATTENTION_NO_ROW */
 };
 
 struct capture_heads {
@@ -153,12 +145,12 @@ struct capture {
     const struct selection *selection;
     struct kept_list *lists;                 /* [text] */
     size_t room;                             /* items of each list */
-    struct capture_heads queries, keys, all; /* of query heads: the selected ones, their key/value
-                                                heads, and all */
+    struct capture_heads queries, keys, all; /* selected query heads, their key/value heads, and all
+                                                query heads */
     struct arena *arena;
 };
 
-/* Memory for everything the selection can announce; all of it, now and later, is the arena's. */
+/* Prepare lists for all that the selection can announce. All memory is the arena's. */
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err);
 
@@ -166,12 +158,12 @@ int capture_init(struct capture *capture, const struct selection *selection,
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
 int capture_lend(void *context, struct attention_map_room *room, struct err *err);
 
-/* The time that passes take from keys and values to contexts: the attention of all layers. Only
- * STOPWATCH_SITES may be watched: a map costs more than it measures. */
+/* Measures the time of attention, from keys and values to the context, in all layers. Watch only
+ * STOPWATCH_SITES: making maps would take longer than what is measured. */
 #define STOPWATCH_SITES (site_bit(SITE_V) | site_bit(SITE_CONTEXT))
 
 struct stopwatch {
-    double begun; /* 0: it is stopped */
+    double begun; /* 0: stopped */
     double seconds;
 };
 
@@ -179,19 +171,16 @@ struct tap stopwatch_tap(struct stopwatch *stopwatch);
 
 /* --- effective attention (effective.c) ----------------------------------------------------------
  *
- * Made of what a pass announces and announced after it, to the same sink, as values of the pass
- * are.
- *
  *     value_weighted   a |v|                    [H, T, S]
  *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
  *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
  *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020; rows sum to 1
  *
- * x is what leaves the layer. A causal model's matrices are triangles, and so are their products.
- * Without a residual stream rollout goes through the mean weights alone.
+ * x is the output of the layer. Without a residual stream rollout is the product of the mean
+ * weights alone.
  *
- * If the selection has any, watch the sites that they are made of, too, and let `tap` make them and
- * pass on what was selected, in memory of the arena. */
+ * If the selection has any of these, watch the sites that they are computed from and replace `tap`
+ * by one that announces them, and all other selected sites, to the original sink. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
