@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 
-/* What the places along an axis are called, and what stands at them. */
+/* The labels along an axis. */
 enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
 
 struct axis_row {
@@ -203,100 +203,81 @@ static struct kept *copy_tensors(const struct report *report, struct arena *aren
     return tensors;
 }
 
-/* --- means -------------------------------------------------------------------------------------
- *
- * Sums run in double precision in the order of the heads and layers.
- */
+/* --- means ------------------------------------------------------------------------------------ */
 
-/* Of `sources`, blocks of `cells` numbers each, the mean of every cell. */
-static float *mean_of(const float *const *sources, size_t count, size_t cells, struct arena *arena,
-                      struct err *err)
+/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in double
+ * precision in their order. A key is visible where it is in any of them. */
+static int take_mean(struct kept *mean, const struct kept *parts, size_t count, struct arena *arena,
+                     struct err *err)
 {
-    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
-    for (size_t cell = 0; mean && cell < cells; cell++) {
+    size_t cells = kept_cells(mean);
+    size_t matrix = cells / kept_sheet_count(mean);
+    bool hides = true;
+    for (size_t part = 0; part < count; part++)
+        hides = hides && parts[part].visible;
+    float *data = arena_alloc(arena, cells, sizeof *data, err);
+    float *visible = hides ? arena_alloc(arena, cells, sizeof *visible, err) : NULL;
+    if (!data || (hides && !visible))
+        return -1;
+    for (size_t i = 0; i < cells; i++) {
         double sum = 0;
-        for (size_t i = 0; i < count; i++)
-            sum += (double)sources[i][cell];
-        mean[cell] = (float)(sum / (double)count);
+        double seen = 0;
+        for (const struct kept *part = parts; part < parts + count; part++) {
+            sum += (double)part->data[i];
+            if (hides)
+                seen += (double)part->visible[i / matrix * part->visible_step + i % matrix];
+        }
+        data[i] = (float)(sum / (double)count);
+        if (hides)
+            visible[i] = (float)(seen / (double)count);
     }
-    return mean;
+    mean->data = data;
+    mean->visible = visible;
+    mean->visible_step = matrix;
+    return 0;
 }
 
 static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
 {
-    size_t heads = kept->shape[0];
-    size_t cells = kept->shape[1] * kept->shape[2];
-    const float **sources = arena_alloc(arena, heads, sizeof *sources, err);
-    if (!sources)
+    struct kept mean = *kept;
+    struct kept *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
+    for (size_t i = 0; heads && i < kept->shape[0]; i++)
+        heads[i] = kept_head(kept, i);
+    mean.heads = NULL;
+    mean.rank = 2;
+    memmove(mean.shape, kept->shape + 1, 2 * sizeof *mean.shape);
+    if (!heads || take_mean(&mean, heads, kept->shape[0], arena, err))
         return -1;
-    for (size_t i = 0; i < heads; i++)
-        sources[i] = kept->data + i * cells;
-    struct kept joined = {
-        .site = kept->site,
-        .layer = kept->layer,
-        .rank = 2,
-        .shape = {kept->shape[1], kept->shape[2]},
-        .data = mean_of(sources, heads, cells, arena, err),
-        .queries = kept->queries,
-        .query_labels = kept->query_labels,
-    };
-    for (size_t i = 0; kept->visible && i < heads; i++)
-        sources[i] = kept->visible + i * kept->visible_step;
-    if (kept->visible) /* a mean is hidden where all of it is */
-        joined.visible = mean_of(sources, heads, cells, arena, err);
-    bool failed = !joined.data || (kept->visible && !joined.visible);
-    *kept = joined;
-    return failed ? -1 : 0;
+    *kept = mean;
+    return 0;
 }
 
-/* Of one site's tensors, head by head; a layer without any sees all keys, and so does the mean. */
-static int join_visible(struct kept *first, const struct kept *tensors, size_t count,
-                        const float **sources, struct arena *arena, struct err *err)
+/* Replace the tensors of each site by their mean, in the place of the first. */
+static int join_layers(struct report *report, struct kept *tensors, struct arena *arena,
+                       struct err *err)
 {
-    size_t cells = first->shape[first->rank - 2] * first->shape[first->rank - 1];
-    size_t matrices = kept_sheet_count(first);
-    float *visible = arena_alloc(arena, matrices * cells, sizeof *visible, err);
-    for (size_t m = 0; visible && m < matrices; m++) {
-        size_t layers = 0;
-        for (size_t i = 0; i < count; i++) {
-            if (tensors[i].site != first->site)
-                continue;
-            if (!tensors[i].visible) {
-                first->visible = NULL;
-                return 0;
-            }
-            sources[layers++] = tensors[i].visible + m * tensors[i].visible_step;
-        }
-        const float *mean = mean_of(sources, layers, cells, arena, err);
-        if (!mean)
-            return -1;
-        memcpy(visible + m * cells, mean, cells * sizeof *mean);
-    }
-    first->visible = visible;
-    first->visible_step = cells;
-    return visible ? 0 : -1;
-}
-
-/* The mean of the tensors of one site, in the place of the first of them. */
-static int join_layers(struct kept *first, const struct kept *tensors, size_t count,
-                       struct arena *arena, struct err *err)
-{
-    size_t cells = kept_cells(first);
-    size_t layers = 0;
-    const float **sources = arena_alloc(arena, count, sizeof *sources, err);
-    if (!sources)
+    uint64_t joined = 0;
+    size_t count = 0;
+    struct kept *layers = arena_alloc(arena, report->tensor_count, sizeof *layers, err);
+    if (!layers)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (tensors[i].site != first->site)
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        struct kept mean = report->tensors[i];
+        size_t found = 0;
+        if (joined & site_bit(mean.site))
             continue;
-        assert(kept_cells(&tensors[i]) == cells);
-        sources[layers++] = tensors[i].data;
+        joined |= site_bit(mean.site);
+        for (size_t k = i; k < report->tensor_count; k++)
+            if (report->tensors[k].site == mean.site)
+                layers[found++] = report->tensors[k];
+        if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
+            return -1;
+        mean.layer = -1;
+        tensors[count++] = mean;
     }
-    first->layer = -1;
-    first->data = mean_of(sources, layers, cells, arena, err);
-    if (!first->data)
-        return -1;
-    return first->visible ? join_visible(first, tensors, count, sources, arena, err) : 0;
+    report->tensors = tensors;
+    report->tensor_count = count;
+    return 0;
 }
 
 static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
@@ -309,20 +290,10 @@ static int take_means(struct report *report, const struct derivation *how, struc
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     report->tensors = tensors;
-    uint64_t seen = 0;
-    size_t joined = 0;
-    for (size_t i = 0; how->mean_of_layers && i < report->tensor_count; i++) {
-        if (seen & site_bit(tensors[i].site))
-            continue;
-        struct kept *first = &tensors[joined++];
-        *first = tensors[i];
-        seen |= site_bit(first->site);
-        if (first->layer >= 0 &&
-            join_layers(first, &tensors[i], report->tensor_count - i, arena, err))
-            return -1;
-    }
-    report->tensor_count = how->mean_of_layers ? joined : report->tensor_count;
-    return 0;
+    if (!how->mean_of_layers)
+        return 0;
+    tensors = copy_tensors(report, arena, err);
+    return tensors ? join_layers(report, tensors, arena, err) : -1;
 }
 
 /* --- words, and the rest without the first token ---------------------------------------------- */
