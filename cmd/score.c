@@ -388,10 +388,8 @@ static int report_continued(struct work *work, const struct score_view *view, st
                                   .sentence = sentence};
     for (size_t i = 0; items && i < count; i++) {
         const char *text = continuations->items[i];
-        struct token_bytes bytes = {text, strlen(text)};
-        struct thing thing = {i, &bytes, 1, 0};
         items[i] = score_total_of(&scored[i], sentence->count, scored[i].count - sentence->count);
-        if (label_make(&items[i].label, &thing, arena, err))
+        if (label_of_text(&items[i].label, i, text, strlen(text), arena, err))
             return -1;
     }
     return items ? score_totals_report(&work->report, view, &totals, arena, err) : -1;

@@ -12,43 +12,47 @@
 
 enum { NUMBER_BYTES = 24 };
 
-/* False for a part of a character, and where a text in C would end early. */
+/* False for part of a character, and for bytes with a 0, which end a C string. */
 static bool is_text(const struct token_bytes *own)
 {
     return utf8_invalid_at(own->bytes, own->size) == own->size &&
            (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
-int label_make(struct label *label, const struct thing *thing, struct arena *arena, struct err *err)
+/* Label bytes of a row of tokens, in which characters may be split. */
+static int label_bytes(struct label *label, size_t index, const struct token_bytes *row,
+                       size_t count, size_t at, struct arena *arena, struct err *err)
 {
     struct buf exact = {0};
     int failed = -1;
-    const struct token_bytes *own = &thing->row[thing->index];
-    buf_format(&exact, "%zu:", thing->place);
+    buf_format(&exact, "%zu:", index);
     size_t visible = exact.size;
-    label_token(&exact, thing->row, thing->count, thing->index);
-    if (buf_check(&exact, err))
-        goto done;
-    label->exact = arena_text(arena, exact.bytes, exact.size, err);
-    label->text = label->exact ? label->exact + visible : NULL;
-    label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
-    failed = label->plain && label->exact ? 0 : -1;
-done:
+    label_token(&exact, row, count, at);
+    if (!buf_check(&exact, err)) {
+        label->exact = arena_text(arena, exact.bytes, exact.size, err);
+        label->text = label->exact ? label->exact + visible : NULL;
+        label->plain =
+            is_text(&row[at]) ? arena_text(arena, row[at].bytes, row[at].size, err) : label->text;
+        failed = label->plain && label->exact ? 0 : -1;
+    }
     buf_release(&exact);
     return failed;
 }
 
-/* A token by its own bytes; by its number where the bytes are not known. */
-static int label_id(struct label *label, struct thing thing, uint32_t id, struct arena *arena,
-                    struct err *err)
+int label_of_text(struct label *label, size_t index, const char *text, size_t size,
+                  struct arena *arena, struct err *err)
+{
+    const struct token_bytes own = {text, size};
+    return label_bytes(label, index, &own, 1, 0, arena, err);
+}
+
+/* An id of unknown bytes is labelled with its number. */
+static int label_of_id(struct label *label, size_t index, uint32_t id, struct arena *arena,
+                       struct err *err)
 {
     char number[NUMBER_BYTES];
-    struct token_bytes alone = {number, 0};
-    if (!thing.row[thing.index].bytes) {
-        alone.size = (size_t)snprintf(number, sizeof number, "%u", id);
-        thing = (struct thing){thing.place, &alone, 1, 0};
-    }
-    return label_make(label, &thing, arena, err);
+    return label_of_text(label, index, number, (size_t)snprintf(number, sizeof number, "%u", id),
+                         arena, err);
 }
 
 static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t id)
@@ -59,73 +63,25 @@ static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t i
     return token;
 }
 
-static int check(size_t count, size_t size, size_t dropped_count, struct err *err)
+int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
-    if (count)
+    if (tokenized->count)
         return 0;
-    if (dropped_count)
+    if (tokenized->dropped_count)
         return err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
-                       dropped_count);
-    if (size) /* blanks, or what a normalizer takes away */
+                       tokenized->dropped_count);
+    if (tokenized->size) /* white space, or what a normalizer removes */
         return err_set(err, "no token is left of the text: expected at least one");
     return err_set(err, "the text is empty: expected at least one token");
 }
 
-/* Tokens of a text: as many as the model has positions are kept, the others only counted, so that a
- * text that is far too long takes no memory. */
-struct gathering {
-    struct token_list kept;
-    size_t count;
-    size_t limit; /* 0: none */
-};
-
-static int gather(void *context, const struct token *tokens, size_t count, struct err *err)
-{
-    struct gathering *gathering = context;
-    for (size_t i = 0; i < count; i++, gathering->count++)
-        if ((!gathering->limit || gathering->count < gathering->limit) &&
-            token_list_add(&gathering->kept, tokens[i], err))
-            return -1;
-    return 0;
-}
-
-static int encode(struct tokens *tokens, const struct input *input,
-                  const struct token_limits *limits, struct arena *arena, struct err *err)
-{
-    struct gathering gathering = {.limit = limits->config->n_positions};
-    struct token_sink sink = {gather, &gathering};
-    struct token_list list = {.sink = &sink};
-    int failed = tokenizer_stream(limits->tokenizer, &list, input->text, input->size, err) ||
-                 check(gathering.count, input->size, list.dropped_count, err) ||
-                 batch_check_length(limits->config, gathering.count, err);
-    gathering.kept.dropped_count = list.dropped_count;
-    gathering.kept.dropped_first = list.dropped_first;
-    failed = failed || token_list_keep(&gathering.kept, tokens, arena, err);
-    token_list_release(&gathering.kept);
-    token_list_release(&list);
-    return failed ? -1 : 0;
-}
-
-static int read_tokens(struct tokens *tokens, const struct input *input,
-                       const struct token_limits *limits, struct arena *arena, struct err *err)
+/* A vocabulary may be larger than the model's. */
+static int check_ids(const struct tokens *tokens, const struct token_limits *limits,
+                     struct err *err)
 {
     char word[LABEL_EXCERPT_BYTES];
     size_t vocab_size = limits->config->vocab_size;
-    if (!input->text)
-        return tokens_from_ids(tokens, input->ids, vocab_size, arena, err) ||
-                       batch_check_length(limits->config, tokens->count, err)
-                   ? -1
-                   : 0;
-    if (!limits->tokenizer) {
-        if (limits->why && *limits->why)
-            err_unsupported(err, "%s", limits->why);
-        else
-            err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
-        return err_about(err, ERR_ABOUT_TOKENIZER);
-    }
-    if (encode(tokens, input, limits, arena, err))
-        return -1;
-    for (size_t i = 0; i < tokens->count; i++) { /* a vocabulary may be larger than the model's */
+    for (size_t i = 0; i < tokens->count; i++) {
         uint32_t id = tokens->items[i].id;
         struct token_bytes token = bytes_of(limits->tokenizer, id);
         if (id < vocab_size)
@@ -137,9 +93,30 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return 0;
 }
 
-int tokenized_check(const struct tokenized *tokenized, struct err *err)
+static int read_tokens(struct tokens *tokens, const struct input *input,
+                       const struct token_limits *limits, struct arena *arena, struct err *err)
 {
-    return check(tokenized->count, tokenized->size, tokenized->dropped_count, err);
+    const struct config *config = limits->config;
+    if (!input->text)
+        return tokens_from_ids(tokens, input->ids, config->vocab_size, arena, err) ||
+                       batch_check_length(config, tokens->count, err)
+                   ? -1
+                   : 0;
+    if (!limits->tokenizer) {
+        if (limits->why && *limits->why)
+            err_unsupported(err, "%s", limits->why);
+        else
+            err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
+        return err_about(err, ERR_ABOUT_TOKENIZER);
+    }
+    if (tokenizer_encode(limits->tokenizer, tokens, input->text, input->size, arena, err))
+        return -1;
+    const struct tokenized text = {
+        .size = input->size, .count = tokens->count, .dropped_count = tokens->dropped_count};
+    return tokenized_check(&text, err) || batch_check_length(config, tokens->count, err) ||
+                   check_ids(tokens, limits, err)
+               ? -1
+               : 0;
 }
 
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
@@ -155,7 +132,8 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
         bytes[i] = bytes_of(tokenizer, ids[i]);
     }
     for (size_t i = 0; i < tokens->count; i++)
-        if (label_id(&labels[i], (struct thing){i, bytes, tokens->count, i}, ids[i], arena, err))
+        if (bytes[i].bytes ? label_bytes(&labels[i], i, bytes, tokens->count, i, arena, err)
+                           : label_of_id(&labels[i], i, ids[i], arena, err))
             return -1;
     *tokenized = (struct tokenized){
         .tokens = tokens->items,
@@ -291,8 +269,8 @@ int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32
                   struct arena *arena, struct err *err)
 {
     struct token_bytes token = bytes_of(tokenizer, id);
-    struct thing thing = {id, &token, 1, 0};
-    return label_id(label, thing, id, arena, err);
+    return token.bytes ? label_of_text(label, id, token.bytes, token.size, arena, err)
+                       : label_of_id(label, id, id, arena, err);
 }
 
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
@@ -370,22 +348,14 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
     return is_place;
 }
 
-/* --- words and running text ---------------------------------------------------------------------
- *
- * Tokens as running text, and which tokens of a text make a word together.
- *
- * Words are what white space separates, as in corpora of reading times: punctuation stays with its
- * word (`said,`), `3.14` and `well-known` are one word each, and the number of words does not
- * depend on the tokenizer. Scripts without spaces have one word between two spaces.
- */
-enum { ID_BYTES = 16 };
+/* --- tokens as running text ------------------------------------------------------------------- */
 
-/* Signs that stand close to the word after them, and to the word before them. */
+/* Signs without a blank after them, and before them. */
 static const char *const opening = "([{¿¡‘“‚„«‹「『《〈（【〔、。，：；！？'";
 static const char *const closing = ".,:;!?)]}%…’”»›」』》〉）】〕、。，：；！？'";
 
-/* Scripts that put no blanks between words. */
-static const struct unspaced {
+/* Scripts without blanks between words. */
+static const struct {
     uint32_t first, last;
 } without_blanks[] = {
     {0x0e00, 0x0eff},   /* Thai, Lao */
@@ -408,80 +378,78 @@ static bool has_no_blanks(uint32_t c)
 
 static bool is_one_of(uint32_t c, const char *signs)
 {
-    size_t size = strlen(signs);
-    for (size_t at = 0; at < size;) {
+    for (size_t size = strlen(signs); size > 0;) {
         uint32_t sign = 0;
-        at += utf8_decode(&sign, signs + at, size - at);
+        size_t step = utf8_decode(&sign, signs, size);
         if (sign == c)
             return true;
+        signs += step;
+        size -= step;
     }
     return false;
 }
 
-/* The character that ends before `at`, and where it begins; 0 at the start of the text. */
-static uint32_t before(const char *text, size_t at, size_t *start)
+/* The last character; 0 if there is none. */
+static uint32_t last_character(const struct buf *text)
 {
     uint32_t c = 0;
-    size_t first = at;
-    while (first > 0 && at - first < 4) {
-        first--;
-        if (utf8_decode(&c, text + first, at - first) == at - first) {
-            *start = first;
+    for (size_t size = 1; size <= 4 && size <= text->size; size++)
+        if (utf8_decode(&c, text->bytes + text->size - size, size) == size)
             return c;
-        }
-    }
     return 0;
 }
 
 static bool needs_blank(const struct buf *text, const char *word, size_t size)
 {
     uint32_t first = 0;
-    size_t start = 0;
     if (text->size == 0 || utf8_decode(&first, word, size) == 0)
         return false;
-    uint32_t last = before(text->bytes, text->size, &start);
-    if (utf8_class(last) == UTF8_SPACE || utf8_class(first) == UTF8_SPACE)
-        return false;
-    if (is_one_of(last, opening) || is_one_of(first, closing))
-        return false;
-    return !(has_no_blanks(last) && has_no_blanks(first));
+    uint32_t last = last_character(text);
+    return utf8_class(last) != UTF8_SPACE && utf8_class(first) != UTF8_SPACE &&
+           !is_one_of(last, opening) && !is_one_of(first, closing) &&
+           !(has_no_blanks(last) && has_no_blanks(first));
 }
 
-/* Take the sign off a token that goes on the word before it: "##ably". */
-static bool goes_on_word(const struct buf *text, const char *prefix, const char **bytes,
-                         size_t *size)
+/* The bytes of WordPiece's prefix of tokens that continue a word ("##") at the start of a token. */
+static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, size_t size)
 {
-    size_t length = prefix && text->size ? strlen(prefix) : 0;
-    if (length == 0 || *size < length || memcmp(*bytes, prefix, length) != 0)
-        return false;
-    *bytes += length;
-    *size -= length;
-    return true;
+    const char *prefix = tokenizer_prefix(tokenizer);
+    size_t length = prefix ? strlen(prefix) : 0;
+    return size > length && memcmp(bytes, prefix ? prefix : "", length) == 0 ? length : 0;
+}
+
+/* True if tokens have no blanks of their own. */
+static bool needs_blanks(const struct tokenizer *tokenizer)
+{
+    return tokenizer_prefix(tokenizer) || *tokenizer_gap(tokenizer);
 }
 
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id)
 {
-    char number[ID_BYTES];
-    size_t size = 0;
-    const char *bytes = tokenizer ? tokenizer_token(tokenizer, id, &size) : NULL;
-    if (!bytes) {
-        size = (size_t)snprintf(number, sizeof number, "%u", id);
-        bytes = number;
-    }
+    char number[NUMBER_BYTES];
+    struct token_bytes own = bytes_of(tokenizer, id);
+    if (!own.bytes)
+        own = (struct token_bytes){number, (size_t)snprintf(number, sizeof number, "%u", id)};
     if (!tokenizer && text->size)
         buf_char(text, ',');
-    const char *prefix = tokenizer ? tokenizer_prefix(tokenizer) : NULL;
-    bool are_apart = prefix || (tokenizer && *tokenizer_gap(tokenizer));
-    if (are_apart && !goes_on_word(text, prefix, &bytes, &size) && needs_blank(text, bytes, size))
+    size_t prefix = tokenizer && text->size ? prefix_of(tokenizer, own.bytes, own.size) : 0;
+    own.bytes += prefix;
+    own.size -= prefix;
+    if (tokenizer && needs_blanks(tokenizer) && !prefix && needs_blank(text, own.bytes, own.size))
         buf_char(text, ' ');
     size_t start = text->size;
-    buf_bytes(text, bytes, size);
+    buf_bytes(text, own.bytes, own.size);
     return start;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- words ---------------------------------------------------------------------------------------
+ *
+ * Words are separated by white space, as in corpora of reading times: punctuation belongs to its
+ * word (`said,`), `3.14` and `well-known` are one word each, and the number of words does not
+ * depend on the tokenizer.
+ */
 
-/* A text, and where its tokens are in it. */
+/* A text and the positions of its tokens. */
 struct script {
     const char *text;
     size_t size;
@@ -518,8 +486,8 @@ static bool has_blank(const struct script *script, size_t start, size_t end)
     return start < end;
 }
 
-/* True for a token such as <s>, written in the text or added around it: not for <unk> in place of
- * other characters, nor for a blank that SentencePiece puts before a word. */
+/* True for a token such as <s>, in the text or added to it; false for <unk> in place of other
+ * characters, and for the blank that SentencePiece adds before a word. */
 static bool is_special(const struct script *script, size_t index, struct text_range own)
 {
     const struct token *token = &script->tokens[index];
@@ -532,14 +500,13 @@ static bool is_special(const struct script *script, size_t index, struct text_ra
            memcmp(added->bytes, script->text + own.start, added->size) == 0;
 }
 
-/* A word begins after white space, which it includes, and on both sides of a special token; white
- * space with no word after it belongs to the word before. A token with white space inside joins
- * two words into one. */
-static size_t cut(struct word_span *spans, const struct script *script, size_t count)
+/* A word begins after white space, which it includes, and on both sides of a special token. White
+ * space at the end belongs to the last word. A token with white space inside joins two words. */
+static size_t split(struct word_span *spans, const struct script *script, size_t count)
 {
     size_t found = 0;
-    size_t next = 0; /* the token after the last one with more than white space, … */
-    size_t end = 0;  /* … which ends here */
+    size_t next = 0; /* index after the last token with more than white space */
+    size_t end = 0;  /* end of that token */
     bool was_special = false;
     for (size_t i = 0; i < count; i++) {
         const struct token *token = &script->tokens[i];
@@ -563,24 +530,20 @@ static size_t cut(struct word_span *spans, const struct script *script, size_t c
     return found;
 }
 
-/* A word is called what it is in the text, with what the tokenizer dropped at its end; a special
- * token that is not in the text is called as it was. */
-static int label_word(struct label *label, const struct script *script, size_t place,
-                      const struct word_span *span, size_t limit, struct arena *arena,
-                      struct err *err)
+/* The bytes of word `index` of `count`, with what the tokenizer dropped at its end. */
+static struct text_range bytes_of_word(const struct script *script, const struct word_span *spans,
+                                       size_t index, size_t count)
 {
+    const struct word_span *span = &spans[index];
     const struct token *first = &script->tokens[span->first];
     struct text_range own = trim(script, first->start, first[span->count - 1].end);
-    const char *plain = script->labels[span->first].plain;
-    struct token_bytes word = {plain, strlen(plain)};
-    struct thing thing = {place, &word, 1, 0};
+    size_t limit = index + 1 < count ? script->tokens[span[1].first].start : script->size;
     while (own.start < own.end && own.end < limit && !is_blank(script, own.end))
         own.end++;
-    if (own.start < own.end)
-        word = (struct token_bytes){script->text + own.start, own.end - own.start};
-    return label_make(label, &thing, arena, err);
+    return own;
 }
 
+/* A word is labelled with its text; a special token that is not in the text, with its own. */
 static int find(struct tokenized *tokenized, const struct script *script, struct arena *arena,
                 struct err *err)
 {
@@ -588,10 +551,16 @@ static int find(struct tokenized *tokenized, const struct script *script, struct
     struct label *labels = arena_alloc(arena, tokenized->count, sizeof *labels, err);
     if (!spans || !labels)
         return -1;
-    size_t count = cut(spans, script, tokenized->count);
+    size_t count = split(spans, script, tokenized->count);
     for (size_t i = 0; i < count; i++) {
-        size_t limit = i + 1 < count ? script->tokens[spans[i + 1].first].start : script->size;
-        if (label_word(&labels[i], script, i, &spans[i], limit, arena, err))
+        struct text_range own = bytes_of_word(script, spans, i, count);
+        const char *text = script->labels[spans[i].first].plain;
+        size_t size = strlen(text);
+        if (own.start < own.end) {
+            text = script->text + own.start;
+            size = own.end - own.start;
+        }
+        if (label_of_text(&labels[i], i, text, size, arena, err))
             return -1;
     }
     tokenized->words = spans;
@@ -600,62 +569,47 @@ static int find(struct tokenized *tokenized, const struct script *script, struct
     return 0;
 }
 
-/* Of ids, the text they stand for. */
-static int find_in_ids(struct tokenized *tokenized, const struct tokenizer *tokenizer,
-                       struct arena *arena, struct err *err)
+int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
+                    struct arena *arena, struct err *err)
 {
     struct buf text = {0};
+    struct script script = {tokenized->text, tokenized->size, tokenizer, tokenized->tokens,
+                            tokenized->labels};
+    if (tokenized->text)
+        return find(tokenized, &script, arena, err);
     struct token *tokens = arena_alloc(arena, tokenized->count, sizeof *tokens, err);
-    if (!tokens)
-        return -1;
-    for (size_t i = 0; i < tokenized->count; i++) {
+    for (size_t i = 0; tokens && i < tokenized->count; i++) { /* the text of the ids */
         uint32_t id = tokenized->tokens[i].id;
         size_t start = wording_add(&text, tokenizer, id);
         tokens[i] = (struct token){id, start, text.size};
     }
-    struct script script = {text.bytes, text.size, tokenizer, tokens, tokenized->labels};
-    int failed = buf_check(&text, err) || find(tokenized, &script, arena, err);
+    script.text = text.bytes;
+    script.size = text.size;
+    script.tokens = tokens;
+    int failed = !tokens || buf_check(&text, err) || find(tokenized, &script, arena, err);
     buf_release(&text);
     return failed ? -1 : 0;
 }
 
-int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
-                    struct arena *arena, struct err *err)
-{
-    struct script script = {tokenized->text, tokenized->size, tokenizer, tokenized->tokens,
-                            tokenized->labels};
-    return tokenized->text ? find(tokenized, &script, arena, err)
-                           : find_in_ids(tokenized, tokenizer, arena, err);
-}
-
 struct text_range word_range(const struct tokenized *tokenized, size_t word)
 {
-    const struct word_span *span = &tokenized->words[word];
-    const struct token *first = &tokenized->tokens[span->first];
-    const struct script script = {.text = tokenized->text, .size = tokenized->size};
-    bool is_last = word + 1 == tokenized->word_count;
-    size_t limit = is_last ? script.size : tokenized->tokens[span[1].first].start;
-    struct text_range range = trim(&script, first->start, first[span->count - 1].end);
-    while (range.start < range.end && range.end < limit && !is_blank(&script, range.end))
-        range.end++;
-    return range;
+    const struct script script = {
+        .text = tokenized->text, .size = tokenized->size, .tokens = tokenized->tokens};
+    return bytes_of_word(&script, tokenized->words, word, tokenized->word_count);
 }
 
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
                         struct err *err)
 {
-    const char *prefix = tokenizer_prefix(tokenizer);
-    size_t prefix_size = prefix ? strlen(prefix) : 0;
-    bool are_apart = prefix || *tokenizer_gap(tokenizer);
+    bool apart = needs_blanks(tokenizer);
     bool *starts = arena_alloc(arena, count, sizeof *starts, err);
     bool any = false;
     for (size_t id = 0; starts && id < count; id++) {
-        size_t size = 0;
-        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
-        if (!bytes)
+        struct token_bytes own = bytes_of(tokenizer, (uint32_t)id);
+        if (!own.bytes)
             continue;
-        bool goes_on = prefix_size && size > prefix_size && !memcmp(bytes, prefix, prefix_size);
-        starts[id] = are_apart ? !goes_on : size && *bytes == ' ';
+        starts[id] =
+            apart ? !prefix_of(tokenizer, own.bytes, own.size) : own.size && *own.bytes == ' ';
         any |= starts[id];
     }
     if (starts && !any)
