@@ -63,56 +63,31 @@ void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int 
     *head = sheet->head >= 0 ? sheet->head : *layer >= 0 ? *head : -1;
 }
 
-/* --- numbers of one kind ---------------------------------------------------------------------- */
+/* --- numbers in one form ---------------------------------------------------------------------- */
 
-enum { BEFORE_DECIMALS = 5 }; /* columns for the sign, the whole part and the point */
-
-static const double powers[NUMERAL_DIGITS_MAX + 1] = {1,   1e1, 1e2, 1e3, 1e4,
-                                                      1e5, 1e6, 1e7, 1e8, 1e9};
-
-/* "%.*f" of what is not too large, several times as fast, but no sign of what rounds to 0. A float
- * times a power of ten, of 24 and of 21 bits at most, is exact in a double, so that there is one
- * rounding, as in printf: to the nearest, or to even. */
-static size_t write_decimals(char text[NUMERAL_BYTES], int digits, float value)
-{
-    char reversed[NUMERAL_BYTES];
-    size_t size = 0;
-    uint64_t rest = (uint64_t)llrint(fabs((double)value) * powers[digits]);
-    bool is_zero = rest == 0;
-    for (int place = 0; place <= digits || rest > 0; place++, rest /= 10) {
-        if (place == digits && digits > 0)
-            reversed[size++] = '.';
-        reversed[size++] = (char)('0' + rest % 10);
-    }
-    if (signbit(value) && !is_zero)
-        reversed[size++] = '-';
-    for (size_t i = 0; i < size; i++)
-        text[i] = reversed[size - 1 - i];
-    text[size] = '\0';
-    return size;
-}
-
+/* No number that rounds to 0 has a sign. */
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value)
 {
     int digits = numeral.digits;
-    if (!numeral.scientific && fabsf(value) < 1e6f)
-        return write_decimals(text, digits, value);
     if (numeral.scientific)
         digits = digits > 2 ? digits - 2 : 1;
     int size = snprintf(text, NUMERAL_BYTES, numeral.scientific ? "%.*e" : "%.*f", digits,
                         value == 0 ? 0 : (double)value);
+    if (size > 0 && *text == '-' && text[strspn(text, "-0.")] == '\0')
+        memmove(text, text + 1, (size_t)size--);
     return size > 0 ? (size_t)size : 0;
 }
 
 struct numeral numeral_between(float low, float high, int digits)
 {
+    enum { BEFORE_DECIMALS = 5 }; /* the sign, the integer part and the point */
     char text[NUMERAL_BYTES];
     struct numeral numeral = {.digits = digits};
     assert(digits >= 0 && digits <= NUMERAL_DIGITS_MAX);
     float largest = fmaxf(-low, high);
-    float smallest = (float)(1 / powers[digits > 2 ? digits - 1 : digits]);
+    float smallest = (float)pow(10, -(digits > 2 ? digits - 1 : digits));
     size_t most = (size_t)(BEFORE_DECIMALS + digits);
-    /* With nothing larger than `smallest`, decimals would show little but zeros. */
+    /* Below `smallest` decimals would be little but zeros. */
     numeral.scientific = (largest > 0 && largest < smallest) ||
                          numeral_write(text, numeral, low) > most ||
                          numeral_write(text, numeral, high) > most;
@@ -254,31 +229,24 @@ int frame_columns(struct frame *frame, const struct column *columns, size_t coun
     return 0;
 }
 
-static void *values_of(struct frame *frame, size_t column, enum column_kind kind)
-{
-    assert(column < frame->count && frame->columns[column].kind == kind);
-    (void)kind;
-    return (void *)frame->columns[column].values;
-}
-
 double *frame_floats(struct frame *frame, size_t column)
 {
-    return values_of(frame, column, COLUMN_FLOAT);
+    return (double *)frame->columns[column].values;
 }
 
 long long *frame_integers(struct frame *frame, size_t column)
 {
-    return values_of(frame, column, COLUMN_INTEGER);
+    return (long long *)frame->columns[column].values;
 }
 
 const char **frame_texts(struct frame *frame, size_t column)
 {
-    return values_of(frame, column, COLUMN_TEXT);
+    return (const char **)frame->columns[column].values;
 }
 
 struct label *frame_labels(struct frame *frame, size_t column)
 {
-    return values_of(frame, column, COLUMN_LABEL);
+    return (struct label *)frame->columns[column].values;
 }
 
 /* "surprisal (bits)": in pictures a name does not end in its unit. */

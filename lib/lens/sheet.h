@@ -1,6 +1,6 @@
-/* sheet.h: the nouns of a result: labels and axes; a sheet, which is a labelled matrix and the
- * input of every writer and picture; a frame, which is a table with typed columns. They know no
- * model. How numbers are written is here, too.
+/* sheet.h: the data types of results: labels and axes; a sheet, which is a labelled matrix and the
+ * input of every writer and figure; a frame, which is a table with typed columns; how numbers are
+ * written.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
  *         for (size_t c = 0; c < sheet->columns.size; c++)
@@ -20,20 +20,20 @@
 
 struct buf;
 
-/* One position of an axis, in three forms that live as long as the report. */
+/* One position of an axis. The texts live as long as the report. */
 struct label {
     const char *text;  /* for people: the visible token `Life`, or a channel's number `17` */
-    const char *exact; /* unique on its axis: `0:Life`, or the channel's number */
-    const char *plain; /* for data files: the token's own text, 0-terminated, or the number; the
-                          visible form of a token that is only part of a character */
+    const char *exact; /* unique on its axis: `0:Life`, or the number */
+    const char *plain; /* for data files: the token's own text, or the number; the visible form of
+                          part of a character */
 };
 
 struct axis {
     const char *name; /* "query", "key", "token", "channel", "dim", "word" */
     size_t size;
     const struct label *labels; /* [size] */
-    size_t first;               /* number of the first position: 1 where token 0 is hidden */
-    const size_t *numbers;      /* [size] of the positions; NULL: first, first + 1, … */
+    size_t first;               /* index of the first position: 1 if token 0 is hidden */
+    const size_t *numbers;      /* [size] indices of the positions; NULL: first, first + 1, … */
 };
 
 static inline size_t axis_number(const struct axis *axis, size_t index)
@@ -41,7 +41,7 @@ static inline size_t axis_number(const struct axis *axis, size_t index)
     return axis->numbers ? axis->numbers[index] : axis->first + index;
 }
 
-/* The position with that number; the axis's size, or more: there is none. */
+/* The position with an index; the axis's size or more if there is none. */
 static inline size_t axis_index(const struct axis *axis, size_t number)
 {
     size_t index = 0;
@@ -52,25 +52,24 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
     return index;
 }
 
-/* Hidden cells (keys that a query cannot attend to: the future, and those that a window, a pattern
- * or a knockout excludes) have values without meaning. */
+/* Values of hidden cells (keys that a query cannot attend to) have no meaning. */
 struct sheet {
-    const char *tensor; /* the site's name: "weights" */
-    const char *title;  /* name in pictures; NULL: `tensor` */
-    int layer;          /* -1: the tensor belongs to no layer, or is the mean over layers */
-    int head;           /* -1: the tensor has no heads, or is the mean over them */
+    const char *tensor; /* name of the site: "weights" */
+    const char *title;  /* name in figures; NULL: `tensor` */
+    int layer;          /* -1: of no layer, or the mean over layers */
+    int head;           /* -1: of no head, or the mean over heads */
     struct axis rows;
     struct axis columns;
     const float *values;        /* [rows, columns], dense */
-    const char *const *texts;   /* [rows, columns], read by sheet_text; NULL: numbers */
-    const char *beside_texts;   /* name of the numbers below texts; NULL: the same as the texts */
-    bool whole;                 /* numbers are whole, and written so on pages and pictures */
-    bool running;               /* rows are a text to read, with one number each */
-    bool curves;                /* pictures: columns are lines over the rows */
-    const char *const *regions; /* [rows] of curves: the region of each row; NULL: none */
-    bool fraction;              /* colours range from 0 to 1, as the numbers do */
-    bool parts;                 /* numbers are parts of a sum: those farthest from 0 matter */
-    bool causal;                /* keys with a higher number than the query are hidden */
+    const char *const *texts;   /* [rows, columns] shown instead of numbers; NULL: numbers */
+    const char *beside_texts;   /* name of the numbers below texts; NULL: as the texts */
+    bool whole;                 /* numbers are integers */
+    bool running;               /* rows are a text with one number each */
+    bool curves;                /* figures: columns are lines over the rows */
+    const char *const *regions; /* [rows] of curves: region of each row; NULL: none */
+    bool fraction;              /* values and colours range from 0 to 1 */
+    bool parts;                 /* values are parts of a sum: those farthest from 0 matter */
+    bool causal;                /* keys with a higher index than the query are hidden */
     const float *visible;       /* [rows, columns], 0: hidden; NULL: no other cell is hidden */
     bool mean_of_layers;
     bool mean_of_heads;
@@ -81,7 +80,7 @@ static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t col
     return sheet->values[row * sheet->columns.size + column];
 }
 
-/* The text that people read in place of the number; NULL: the number. */
+/* The text shown instead of the number, or NULL. */
 static inline const char *sheet_text(const struct sheet *sheet, size_t row, size_t column)
 {
     return sheet->texts ? sheet->texts[row * sheet->columns.size + column] : NULL;
@@ -96,33 +95,32 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
 
 #define SHEET_NO_COLUMN SIZE_MAX
 
-/* The layer and head of a cell: the sheet's own, or else those of its row or column; -1: none. With
- * SHEET_NO_COLUMN those of the whole row. */
+/* The layer and head of a cell, from the sheet or from the labels of its row and column; -1: none.
+ * SHEET_NO_COLUMN: of a whole row. */
 void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int *layer, int *head);
 
-/* True if the positions of an axis are heads, or heads among other parts of a layer. */
+/* True if positions are heads, or heads and other parts of a layer. */
 bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
 
-/* "weights layer 0 head 0", "weights layer 0 mean of heads", for headings; returns `title`. */
+/* Write "weights layer 0 head 0" or "weights layer 0 mean of heads"; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);
 
-/* "weights.l00.h00", "weights.l00.hmean", for file names that sort; returns `stem`. */
+/* Write "weights.l00.h00" or "weights.l00.hmean", which sort as file names; returns `stem`. */
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
 
-/* --- numbers of one kind ------------------------------------------------------------------------
+/* --- numbers in one form ------------------------------------------------------------------------
  *
- * All with the same decimals, or all as 1.23e-05 where decimals would show only zeros or be too
- * wide:
+ * With the same number of decimals, or as 1.23e-05 if decimals would be zeros or too wide.
  *
  *     struct numeral numeral = numeral_of(values, count, NUMERAL_DIGITS);
  *     size_t size = numeral_write(text, numeral, values[0]);
  */
 
 enum {
-    NUMERAL_DIGITS = 4,     /* decimals, by default */
-    NUMERAL_DIGITS_MAX = 9, /* a float32 has no more */
+    NUMERAL_DIGITS = 4,     /* default decimals */
+    NUMERAL_DIGITS_MAX = 9, /* digits of a float32 */
     NUMERAL_BYTES = 64,     /* the longest float32 with that many decimals has 50 */
 };
 
@@ -131,8 +129,7 @@ struct numeral {
     bool scientific;
 };
 
-/* The lowest and the highest of some numbers as they are written: -0, which has a sign, is below
- * 0. */
+/* The lowest and highest of some numbers. -0 is below 0, since its sign is written. */
 struct numeral_range {
     float low; /* above `high` if there is no number */
     float high;
@@ -142,33 +139,24 @@ struct numeral_range {
 struct numeral_range numeral_range_empty(void);
 void numeral_range_add(struct numeral_range *range, float value);
 
-/* The form for the numbers of a range, between two finite numbers, or of these numbers. */
+/* The form of the numbers in a range, or of these numbers. */
 struct numeral numeral_of_range(const struct numeral_range *range, int digits);
 struct numeral numeral_between(float low, float high, int digits);
 struct numeral numeral_of(const float *values, size_t count, int digits);
 
-/* Columns of the widest number that the range may hold. */
+/* Width of the widest number that the range may contain. */
 size_t numeral_width(const struct numeral_range *range, struct numeral numeral);
 
-/* 0.0386 or 3.86e-02, 0-terminated; returns the length. */
+/* Write 0.0386 or 3.86e-02, 0-terminated; returns the length. */
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value);
 
-/* Append a written number in LaTeX's form for mathematics. */
+/* Append a written number in LaTeX's math mode. */
 void numeral_latex(struct buf *latex, const char *text);
 
 /* --- tables -------------------------------------------------------------------------------------
  *
- * A frame has a row for each thing that it lists: a token and its scores, a head and its scores, a
- * task of a benchmark. Text, CSV and JSON write it as it is; for arrays and pictures its numbers
- * become a sheet.
- *
- *     const struct column columns[] = {
- *         {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = layers},
- *         {"induction", .kind = COLUMN_FLOAT, .digits = 3, .values = scores},
- *     };
- *     const struct frame frame = {"heads", {"head", count, labels, 0}, columns, 2};
- *
- * Or, with memory for values that are filled in afterwards:
+ * A frame has a row per token, head, step and so on. Text, CSV and JSON write it as a table; for
+ * arrays and figures its numbers become a sheet.
  *
  *     enum { LAYER, SCORE };
  *     static const struct column columns[] = {
@@ -177,7 +165,6 @@ void numeral_latex(struct buf *latex, const char *text);
  *     };
  *     struct frame frame = {"heads", {"head", count, labels, 0}};
  *     if (frame_columns(&frame, columns, 2, &arena, err)) ...
- *     frame_integers(&frame, LAYER)[row] = 0;
  *     frame_floats(&frame, SCORE)[row] = 0.93;
  */
 
@@ -185,25 +172,25 @@ enum column_kind {
     COLUMN_FLOAT,   /* double, written as float32; NaN: missing */
     COLUMN_INTEGER, /* long long; COLUMN_MISSING: missing */
     COLUMN_TEXT,    /* const char *; NULL: missing */
-    COLUMN_LABEL,   /* struct label: its text for people, its plain form in data */
+    COLUMN_LABEL,   /* struct label: `text` for people, `plain` in data */
 };
 
 #define COLUMN_MISSING LLONG_MIN
 
 enum {
-    COLUMN_KEY = 1,       /* identifies the row: arrays and pictures leave it out */
+    COLUMN_KEY = 1,       /* identifies the row; not in arrays and figures */
     COLUMN_TEXT_ONLY = 2, /* for people: not in data */
     COLUMN_DATA_ONLY = 4, /* not in text */
-    COLUMN_COLOURED = 8,  /* coloured by value in text; pictures show these columns alone */
-    COLUMN_RIGHT = 16,    /* text: a column of texts that is aligned right */
-    COLUMN_SHRINKS = 32,  /* text: shortened where the line is too long for the page */
-    COLUMN_PLAIN = 64,    /* text: small numbers have their decimals, too: 0.000, not 1.2e-05 */
+    COLUMN_COLOURED = 8,  /* coloured by value in text; figures show only these columns */
+    COLUMN_RIGHT = 16,    /* text: right-aligned texts */
+    COLUMN_SHRINKS = 32,  /* text: shortened if the line is too long */
+    COLUMN_PLAIN = 64,    /* text: never 1.2e-05 */
 };
 
 struct column {
     const char *name;  /* header in CSV, key in JSON */
     const char *title; /* header in text; NULL: the name; if all are "", there is no header */
-    const char *brief; /* header, with one decimal less, where lines are too long; NULL: title */
+    const char *brief; /* header, with one decimal less, if lines are too long; NULL: title */
     const char *unit;  /* in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_… */
@@ -213,15 +200,15 @@ struct column {
 };
 
 struct frame {
-    const char *name; /* "scores": the table's name in JSON, the tensor's in arrays */
+    const char *name; /* of the table in JSON, of the tensor in arrays */
     struct axis rows; /* name of a row's kind ("token"), number of rows, their labels */
     const struct column *columns;
     size_t count;
     unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
     const char *heading; /* text: lines above the table, which is then indented; NULL: none */
     const char *note;    /* text: lines below the table; NULL: none */
-    bool curves;         /* pictures: columns are lines over the rows, named by their titles */
-    bool running;        /* pictures: rows are a text to read, coloured by the number */
+    bool curves;         /* figures: columns are lines over the rows, named by their titles */
+    bool running;        /* figures: rows are a text, coloured by the number */
 };
 
 static inline double column_float(const struct column *column, size_t row)
@@ -234,47 +221,36 @@ static inline long long column_integer(const struct column *column, size_t row)
     return ((const long long *)column->values)[row];
 }
 
-/* A text, or a label's form for people or for data; NULL where it is missing. */
+/* A text, or a label's form for people or for data; NULL: missing. */
 const char *column_text(const struct column *column, size_t row, bool for_people);
 
-/* The number in a row; NaN where it is missing or a text. */
+/* The number in a row; NaN if it is missing or a text. */
 double column_number(const struct column *column, size_t row);
 
-/* True for a column of numbers that are results: neither a key nor for people alone. */
+/* True for numbers that are results: neither keys nor only for people. */
 bool column_is_result(const struct column *column);
 
-/* The number in the row's column of that name ("layer"); -1: there is none. */
+/* The integer in the column `name` ("layer"); -1: none. */
 int frame_key(const struct frame *frame, const char *name, size_t row);
 
-/* The column "model" of a table about several models; NULL: it is about one. */
+/* The key column "model"; NULL: the table is about one model. */
 const struct column *frame_models(const struct frame *frame);
 
-/* Give a frame a copy of these columns, owned by the arena. Values are borrowed; columns without
- * values get memory for them, all 0 (texts: missing). */
+/* Give a frame a copy of these columns. Columns without values get zeroed memory (texts: missing)
+ * for frame_floats and so on. All memory is the arena's. */
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err);
-
-/* Values to be filled in, of a column that frame_columns made memory for. */
 double *frame_floats(struct frame *frame, size_t column);
 long long *frame_integers(struct frame *frame, size_t column);
 const char **frame_texts(struct frame *frame, size_t column);
 struct label *frame_labels(struct frame *frame, size_t column);
 
-/* The results as a float32 matrix, rows by columns; for pictures the coloured columns alone, if
- * there are any. Memory is the arena's; labels are the frame's. */
+/* The results as a matrix, rows by columns. Figures get only the coloured columns, if there are
+ * any. Memory is the arena's; labels are the frame's. */
 int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
                 struct arena *arena, struct err *err);
 
-/* --- facts: single values, as a frame with one row ----------------------------------------------
- *
- *     struct facts *facts = facts_new(&arena, err);
- *     if (facts) {
- *         facts_integer(facts, "threads", 2);
- *         report.facts = &facts->frame;
- *     }
- *
- * Texts are borrowed. NaN and NULL are written as null.
- */
+/* --- facts: single values, as a frame with one row; NaN and NULL are missing ------------------- */
 
 enum { FACTS_MAX = 96 };
 
@@ -293,16 +269,10 @@ void facts_float(struct facts *facts, const char *name, double value);
 void facts_integer(struct facts *facts, const char *name, long long value);
 void facts_text(struct facts *facts, const char *name, const char *text);
 
-/* A row of text for people alone, above the tables of an untitled report; NULL: no row. */
+/* A line for people above the tables of an untitled report; NULL: no line. */
 void facts_row(struct facts *facts, const char *name, const char *text);
 
-/* --- the numbers of some sheets that are farthest from 0 ----------------------------------------
- *
- *     struct strongest strongest = {0};
- *     for (size_t i = 0; i < count; i++)
- *         strongest_add(&strongest, &sheets[i]);
- *     strong_cell_name(&text, &strongest.cells[0]);          layer 1 head 2
- */
+/* --- the values of some sheets that are farthest from 0 ---------------------------------------- */
 
 enum { STRONGEST_MAX = 10 };
 
@@ -312,7 +282,7 @@ struct strong_cell {
     float value;
 };
 
-/* The farthest first; equal ones in the order in which they were added. */
+/* The farthest first; of equal ones, the first that was added. */
 struct strongest {
     struct strong_cell cells[STRONGEST_MAX];
     size_t count;
@@ -324,7 +294,7 @@ void strongest_add(struct strongest *list, const struct sheet *sheet);
 /* layer 1 head 2; final bias; layer 1 head 2 from ␣is; layer 0 head 1 ␣cat from ␣the */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
-/* A table of them for people: names, values, and bars of proportional length. */
+/* A table for people: names, values, and bars. */
 int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
                     struct err *err);
 
