@@ -5,13 +5,12 @@
 
 #include "base/num.h"
 #include "measure/text_origin.h"
-#include "measure/token_scores.h"
 #include "model/cache.h"
 #include "model/sampler.h"
 
 enum {
     BATCH_TOKENS = 1024,
-    CACHE_BYTES = 256 << 20, /* of copies that share a pass, or one's */
+    CACHE_BYTES = 256 << 20, /* of the copies of a pass, unless there is one */
 };
 
 const struct patch_over_row patch_overs[PATCH_OVERS] = {
@@ -31,18 +30,17 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
                      "direct paths from each head to the logits (or as --path says)"},
 };
 
-/* What a text's own run had. */
+/* A text's own run. */
 struct side {
     const uint32_t *ids;
     const float **streams; /* [L] resid_pre, [T, C] */
-    struct tensor *values; /* [L] of the site; rank 0: the layer has none */
+    struct tensor *values; /* [L] of the patched site; rank 0: the layer has none */
     const float *logits;   /* [V] after the position */
 };
 
-/* Of a copy: its first tokens are the base's. */
 struct copy_cache {
     struct cache cache;
-    size_t sound; /* so many */
+    size_t sound; /* the first tokens that are equal to the base's */
 };
 
 struct sweep {
@@ -51,34 +49,31 @@ struct sweep {
     struct patching *found;
     enum site site;
     size_t tokens;             /* up to the position */
-    size_t most;               /* copies that share a pass */
-    struct side base, other;   /* whose run is patched; whose values are put there */
+    size_t most;               /* copies in a pass */
+    struct side base, other;   /* the run that is patched; the one that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
-    bool whole;                /* tokens see those to come, or … */
-    bool from_ids;             /* … the stream into layers is edited, once: copies run whole */
+    bool from_ids;             /* the stream into a layer is edited: copies begin at their ids */
+    bool whole;                /* copies have all tokens: from_ids, or tokens see later ones */
     struct cache cache;        /* the base's */
     struct copy_cache *copies; /* [most] */
-    struct run run;            /* for rows by themselves */
     struct arena kept, chunk;
     size_t done;
     struct err *err;
 };
 
-/* Up to the position, as it stands in the whole. */
 static struct text text_of(const struct sweep *s, const struct side *side)
 {
     return (struct text){
         .ids = side->ids, .count = s->tokens, .whole_count = s->plan->clean->count};
 }
 
-/* Copies of the base's text, patched in one layer. Before the first token whose value is another
- * one they are as the base is. */
+/* Copies of the base's text, patched in one layer. */
 struct copies {
     size_t layer;
-    size_t *columns; /* [count] what of it: a head, or a token */
-    size_t *firsts;  /* [count] that token */
+    size_t *columns; /* [count] the patched head, token, or head and token */
+    size_t *firsts;  /* [count] the first token that changes */
     size_t count;
-    double *logits; /* [count] what comes of them */
+    double *logits; /* [count] results */
 };
 
 /* The answer's logit, or the difference, of all logits. */
@@ -88,61 +83,27 @@ static double answer_of(const struct sweep *s, const float *logits)
     return (double)logits[s->found->answer] - (against < 0 ? 0 : (double)logits[against]);
 }
 
-double patching_fraction(const struct patching *patching, double logit)
+static double fraction_of(const struct patching *patching, double logit)
 {
     return (logit - patching->corrupt) / (patching->clean - patching->corrupt);
 }
 
-/* --- from rows of the last layer to logits ---------------------------------------------------- */
+/* --- copies in passes ------------------------------------------------------------------------- */
 
 struct reading {
     const struct sweep *sweep;
-    double *logits;
+    double *logits; /* [copies] */
 };
 
-static void see_logits(void *context, size_t row, const float *logits, size_t count)
+static int read_logits(void *context, const struct announcement *seen, struct err *err)
 {
     const struct reading *reading = context;
-    (void)count;
-    reading->logits[row] = answer_of(reading->sweep, logits);
-}
-
-static int read_logits(struct sweep *s, struct matrix rows, bool normed, double *logits)
-{
-    struct reading reading = {s, logits};
-    struct logits_work work = {s->plan->viewer, rows, normed, see_logits, &reading};
-    return logits_of_rows(&work, s->err);
-}
-
-/* Take rows, given what their heads give, through a layer. */
-static int attended(struct sweep *s, size_t layer, struct matrix x, struct matrix context)
-{
-    struct arena *scratch = &s->plan->viewer->scratch;
-    int failed = forward_attended(&s->run, &(struct attended_rows){layer, x, context, NULL},
-                                  scratch, s->err);
-    arena_clear(scratch);
-    return failed;
-}
-
-static struct matrix new_rows(struct sweep *s, size_t rows, size_t columns)
-{
-    float *data = arena_room(&s->chunk, rows, columns * sizeof *data, s->err);
-    return (struct matrix){data, rows, columns, columns};
-}
-
-/* The last row of each text. */
-static int keep_last(void *context, const struct announcement *seen, struct err *err)
-{
-    const struct matrix *rows = context;
-    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
     (void)err;
-    tensor_copy(rows->data + seen->text * rows->stride, &last);
+    reading->logits[seen->text] = answer_of(reading->sweep, tensor_slice(&seen->values, 0).data);
     return 0;
 }
 
-/* --- copies in passes ------------------------------------------------------------------------- */
-
-/* The tokens of each copy from the first that changes on. */
+/* The tokens of each copy from the first changed one on. */
 static struct text *changed_texts(struct sweep *s, const struct copies *copies)
 {
     struct text *texts = arena_alloc(&s->chunk, copies->count, sizeof *texts, s->err);
@@ -153,7 +114,7 @@ static struct text *changed_texts(struct sweep *s, const struct copies *copies)
         texts[i].count -= first;
         if (s->whole)
             continue;
-        struct copy_cache *copy = &s->copies[i]; /* of the base's tokens before that, no others */
+        struct copy_cache *copy = &s->copies[i]; /* the base's tokens before the first change */
         if (copy->sound < first && cache_copy(&copy->cache, &s->cache, s->err))
             return NULL;
         copy->sound = first;
@@ -163,74 +124,7 @@ static struct text *changed_texts(struct sweep *s, const struct copies *copies)
     return texts;
 }
 
-/* One row after the other, of each copy so many. */
-static const float **streams_of(struct sweep *s, struct matrix x, size_t count)
-{
-    const float **streams = arena_alloc(&s->chunk, count, sizeof *streams, s->err);
-    for (size_t i = 0; streams && i < count; i++)
-        streams[i] = x.data + i * (x.rows / count) * x.stride;
-    return streams;
-}
-
-/* What a site of the last layer has in the last row of each text. */
-static int run_to(struct sweep *s, struct matrix rows, enum site site, const struct text_list *list)
-{
-    struct selection selection = {.sites = site_bit(site)};
-    struct tap tap = {.sink = keep_last, .context = &rows};
-    return selection_layers(&selection, "-1", s->config, &s->chunk, s->err) ||
-           viewer_run(s->plan->viewer, &selection, list, tap, s->err);
-}
-
-/* Take the copies to the last layer, where what other rows are there for is in the caches, and
- * through it with the last row alone. */
-static int run_cached(struct sweep *s, struct matrix rows, const struct text_list *list,
-                      struct text *texts)
-{
-    struct stream_start last = {s->config->n_layer - 1, streams_of(s, rows, list->count)};
-    struct text_list last_rows = {texts, list->count, 0, &last};
-    if (!last.streams || run_to(s, rows, SITE_RESID_PRE, list))
-        return -1;
-    for (size_t i = 0; i < list->count; i++) {
-        cache_forget(texts[i].cache, s->tokens - 1);
-        texts[i].ids = s->base.ids + s->tokens - 1;
-        texts[i].count = 1;
-    }
-    return run_to(s, rows, logits_site(s->config), &last_rows);
-}
-
-/* Those of all runs, and then the patches. */
-static int join_edits(struct sweep *s, struct edits *edits)
-{
-    size_t count = s->edits ? s->edits->count : 0;
-    struct edit *items = arena_alloc(&s->chunk, count + edits->count, sizeof *items, s->err);
-    if (!items)
-        return -1;
-    if (count)
-        memcpy(items, s->edits->items, count * sizeof *items);
-    if (edits->count)
-        memcpy(items + count, edits->items, edits->count * sizeof *items);
-    *edits = (struct edits){items, count + edits->count};
-    return 0;
-}
-
-/* Run the copies from a layer on to their logits, each with the stream that it has there. */
-static int run_on(struct sweep *s, struct copies *copies, const struct stream_start *start,
-                  struct edits edits)
-{
-    struct viewer *viewer = s->plan->viewer;
-    struct text *texts = changed_texts(s, copies);
-    struct text_list list = {texts, copies->count, 0, s->from_ids ? NULL : start};
-    struct matrix rows = new_rows(s, copies->count, s->config->n_embd);
-    if (!texts || !rows.data || !start->streams || join_edits(s, &edits))
-        return -1;
-    viewer->edits = &edits;
-    int failed = s->whole ? run_to(s, rows, logits_site(s->config), &list)
-                          : run_cached(s, rows, &list, texts);
-    viewer->edits = s->edits;
-    return failed ? -1 : read_logits(s, rows, true, copies->logits);
-}
-
-/* All with the base's own stream into a layer. */
+/* The base's own stream into a layer, for each text. */
 static const float **base_streams(struct sweep *s, const struct copies *copies, size_t layer)
 {
     const float **streams = arena_alloc(&s->chunk, copies->count, sizeof *streams, s->err);
@@ -239,107 +133,73 @@ static const float **base_streams(struct sweep *s, const struct copies *copies, 
     return streams;
 }
 
-static int run_edited(struct sweep *s, struct copies *copies)
+/* Run the copies from a layer on, edited as all runs are and then by the patches. */
+static int run_from(struct sweep *s, const struct copies *copies, size_t layer,
+                    const struct edits *patches, const struct selection *selection, struct tap tap)
 {
-    struct edit_source source = {
-        .values = s->other.values, .count = 1, .longest = s->tokens, .exact = true};
-    struct edit_range *places = arena_alloc(&s->chunk, 2 * copies->count, sizeof *places, s->err);
-    struct edit_range layer = {(ptrdiff_t)copies->layer, (ptrdiff_t)copies->layer};
-    bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
-    struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
-    struct stream_start start = {copies->layer, base_streams(s, copies, copies->layer)};
-    struct edits edits = {items, copies->count};
-    if (!places || !items)
+    struct viewer *viewer = s->plan->viewer;
+    size_t own = s->edits ? s->edits->count : 0;
+    struct text *texts = changed_texts(s, copies);
+    struct stream_start start = {layer, base_streams(s, copies, layer)};
+    struct text_list list = {texts, copies->count, 0, s->from_ids ? NULL : &start};
+    struct edit *items = arena_alloc(&s->chunk, own + patches->count, sizeof *items, s->err);
+    struct edits edits = {items, own + patches->count};
+    if (!texts || !start.streams || !items)
         return -1;
-    for (size_t i = 0; i < copies->count; i++) {
-        size_t column = copies->columns[i];
-        ptrdiff_t place = (ptrdiff_t)(by_token ? column / s->tokens : column);
-        ptrdiff_t token = (ptrdiff_t)(column % s->tokens);
-        struct edit_places one = {&places[2 * i], 1};
-        places[2 * i] = (struct edit_range){place, place};
-        places[2 * i + 1] = (struct edit_range){token, token};
-        items[i] = (struct edit){.site = s->site,
-                                 .op = EDIT_TAKE,
-                                 .one_text = true,
-                                 .text = i,
-                                 .layers = {&layer, 1},
-                                 .source = &source,
-                                 .words = "--over"};
-        *(site_has_heads(s->site) ? &items[i].heads : &items[i].tokens) = one;
-        if (by_token)
-            items[i].tokens = (struct edit_places){&places[2 * i + 1], 1};
-    }
-    return run_on(s, copies, &start, edits);
+    if (own)
+        memcpy(items, s->edits->items, own * sizeof *items);
+    memcpy(items + own, patches->items, patches->count * sizeof *items);
+    viewer->edits = &edits;
+    int failed = viewer_run(viewer, selection, &list, tap, s->err);
+    viewer->edits = s->edits;
+    return failed;
 }
 
-/* --- heads, and paths from them --------------------------------------------------------------- */
-
-/* Rows of the copies from one token on, given what their heads give. */
-struct sent {
-    const struct copies *copies;
-    size_t first, rows;
-    struct matrix x, context; /* [copies · rows, C], [copies · rows, H · dv] */
-};
-
-/* What the heads of a layer give, the base's, but in the layer that is patched for the sender. */
-static void put_contexts(const struct sweep *s, struct sent *sent, size_t layer)
+static int run_to_logits(struct sweep *s, const struct copies *copies, size_t layer,
+                         const struct edits *patches)
 {
-    const struct config *c = s->config;
-    const struct copies *copies = sent->copies;
-    for (size_t row = 0; row < sent->context.rows; row++) {
-        float *to = sent->context.data + row * sent->context.stride;
-        size_t token = sent->first + row % sent->rows;
-        for (size_t head = 0; head < c->n_head; head++, to += c->d_v) {
-            bool sends = layer == copies->layer && head == copies->columns[row / sent->rows];
-            const struct tensor *from = &(sends ? &s->other : &s->base)->values[layer];
-            memcpy(to, from->data + head * from->stride[0] + token * from->stride[1],
-                   c->d_v * sizeof *to);
-        }
-    }
+    const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct reading reading = {s, copies->logits};
+    struct tap tap = {.sink = read_logits, .context = &reading};
+    return run_from(s, copies, layer, patches, &selection, tap);
 }
 
-/* Rows from a token on, as they leave the layer that is patched. */
-static int send(struct sweep *s, struct sent *sent, const struct copies *copies, size_t first)
+/* --- patches as edits ------------------------------------------------------------------------- */
+
+static struct edit_range only(size_t index)
 {
-    const struct config *c = s->config;
-    size_t rows = s->tokens - first;
-    *sent = (struct sent){copies, first, rows, new_rows(s, copies->count * rows, c->n_embd),
-                          new_rows(s, copies->count * rows, c->n_head * c->d_v)};
-    if (!sent->x.data || !sent->context.data)
-        return -1;
-    size_t floats = rows * c->n_embd;
-    for (size_t i = 0; i < copies->count; i++)
-        memcpy(sent->x.data + i * floats, s->base.streams[copies->layer] + first * c->n_embd,
-               floats * sizeof(float));
-    put_contexts(s, sent, copies->layer);
-    return attended(s, copies->layer, sent->x, sent->context);
+    return (struct edit_range){(ptrdiff_t)index, (ptrdiff_t)index};
 }
 
-/* Let all change from the first token on that one of them does. */
-static size_t change_together(struct copies *copies)
+/* Copy `text` takes the values of a source at a site of some layers. */
+static struct edit take(enum site site, const struct edit_range *layers,
+                        const struct edit_source *source, size_t text)
 {
-    size_t first = copies->firsts[0];
-    for (size_t i = 1; i < copies->count; i++)
-        first = copies->firsts[i] < first ? copies->firsts[i] : first;
-    for (size_t i = 0; i < copies->count; i++)
-        copies->firsts[i] = first;
-    return first;
+    return (struct edit){.site = site,
+                         .op = EDIT_TAKE,
+                         .one_text = true,
+                         .text = text,
+                         .layers = {layers, 1},
+                         .source = source,
+                         .words = "--over"};
 }
 
-/* --- paths ------------------------------------------------------------------------------------ */
+static struct edit_source source_of(const struct sweep *s, const struct tensor *values)
+{
+    return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
+}
 
-/* What the receiver takes of each copy. */
+/* The query, key or value of the receiver in each copy. */
 struct received {
-    const struct patch_path *path;
-    struct edit_source *sources; /* [count] */
+    const struct sweep *sweep;
+    struct edit_source *sources; /* [copies] */
     struct arena *arena;
 };
 
 static int keep_received(void *context, const struct announcement *seen, struct err *err)
 {
     const struct received *received = context;
-    const struct patch_path *path = received->path;
-    struct edit_source *source = &received->sources[seen->text];
+    const struct patch_path *path = &received->sweep->plan->path;
     struct tensor head = tensor_slice(&seen->values, path->to_head);
     struct tensor *values = arena_alloc(received->arena, path->to_layer + 1, sizeof *values, err);
     float *data = arena_room(received->arena, tensor_count(&head), sizeof *data, err);
@@ -348,82 +208,69 @@ static int keep_received(void *context, const struct announcement *seen, struct 
     tensor_copy(data, &head);
     values[path->to_layer] =
         (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
-    *source =
-        (struct edit_source){.values = values, .count = 1, .longest = head.shape[0], .exact = true};
+    received->sources[seen->text] = source_of(received->sweep, values);
     return 0;
 }
 
-static int receive(struct sweep *s, const struct sent *sent, struct received *received)
-{
-    const struct patch_path *path = received->path;
-    size_t count = sent->copies->count;
-    size_t width = s->config->n_embd;
-    struct selection selection = {.sites = site_bit(path->to), .layers = {&path->to_layer, 1}};
-    struct matrix x = new_rows(s, count * s->tokens, width);
-    struct stream_start start = {path->to_layer, streams_of(s, x, count)};
-    struct text *texts = arena_alloc(&s->chunk, count, sizeof *texts, s->err);
-    struct text_list list = {texts, count, 0, &start};
-    struct tap tap = {.sink = keep_received, .context = received};
-    if (!x.data || !texts || !start.streams)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        float *row = x.data + i * s->tokens * width;
-        size_t floats = sent->rows * width;
-        texts[i] = text_of(s, &s->base);
-        memcpy(row, s->base.streams[path->to_layer], sent->first * width * sizeof *row);
-        memcpy(row + sent->first * width, sent->x.data + i * floats, floats * sizeof *row);
-    }
-    return viewer_run(s->plan->viewer, &selection, &list, tap, s->err);
-}
-
-/* The receiver takes what arrived there; all else begins there as it was. */
-static int run_received(struct sweep *s, const struct sent *sent, struct copies *copies)
+/* Two passes: the patches up to the receiver; then the base's text in which the receiver alone
+ * takes what arrived. */
+static int run_received(struct sweep *s, struct copies *copies, const struct edits *patches)
 {
     const struct patch_path *path = &s->plan->path;
-    struct received received = {path, NULL, &s->chunk};
-    struct edit_range layer = {(ptrdiff_t)path->to_layer, (ptrdiff_t)path->to_layer};
-    struct edit_range head = {(ptrdiff_t)path->to_head, (ptrdiff_t)path->to_head};
+    struct received received = {s, NULL, &s->chunk};
+    struct selection selection = {.sites = site_bit(path->to), .layers = {&path->to_layer, 1}};
+    struct tap tap = {.sink = keep_received, .context = &received};
+    struct edit_range layer = only(path->to_layer);
+    struct edit_range head = only(path->to_head);
     struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
-    struct edits edits = {items, copies->count};
-    struct stream_start start = {path->to_layer, base_streams(s, copies, path->to_layer)};
+    size_t *zeros = arena_alloc(&s->chunk, copies->count, sizeof *zeros, s->err);
+    struct copies from_first_token = *copies;
+    from_first_token.firsts = zeros;
     received.sources = arena_alloc(&s->chunk, copies->count, sizeof *received.sources, s->err);
-    if (!items || !received.sources || receive(s, sent, &received))
+    if (!items || !zeros || !received.sources ||
+        run_from(s, &from_first_token, copies->layer, patches, &selection, tap))
         return -1;
-    for (size_t i = 0; i < copies->count; i++)
-        items[i] = (struct edit){.site = path->to,
-                                 .op = EDIT_TAKE,
-                                 .one_text = true,
-                                 .text = i,
-                                 .layers = {&layer, 1},
-                                 .heads = {&head, 1},
-                                 .source = &received.sources[i],
-                                 .words = "--path"};
-    return run_on(s, copies, &start, edits);
+    for (size_t i = 0; i < copies->count; i++) {
+        items[i] = take(path->to, &layer, &received.sources[i], i);
+        items[i].heads = (struct edit_places){&head, 1};
+    }
+    return run_to_logits(s, copies, path->to_layer, &(struct edits){items, copies->count});
 }
 
-/* Heads: all layers after the patched one run. Paths: after the sender the other heads keep their
- * values, so that rows are independent; the receiver alone takes what arrives. The logits need only
- * the last row. */
-static int run_sent(struct sweep *s, struct copies *copies)
+/* Each copy takes the other run's value of its column. Of a path the heads between sender and
+ * receiver keep the base's. */
+static int run_copies(struct sweep *s, struct copies *copies)
 {
-    size_t layers = s->config->n_layer;
     const struct patch_path *path = &s->plan->path;
     bool by_paths = s->plan->over == PATCH_PATHS;
-    size_t end = !by_paths ? copies->layer + 1 : path->to == SITE_LOGITS ? layers : path->to_layer;
-    struct sent sent;
-    int failed = send(s, &sent, copies, end == layers ? s->tokens - 1 : change_together(copies));
-    for (size_t layer = copies->layer + 1; layer < end && !failed; layer++) {
-        put_contexts(s, &sent, layer);
-        failed = attended(s, layer, sent.x, sent.context);
-    }
-    if (failed)
+    bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
+    size_t end = path->to == SITE_LOGITS ? s->config->n_layer : path->to_layer;
+    struct edit_source base = source_of(s, s->base.values);
+    struct edit_source other = source_of(s, s->other.values);
+    struct edit_range layer = only(copies->layer);
+    struct edit_range between = {layer.first + 1, (ptrdiff_t)end - 1};
+    struct edit_range *places = arena_alloc(&s->chunk, 2 * copies->count, sizeof *places, s->err);
+    struct edit *items = arena_alloc(&s->chunk, copies->count + 1, sizeof *items, s->err);
+    struct edits patches = {items, copies->count};
+    if (!places || !items)
         return -1;
-    if (end == layers)
-        return read_logits(s, sent.x, false, copies->logits);
-    if (by_paths)
-        return run_received(s, &sent, copies);
-    struct stream_start start = {end, streams_of(s, sent.x, copies->count)};
-    return run_on(s, copies, &start, (struct edits){0});
+    for (size_t i = 0; i < copies->count; i++) {
+        size_t column = copies->columns[i];
+        const struct edit_range *place = &places[2 * i];
+        places[2 * i] = only(by_token ? column / s->tokens : column);
+        places[2 * i + 1] = only(column % s->tokens);
+        items[i] = take(s->site, &layer, &other, i);
+        *(site_has_heads(s->site) ? &items[i].heads : &items[i].tokens) =
+            (struct edit_places){place, 1};
+        if (by_token)
+            items[i].tokens = (struct edit_places){place + 1, 1};
+    }
+    if (by_paths && between.first <= between.last) {
+        items[patches.count] = take(SITE_CONTEXT, &between, &base, 0);
+        items[patches.count++].one_text = false;
+    }
+    return by_paths && path->to != SITE_LOGITS ? run_received(s, copies, &patches)
+                                               : run_to_logits(s, copies, copies->layer, &patches);
 }
 
 /* --- the two texts' own runs ------------------------------------------------------------------ */
@@ -464,7 +311,6 @@ static int run_both(struct sweep *s)
     return keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s) ? -1 : 0;
 }
 
-/* Caches for copies, as many as share a pass. */
 static int take_copies(struct sweep *s)
 {
     size_t columns = s->found->columns;
@@ -485,35 +331,28 @@ static bool differ(const struct sweep *s, size_t layer, size_t first, size_t cou
                   count * sizeof(float)) != 0;
 }
 
-/* The first token whose value in a cell is not the same in both texts. Past the end: there is none,
- * or it is of no use to the answer. */
+/* The first token of use to the answer whose value in a cell differs; past the end: there is none.
+ * After the last layer's heads, and along a path to the logits, only the last token is of use. */
 static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 {
     const struct tensor *base = &s->base.values[layer];
     bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
-    size_t token = by_token ? column % s->tokens : column;
-    size_t at = by_token ? column / s->tokens * base->stride[0] + token * base->stride[1]
+    bool late = (layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
+                (s->plan->over == PATCH_PATHS && s->plan->path.to == SITE_LOGITS);
+    size_t token = late ? s->tokens - 1 : 0;
+    if (!by_token && site_has_heads(s->site)) {
+        size_t at = column * base->stride[0];
+        while (token < s->tokens &&
+               !differ(s, layer, at + token * base->stride[1], base->stride[1]))
+            token++;
+        return token;
+    }
+    size_t own = column % s->tokens;
+    size_t at = by_token ? column / s->tokens * base->stride[0] + own * base->stride[1]
                          : column * base->stride[0];
-    bool late = layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT;
-    if (by_token || !site_has_heads(s->site))
-        return (late && token + 1 < s->tokens) || !differ(s, layer, at, base->stride[by_token])
-                   ? s->tokens
-                   : token;
-    for (token = 0; token < s->tokens; token++, at += base->stride[1])
-        if (differ(s, layer, at, base->stride[1]))
-            break;
-    return token;
+    return own < token || !differ(s, layer, at, base->stride[by_token]) ? s->tokens : own;
 }
 
-static int run_chunk(struct sweep *s, struct copies *copies)
-{
-    bool is_sent = s->plan->over == PATCH_PATHS || (s->plan->over == PATCH_HEADS && !s->edits);
-    int failed = is_sent ? run_sent(s, copies) : run_edited(s, copies);
-    arena_clear(&s->chunk);
-    return failed;
-}
-
-/* The cells of a layer, some at a time. */
 static int run_layer(struct sweep *s, size_t layer, struct copies copies)
 {
     struct patching *found = s->found;
@@ -532,7 +371,9 @@ static int run_layer(struct sweep *s, size_t layer, struct copies copies)
         }
         if (copies.count < s->most && (i + 1 < found->columns || !copies.count))
             continue;
-        if (run_chunk(s, &copies))
+        int failed = run_copies(s, &copies);
+        arena_clear(&s->chunk);
+        if (failed)
             return -1;
         for (size_t k = 0; k < copies.count; k++)
             cells[copies.columns[k] - found->first_column] = copies.logits[k];
@@ -557,7 +398,7 @@ static int run_all(struct sweep *s)
     return failed ? -1 : 0;
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- the plan ------------------------------------------------------------------------------ */
 
 int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
                          struct err *err)
@@ -569,7 +410,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < texts[side]->count; i++)
             buf_format(&lists[side], "%s%s", i ? " " : "", texts[side]->labels[i].text);
-    err_set(err, "expected texts of as many tokens, found %zu (%s) and %zu (%s)", clean->count,
+    err_set(err, "expected texts of equal length, found %zu (%s) and %zu (%s)", clean->count,
             lists[0].bytes ? lists[0].bytes : "", corrupt->count,
             lists[1].bytes ? lists[1].bytes : "");
     buf_release(&lists[0]);
@@ -577,7 +418,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     return -1;
 }
 
-/* All runs must be edited alike. */
+/* Edits must have the same effect in all runs. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
@@ -612,7 +453,6 @@ static int check_site(const struct patching_plan *plan, enum site site, struct e
     return edits_check(&edits, c, err);
 }
 
-/* Of what there are so many cells. */
 static void lay_out(struct sweep *s)
 {
     struct patching *found = s->found;
@@ -631,7 +471,6 @@ static void lay_out(struct sweep *s)
     found->layers = found->columns = 1;
 }
 
-/* The answer, and what there is to come back. */
 static int read_sides(struct sweep *s)
 {
     struct patching *found = s->found;
@@ -646,7 +485,7 @@ static int read_sides(struct sweep *s)
         return 0;
     return err_set(s->err,
                    "expected texts whose logits of the answer differ, found %.9g in both: there is "
-                   "nothing to come back",
+                   "nothing to restore",
                    found->clean);
 }
 
@@ -666,7 +505,6 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .other.ids = other->ids,
         .edits = viewer->edits,
         .cache.config = &viewer->model.config,
-        .run = {&viewer->machine, &viewer->model.config, &viewer->model.weights, NULL, NULL, NULL},
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
@@ -699,7 +537,7 @@ const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
     [PATCH_LOGIT] = {"logit", "logit of the answer, or the difference of two"},
 };
 
-/* Mary|John: where the texts differ. */
+/* Mary|John, where the texts differ. */
 static int label_both(struct label *label, const struct label *clean, const struct label *corrupt,
                       struct arena *arena, struct err *err)
 {
@@ -725,7 +563,7 @@ static const struct label *label_tokens(const struct patching *patching, struct 
     return labels;
 }
 
-/* Of a layer heads by tokens, else layers by heads or tokens; without numbers. */
+/* Axes: heads by tokens of one layer, else layers by heads or tokens. */
 static int make_frame(struct sheet *frame, const struct patching *patching, size_t index,
                       struct arena *arena, struct err *err)
 {
@@ -770,7 +608,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
             return -1;
         for (size_t i = 0; i < cells; i++)
             values[i] =
-                (float)(number == PATCH_LOGIT ? logits[i] : patching_fraction(patching, logits[i]));
+                (float)(number == PATCH_LOGIT ? logits[i] : fraction_of(patching, logits[i]));
         sheet->tensor = patch_numbers[number].name;
         sheet->values = values;
         kept[report->tensor_count++] = kept_made(sheet);
