@@ -1,4 +1,4 @@
-/* command.h: the commands: one row and one file each; and what they say on standard error. */
+/* command.h: the commands: one row each; and what they say on standard error. */
 #ifndef ATTN_CMD_COMMAND_H
 #define ATTN_CMD_COMMAND_H
 
@@ -55,7 +55,7 @@ const struct command *command_find(const char *name, struct err *err);
 /* Run a command by name with its arguments, up to a NULL; options live in the arena. */
 int command_do(const char *name, char **arguments, struct arena *arena, struct err *err);
 
-/* The rows' functions, each in the file of its name. */
+/* The rows' functions, each in its command's file. */
 extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
     info_command, init_command, train_command, compare_command, patch_command, heads_command,
     bench_command, lesson_command, help_command;

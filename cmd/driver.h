@@ -95,6 +95,9 @@ struct task {
     size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
     size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
 
+    /* The report of --mean texts, before it is written. */
+    int (*mean)(void *state, struct report *report, struct arena *arena, struct err *err);
+
     /* After the last job of all: write what follows, or by driver_write what was accumulated. */
     int (*finish)(void *state, struct driver *driver, struct err *err);
 

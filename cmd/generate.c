@@ -11,7 +11,6 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
-#include "instrument.h"
 #include "lens/continuation.h"
 #include "write/text_page.h"
 

@@ -294,7 +294,9 @@ int driver_write_mean(struct driver *driver, struct err *err)
     bool holds_one = format_is(output->format, "npy") && !output->to_folder;
     const struct text_mean_form form = {driver->session.viewer.tokenizer,
                                         !format_is_looked_at(output->format) && !holds_one};
-    int failed = text_mean_report(&report, &driver->mean, &form, &driver->session.arena, err) ||
+    struct arena *arena = &driver->session.arena;
+    int failed = text_mean_report(&report, &driver->mean, &form, arena, err) ||
+                 (driver->task->mean && driver->task->mean(driver->state, &report, arena, err)) ||
                  driver_write(driver, &report, err);
     text_mean_release(&driver->mean);
     return failed ? -1 : 0;

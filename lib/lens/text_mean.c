@@ -49,8 +49,8 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
                       struct arena *arena, struct err *err)
 {
     size_t sheets = kept_sheet_count(kept);
-    *sums = (struct mean_sums){.kept = *kept, .rows = longest};
-    sums->columns = kept_has_key_columns(kept) ? longest : columns_of(kept);
+    *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
+    sums->columns = !kept->made && kept_has_key_columns(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
@@ -58,6 +58,13 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
         sums->visible = arena_alloc(arena, visible_count(kept) * cells, sizeof *sums->visible, err);
     if (!sums->values || !sums->counts || (kept->visible && !sums->visible))
         return -1;
+    if (kept->made) {
+        struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+        if (sheet)
+            *sheet = *kept->made;
+        sums->kept.made = sheet;
+        return sheet ? 0 : -1;
+    }
     if (!kept->heads)
         return 0;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
@@ -89,8 +96,9 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
         struct mean_sums *sums = &mean->sums[i];
         const struct kept *kept = &report->tensors[i];
         size_t *shape = &sums->kept.shape[kept->rank - 2];
-        assert(!kept->made && kept->site == sums->kept.site && kept->layer == sums->kept.layer &&
-               rows_of(kept) <= sums->rows && columns_of(kept) <= sums->columns);
+        assert(!kept->made == !sums->kept.made && kept->site == sums->kept.site &&
+               kept->layer == sums->kept.layer && rows_of(kept) <= sums->rows &&
+               columns_of(kept) <= sums->columns);
         shape[0] = num_max(shape[0], rows_of(kept));
         shape[1] = num_max(shape[1], columns_of(kept));
         add(sums->values, sums, kept->data, kept, kept_sheet_count(kept));
@@ -162,7 +170,10 @@ static int label_report(struct report *report, const struct text_mean *mean,
     for (size_t i = 0; i < mean->first.tensor_count; i++) {
         const struct kept *kept = &mean->sums[i].kept;
         most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
-        if (site_rows[kept->site].axes == AXES_TOKEN_WORD)
+        if (kept->made)
+            most = num_max(most, num_max(kept->made->rows.first + kept->made->rows.size,
+                                         kept->made->columns.first + kept->made->columns.size));
+        else if (site_rows[kept->site].axes == AXES_TOKEN_WORD)
             words = columns_of(kept);
     }
     const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
@@ -175,6 +186,23 @@ static int label_report(struct report *report, const struct text_mean *mean,
     report->about =
         arena_format(arena, err, "mean of %zu text%s", mean->texts, num_plural(mean->texts));
     return numbers && report->about && (report->words || !words || !form->tokenizer) ? 0 : -1;
+}
+
+/* A sheet of means: axes have numbers, or the heads of the sheet's layer. */
+static int make_sheet(struct kept *kept, const struct label *numbers, struct arena *arena,
+                      struct err *err)
+{
+    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+    if (!sheet)
+        return -1;
+    *sheet = *kept->made;
+    sheet->values = kept->data;
+    sheet->rows.labels = numbers + sheet->rows.first;
+    sheet->columns.labels = numbers + sheet->columns.first;
+    kept->made = sheet;
+    return sheet->layer < 0
+               ? 0
+               : axis_of_heads(&sheet->rows, (size_t)sheet->layer, sheet->rows.size, arena, err);
 }
 
 int text_mean_report(struct report *report, const struct text_mean *mean,
@@ -197,9 +225,10 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             tensors[i].visible_step =
                 sums->kept.visible_step ? rows_of(&sums->kept) * columns_of(&sums->kept) : 0;
         }
-        if (!tensors[i].data || (sums->kept.visible && !tensors[i].visible))
+        if (!tensors[i].data || (sums->kept.visible && !tensors[i].visible) ||
+            (sums->kept.made && make_sheet(&tensors[i], report->numbers, arena, err)))
             return -1;
-        if (!form->has_counts || is_counted(mean, i))
+        if (!form->has_counts || sums->kept.made || is_counted(mean, i))
             continue;
         size_t next = report->tensor_count - count;
         if (count_sheet(&counts[next], report, sums, arena, err))

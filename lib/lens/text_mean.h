@@ -26,7 +26,8 @@ struct text_mean_form {
     bool has_counts;                   /* a sheet of counts follows the tensors */
 };
 
-/* Add a report, which has the tensors of the first one. Its memory may go. */
+/* Add a report, which has the tensors of the first one (of the same size, if they are sheets). Its
+ * memory may go. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* The report of the means, in memory of the arena: positions label tokens, `about` says how many

@@ -5,9 +5,9 @@
  * the answer (or the difference of two) is compared: (logit - corrupt) / (clean - corrupt) is 0 as
  * in the corrupt run, 1 as in the clean run. With `noise` corrupt values replace clean ones.
  *
- * Each patch is an edit of a copy of the text, and copies share passes. A copy begins at the patched
- * layer, with the stream of its text's own run, and at the first token that changes; the tokens
- * before it are in a cache. (If tokens see later ones, or an edit changes the stream into a layer,
+ * Each patch is an edit of a copy of the text, and copies share passes. A copy begins at the
+ * patched layer, with the stream of the unpatched run, and at the first token that changes; the
+ * tokens before it are in a cache. (If tokens see later ones, or an edit changes the stream into a layer,
  * the whole copy is run.) A value that is equal in both texts is not run.
  *
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .answer = 4, .against = -1};

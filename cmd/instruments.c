@@ -1,0 +1,679 @@
+/* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that explain the
+ * prediction after a token of each text.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+#include "command.h"
+#include "driver.h"
+#include "measure/attribution.h"
+#include "measure/logit_lens.h"
+#include "measure/patching.h"
+#include "measure/token_scores.h"
+
+static const struct task lens_task, attribute_task, patch_task; /* at the end of the file */
+
+/* The options of a command, read for one text (or, without a text, to check them first), and the
+ * result. */
+struct inquiry {
+    const struct options *options;
+    const struct format *format;
+    struct viewer *viewer;     /* of the setting, or of the thread that runs it */
+    struct text_pair *pair;    /* NULL: texts are not read yet */
+    size_t number;             /* of the item */
+    long long answer, against; /* --answer or --target: ids; -1: none */
+    size_t position;           /* of the token before the answer */
+    unsigned numbers;          /* --show: 1 << LENS_... or PATCH_... */
+    struct text_origin origin;
+    struct lens_plan lens;
+    struct attribution attribution;
+    enum attribution_by by;
+    struct patching_plan plan;
+    struct patching patching;
+    struct report report;
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* --show: by default the first number for people, all for data. */
+static int read_numbers(struct inquiry *inquiry, struct names names, struct err *err)
+{
+    const char *list = inquiry->options->select.show;
+    bool for_people = format_is(inquiry->format, "text") || format_is_looked_at(inquiry->format);
+    inquiry->numbers = for_people ? 1 : (1u << names.count) - 1;
+    if (!list)
+        return 0;
+    for (inquiry->numbers = 0;; list++) {
+        size_t index = 0;
+        size_t size = strcspn(list, ",");
+        if (names_choose_item(&index, names, "--show", list, size, err))
+            return -1;
+        inquiry->numbers |= 1u << index;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+/* One token, or two: ' Mary: John'. */
+static int read_answer(struct inquiry *inquiry, const char *option, const char *text,
+                       struct arena *arena, struct err *err)
+{
+    const struct viewer *viewer = inquiry->viewer;
+    inquiry->answer = inquiry->against = -1;
+    if (!text)
+        return 0;
+    const char *colon = *text ? strchr(text + 1, ':') : NULL;
+    size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    const char *first = arena_text(arena, text, size, err);
+    if (!first || token_option_read(&inquiry->answer, viewer, option, first, arena, err))
+        return -1;
+    return colon ? token_option_read(&inquiry->against, viewer, option, colon + 1, arena, err) : 0;
+}
+
+static int read_position(struct inquiry *inquiry, struct err *err)
+{
+    const char *position = inquiry->options->attribute.position;
+    size_t count = inquiry->pair->sentence.count;
+    inquiry->position = count - 1;
+    if (!position || selection_index(&inquiry->position, position, strlen(position), count))
+        return 0;
+    return err_usage(
+        err, "--position: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
+        count - 1, count, position);
+}
+
+/* "logit difference ␣Mary - ␣John after ␣to", and the facts of the answer; `soft_cap`: whether its
+ * logit is "before" or "after" the cap of models that cap logits. NULL with `err`. */
+static const char *describe_answer(const struct inquiry *inquiry, const char *soft_cap,
+                                   struct facts *facts, struct arena *arena, struct err *err)
+{
+    const struct viewer *viewer = inquiry->viewer;
+    const struct label *after = &inquiry->pair->sentence.labels[inquiry->position];
+    const char *cap = viewer->model.config.logit_cap > 0 ? soft_cap : NULL;
+    bool differs = inquiry->against >= 0;
+    struct label name;
+    struct label other = {.text = ""};
+    if (label_of_word(&name, viewer->tokenizer, (uint32_t)inquiry->answer, arena, err) ||
+        (differs &&
+         label_of_word(&other, viewer->tokenizer, (uint32_t)inquiry->against, arena, err)))
+        return NULL;
+    facts_integer(facts, "answer", inquiry->answer);
+    facts_integer(facts, "against", differs ? inquiry->against : COLUMN_MISSING);
+    if (cap)
+        facts_text(facts, "final_soft_cap", cap);
+    facts_integer(facts, "position", (long long)inquiry->position);
+    return arena_format(arena, err, "logit %s %s%s%s after %s%s%s%s", differs ? "difference" : "of",
+                        name.text, differs ? " - " : "", other.text, after->text, cap ? " (" : "",
+                        cap ? cap : "", cap ? " final soft cap)" : "");
+}
+
+/* --- lens ------------------------------------------------------------------------------------- */
+
+static const struct option_row lens_options[] = {
+    STRING("site", 0, "SITE", IN(lens.site),
+           "tensor to read: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out",
+           .heading = "Lens"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
+    STRING(
+        "target", 0, "TOKEN", IN(lens.target),
+        "token whose rank and probability to show, such as ' are', or two whose logit difference "
+        "to show: ' are: is' (default: the next token of the text)"),
+    INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
+            "N most likely tokens of each cell, in json (default: 3)", .preset = 3),
+    STRING("show", 0, "LIST", IN(select.show),
+           "best (the most likely token, default), id, entropy, kl (divergence from the last "
+           "layer), rank, target; data formats have all"),
+    {0},
+};
+
+const struct command command_lens = {
+    .name = "lens",
+    .group = "Analyse",
+    .about = "logit lens: what each layer would predict",
+    .operands = "[TEXT]...",
+    .examples =
+        "attn-cli lens \"Life is short, eat dessert first\"\n"
+        "attn-cli lens \"The keys to the cabinet\" --target \" are\" --show rank,target,kl\n"
+        "attn-cli lens \"The keys to the cabinet\" --target \" are: is\" --show target\n"
+        "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
+        "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
+    .task = &lens_task,
+    .options = lens_options,
+    .shared = {{text_options, "words"},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, NULL},
+               {table_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, "range"},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+};
+
+static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct options *options = inquiry->options;
+    const struct config *config = &inquiry->viewer->model.config;
+    const struct scoring scoring = {.viewer = inquiry->viewer};
+    struct selection selection = {0};
+    struct lens_plan *plan = &inquiry->lens;
+    if (scoring_check(&scoring, err) ||
+        lens_find_site(&plan->site, options->lens.site, config, err) ||
+        read_numbers(inquiry, NAMES_LIST(lens_numbers), err))
+        return -1;
+    if (selection_layers(&selection, options->select.layer, config, arena, err))
+        return -1;
+    plan->layers = selection.layers;
+    plan->best_count = (size_t)options->lens.best;
+    plan->target = inquiry->answer;
+    plan->against = inquiry->against;
+    return 0;
+}
+
+static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct logit_lens lens;
+    inquiry->lens.viewer = inquiry->viewer;
+    inquiry->origin.source = &inquiry->pair->source;
+    return lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
+                   lens_report(&inquiry->report, &lens, inquiry->numbers, &inquiry->origin,
+                               &inquiry->pair->sentence, arena, err)
+               ? -1
+               : 0;
+}
+
+/* --- attribute -------------------------------------------------------------------------------- */
+
+VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
+       attribution_ways[index].about)
+
+static const struct option_row attribute_options[] = {
+    STRING("answer", 0, "TOKEN", IN(attribute.answer),
+           "explain this token's logit, or the difference of two: ' Mary: John' (default: the most "
+           "likely token)",
+           .heading = "Attribution"),
+    STRING("position", 0, "N", IN(attribute.position),
+           "index of the token before the answer; -1 is the last (default)"),
+    STRING("by", 0, "part|source|neuron", IN(attribute.by),
+           "split by component (default), source token or neuron (see Parts below)",
+           .values = &values_attributions),
+    {0},
+};
+
+const struct command command_attribute = {
+    .name = "attribute",
+    .group = "Analyse",
+    .about = "split a logit into the contribution of each component",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli attribute \"Life is short, eat dessert\"\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --position 1 --by source\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
+                "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
+                "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
+    .task = &attribute_task,
+    .options = attribute_options,
+    .shared = {{text_options, "source words"},
+               {model_options, "precision"},
+               {edit_options, NULL},
+               {output_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, NULL},
+               {running_options, "verbose"}},
+    .reads_texts = true,
+};
+
+static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const char *name = inquiry->options->attribute.by;
+    size_t index = BY_PART;
+    (void)arena;
+    if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
+        return -1;
+    inquiry->by = (enum attribution_by)index;
+    return 0;
+}
+
+static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct attribution *found = &inquiry->attribution;
+    struct facts *facts = facts_new(arena, err);
+    const struct attribution_question question = {inquiry->by, inquiry->position, inquiry->answer,
+                                                  inquiry->against, inquiry->number};
+    if (!facts || attribution_make(found, inquiry->viewer, inquiry->pair, &question, arena, err))
+        return -1;
+    inquiry->answer = found->answer;
+    inquiry->report = found->report;
+    const char *logit = describe_answer(inquiry, "before", facts, arena, err);
+    if (!logit)
+        return -1;
+    facts_float(facts, "logit", found->logit);
+    facts_float(facts, "remainder", found->logit - found->sum);
+    inquiry->report.facts = &facts->frame;
+    inquiry->report.about = arena_format(arena, err, "%s: %.4f", logit, found->logit);
+    return inquiry->report.about ? 0 : -1;
+}
+
+static void note_remainder(void *state, const struct work *work)
+{
+    const struct inquiry *inquiry = work->own;
+    (void)state;
+    print_note("%s; the parts sum to it within %.1e", inquiry->report.about,
+               fabs(inquiry->attribution.logit - inquiry->attribution.sum));
+}
+
+/* --- patch ------------------------------------------------------------------------------------ */
+
+VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
+
+VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
+
+static const struct option_row patch_options[] = {
+    STRING("clean", 0, "TEXT", IN(patch.clean), "text that contains the information",
+           .heading = "Patching", .flags = OPTION_NOT_BATCH),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt), "text of the same length without it",
+           .flags = OPTION_FIXED),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "pairs of texts: CSV or JSONL with the columns clean and corrupt; - is standard input",
+           .flags = OPTION_FIXED),
+    FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
+         .flags = OPTION_NOT_BATCH),
+    STRING("answer", 0, "TOKEN", IN(attribute.answer),
+           "explain this token's logit, or the difference of two: ' Mary: John' (default: the most "
+           "likely token)"),
+    STRING("position", 0, "N", IN(attribute.position),
+           "index of the token before the answer; -1 is the last (default)"),
+    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; see Patches below)",
+           .values = &values_patches),
+    STRING("path", 0, "FROM:TO", IN(patch.path),
+           "patch one path: 9.6:10.0.q (or .k, .v), 9.6:logits; without FROM: all heads"),
+    FLAG("noise", 0, IN(patch.noise),
+         "patch corrupt values into the clean run (default: clean into corrupt)"),
+    STRING("show", 0, "NUMBER", IN(select.show),
+           "fraction of the answer restored, or logit (default: fraction; data formats have both)",
+           .values = &values_numbers),
+    STRING("mean", 0, "texts", IN(select.mean), "texts: average over the pairs of --file",
+           .flags = OPTION_NOT_BATCH),
+    {0},
+};
+
+const struct command command_patch = {
+    .name = "patch",
+    .group = "Analyse",
+    .about = "activation patching between two prompts",
+    .operands = "",
+    .examples =
+        "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
+        "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
+    .task = &patch_task,
+    .run = patch_command,
+    .options = patch_options,
+    .shared = {{text_options, "sentence document ids source words"},
+               {model_options, NULL},
+               {mechanism_options, NULL},
+               {edit_options, "from"},
+               {output_options, NULL},
+               {terminal_options, NULL},
+               {figure_options, NULL},
+               {running_options, NULL}},
+    .reads_texts = true,
+};
+
+static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)
+{
+    const char *name = options->patch.over;
+    size_t index = PATCH_HEADS;
+    if (name && names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
+        return -1;
+    plan->over = (enum patch_over)index;
+    plan->noise = options->patch.noise;
+    if (options->patch.path && name && index != PATCH_PATHS)
+        return err_usage(err, "--path: expected --over paths, found '%s'", name);
+    if (options->patch.path)
+        plan->over = PATCH_PATHS;
+    if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
+        return err_usage(err, "--over paths cannot be combined with --edit, --ablate or "
+                              "--knockout: other heads keep their values; use --over heads");
+    return 0;
+}
+
+/* `9.6` */
+static int read_head(size_t *layer, size_t *head, const char *text, size_t size, size_t heads,
+                     const struct config *config, struct err *err)
+{
+    const char *dot = memchr(text, '.', size);
+    size_t first = dot ? (size_t)(dot - text) : size;
+    if (dot && selection_index(layer, text, first, config->n_layer) &&
+        selection_index(head, dot + 1, size - first - 1, heads))
+        return 0;
+    return err_usage(err,
+                     "--path: expected LAYER.HEAD, a layer from 0 to %zu and a %shead from 0 to "
+                     "%zu, as 9.6, found '%.*s'",
+                     config->n_layer - 1, heads < config->n_head ? "key/value " : "", heads - 1,
+                     (int)size, text);
+}
+
+/* `10.0.q`, or `logits` */
+static int read_receiver(struct patch_path *path, const char *text, const struct config *config,
+                         struct err *err)
+{
+    static const char *const names[] = {"q", "k", "v"};
+    const char *dot = strrchr(text, '.');
+    size_t index = 0;
+    path->to = SITE_LOGITS;
+    if (strcmp(text, "logits") == 0)
+        return 0;
+    if (!dot || !names_find(&index, NAMES_LIST(names), dot + 1, strlen(dot + 1)))
+        return err_usage(
+            err, "--path: expected logits, or LAYER.HEAD and .q, .k or .v, as 10.0.q, found '%s'",
+            text);
+    path->to = (enum site)(SITE_Q + index);
+    return read_head(&path->to_layer, &path->to_head, text, (size_t)(dot - text),
+                     path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err);
+}
+
+static int read_path(struct patching_plan *plan, const struct options *options, struct err *err)
+{
+    const struct config *config = &plan->viewer->model.config;
+    struct patch_path *path = &plan->path;
+    const char *from = options->patch.path ? options->patch.path : ":";
+    size_t size = strcspn(from, ":");
+    if (!from[size])
+        return err_usage(err, "--path: expected FROM:TO as 9.6:10.0.q or 9.6:logits, found '%s'",
+                         from);
+    const char *to = from[size + 1] ? from + size + 1 : "logits";
+    path->has_sender = size > 0;
+    if (read_receiver(path, to, config, err) ||
+        (size &&
+         read_head(&path->from_layer, &path->from_head, from, size, config->n_head, config, err)))
+        return -1;
+    if (path->to != SITE_LOGITS && path->from_layer >= path->to_layer)
+        return err_usage(
+            err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
+            path->from_layer, path->to_layer);
+    return 0;
+}
+
+/* The corrupt text is the source of the pair. */
+static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct options *options = inquiry->options;
+    const char *text = options->patch.corrupt;
+    struct input input = {
+        .text = options->input.ids ? NULL : text, .size = text ? strlen(text) : 0, .ids = text};
+    struct text_pair corrupt;
+    if (!text)
+        return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
+    if (input_wrap(&input, inquiry->viewer->chat, arena, err) ||
+        viewer_read(inquiry->viewer, &corrupt, &input, NULL, arena, err))
+        return err_prefix(err, "--corrupt");
+    inquiry->pair->source = corrupt.sentence;
+    return patching_check_texts(&inquiry->pair->sentence, &inquiry->pair->source, err);
+}
+
+static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct patching_plan *plan = &inquiry->plan;
+    plan->viewer = inquiry->viewer;
+    return read_over(plan, inquiry->options, err) ||
+                   read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
+                   read_path(plan, inquiry->options, err) ||
+                   (inquiry->pair && read_corrupt(inquiry, arena, err))
+               ? -1
+               : 0;
+}
+
+/* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
+static int describe_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    const struct patching *found = &inquiry->patching;
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return -1;
+    facts_text(facts, "over", patch_overs[found->plan->over].name);
+    facts_text(facts, "patched", found->plan->noise ? "clean" : "corrupt");
+    const char *logit = describe_answer(inquiry, "after", facts, arena, err);
+    if (!logit)
+        return -1;
+    facts_float(facts, "clean", found->clean);
+    facts_float(facts, "corrupt", found->corrupt);
+    inquiry->report.facts = &facts->frame;
+    inquiry->report.about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
+                                         found->plan->noise ? "corrupt into clean · " : "", logit,
+                                         found->clean, found->corrupt);
+    return inquiry->report.about ? 0 : -1;
+}
+
+static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+{
+    struct patching_plan *plan = &inquiry->plan;
+    plan->viewer = inquiry->viewer;
+    plan->clean = &inquiry->pair->sentence;
+    plan->corrupt = &inquiry->pair->source;
+    plan->position = inquiry->position;
+    plan->answer = inquiry->answer;
+    plan->against = inquiry->against;
+    if (patching_make(&inquiry->patching, plan, arena, err) ||
+        patching_report(&inquiry->report, &inquiry->patching, inquiry->numbers, &inquiry->origin,
+                        arena, err))
+        return -1;
+    inquiry->answer = inquiry->patching.answer;
+    return describe_patch(inquiry, arena, err);
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+struct instrument {
+    const struct task *task;
+    const char *answer; /* the option that names tokens */
+
+    /* Read the options and refuse a text that does not fit them; later fill the report. */
+    int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
+    int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
+};
+
+enum { LENS, ATTRIBUTE, PATCH, INSTRUMENTS };
+
+static const struct instrument instruments[INSTRUMENTS] = {
+    [LENS] = {&lens_task, "--target", ask_lens, find_lens},
+    [ATTRIBUTE] = {&attribute_task, "--answer", ask_attribution, find_attribution},
+    [PATCH] = {&patch_task, "--answer", ask_patch, find_patch},
+};
+
+struct state {
+    const struct instrument *instrument;
+    double clean, corrupt; /* patch --mean texts: sums over the pairs of the open setting */
+    size_t pairs, columns;
+    bool noise;
+};
+
+static const char *answer_option(const struct state *own, const struct options *options)
+{
+    return own->instrument == &instruments[LENS] ? options->lens.target : options->attribute.answer;
+}
+
+/* `--answer ' are' ' is'` makes ' is' a text. */
+static void note_second_token(const struct state *own, const struct options *options)
+{
+    const struct texts *operands = &options->input.operands;
+    const char *answer = answer_option(own, options);
+    const char *last = operands->count ? operands->items[operands->count - 1] : "";
+    if (answer && !strchr(answer, ':') && *last == ' ')
+        print_note("'%s' is read as a text: the difference of two tokens is %s '%s:%s'", last,
+                   own->instrument->answer, answer, last);
+}
+
+static int prepare(void *state, struct driver *driver, struct err *err)
+{
+    struct state *own = state;
+    const char *mean = driver->options->select.mean;
+    own->instrument = instruments;
+    while (own->instrument->task != driver->task)
+        own->instrument++;
+    if (format_is(driver->output.format, "html") && driver->output.to_folder)
+        return err_usage(err, "--format html: expected a file, found the folder '%s'",
+                         driver->output.path);
+    if (mean && strcmp(mean, "texts") != 0)
+        return err_usage(err, "--mean: expected texts, found '%s'", mean);
+    driver->derivation.mean_of_texts = mean;
+    driver->style.two_sided = own->instrument == &instruments[PATCH];
+    driver->output.draws_pages = true;
+    note_second_token(own, driver->options);
+    return 0;
+}
+
+static int ask(const struct state *own, struct inquiry *inquiry, struct arena *arena,
+               struct err *err)
+{
+    const struct options *options = inquiry->options;
+    inquiry->origin.viewer = inquiry->viewer;
+    return read_answer(inquiry, own->instrument->answer, answer_option(own, options), arena, err) ||
+                   text_origin_attends(&inquiry->origin, arena, err) ||
+                   own->instrument->ask(inquiry, arena, err) ||
+                   (inquiry->pair && read_position(inquiry, err))
+               ? -1
+               : 0;
+}
+
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct session *session = &driver->session;
+    struct inquiry inquiry = {
+        .options = session->options, .format = driver->output.format, .viewer = &session->viewer};
+    return ask(state, &inquiry, &session->arena, err);
+}
+
+/* A lens makes the logits of every layer; patches run about as many copies as there are tokens. */
+static void expect(void *state, struct driver *driver, size_t tokens)
+{
+    const struct state *own = state;
+    struct viewer *viewer = &driver->session.viewer;
+    bool once = own->instrument == &instruments[ATTRIBUTE];
+    size_t steps = once ? tokens : tokens * viewer->model.config.n_layer;
+    viewer_expect(viewer, own->instrument == &instruments[PATCH] ? tokens * steps : tokens);
+    viewer_expect_steps(viewer, steps);
+}
+
+static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                struct err *err)
+{
+    struct inquiry *inquiry = arena_alloc(arena, 1, sizeof *inquiry, err);
+    if (!inquiry)
+        return -1;
+    *inquiry = (struct inquiry){.options = &work->item.options,
+                                .format = driver->output.format,
+                                .viewer = &driver->session.viewer,
+                                .pair = &work->pair,
+                                .number = work->index};
+    work->own = inquiry;
+    return ask(state, inquiry, arena, err);
+}
+
+/* One text after another. Progress counts the patches of a text, not layers. */
+static int run(void *state, const struct group *group, struct err *err)
+{
+    const struct state *own = state;
+    const struct progress_sink **progress = &group->viewer->machine.progress;
+    const struct progress_sink *sink = *progress;
+    int failed = 0;
+    *progress = NULL;
+    for (size_t i = 0; i < group->count && !failed; i++) {
+        struct work *work = group->works[i];
+        struct inquiry *inquiry = work->own;
+        inquiry->viewer = group->viewer;
+        inquiry->origin.viewer = group->viewer;
+        inquiry->plan.progress = sink;
+        failed = own->instrument->find(inquiry, group->arena, err);
+        work->report = inquiry->report;
+    }
+    *progress = sink;
+    return failed;
+}
+
+/* --- patch: means over pairs ------------------------------------------------------------------ */
+
+static int add_pair(void *state, struct work *work, struct err *err)
+{
+    struct state *own = state;
+    const struct inquiry *inquiry = work->own;
+    size_t columns = work->report.tensors->made->columns.size;
+    if (!inquiry->options->select.mean)
+        return 0;
+    if (own->pairs && columns != own->columns)
+        return err_usage(err,
+                         "--mean texts: expected pairs of %zu tokens, as the first, found %zu in "
+                         "pair %zu: --over heads takes the mean of pairs of any length",
+                         own->columns, columns, inquiry->number);
+    own->columns = columns;
+    own->noise = inquiry->plan.noise;
+    own->clean += inquiry->patching.clean;
+    own->corrupt += inquiry->patching.corrupt;
+    own->pairs++;
+    work->report.corrupt = NULL;
+    return 0;
+}
+
+static int describe_mean(void *state, struct report *report, struct arena *arena, struct err *err)
+{
+    struct state *own = state;
+    double clean = own->clean / (double)own->pairs;
+    double corrupt = own->corrupt / (double)own->pairs;
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return -1;
+    facts_text(facts, "patched", own->noise ? "clean" : "corrupt");
+    facts_integer(facts, "pairs", (long long)own->pairs);
+    facts_float(facts, "clean", clean);
+    facts_float(facts, "corrupt", corrupt);
+    report->facts = &facts->frame;
+    report->about = arena_format(arena, err, "%smean of %zu pair%s: clean %.4f, corrupt %.4f",
+                                 own->noise ? "corrupt into clean · " : "", own->pairs,
+                                 num_plural(own->pairs), clean, corrupt);
+    own->clean = own->corrupt = 0;
+    own->pairs = 0;
+    return report->about ? 0 : -1;
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
+
+#define TASK(columns)                                                           \
+    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state), \
+    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run
+
+enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
+
+static const struct task lens_task = {TASK(1 << ITEM_TARGET), .takes_source = true,
+                               .pages = "attn-cli page --lens", .at_once = true};
+
+static const struct task attribute_task = {TASK(OF_ANSWER), .note = note_remainder};
+
+static const struct task patch_task = {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
+                                .parts = "patches", .add = add_pair, .mean = describe_mean};
+
+/* The clean text is the command's only text, or those of a file are. */
+int patch_command(const struct options *options, struct err *err)
+{
+    struct options own = *options;
+    const char *clean = options->patch.clean;
+    if (options->input.operands.count)
+        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found the operand '%s'",
+                         options->input.operands.items[0]);
+    if (options->input.file && (clean || options->patch.corrupt || options->tokens.only_ids))
+        return err_usage(err, "--file and --%s cannot be combined",
+                         clean                    ? "clean"
+                         : options->patch.corrupt ? "corrupt"
+                                                  : "ids");
+    if (!options->input.file && !clean)
+        return err_usage(err, "expected --clean TEXT, found none");
+    if (options->tokens.only_ids)
+        own.input.ids = clean;
+    else if (clean)
+        own.input.sentences = (struct texts){&own.patch.clean, 1};
+    return driver_do(&patch_task, &own, err);
+}
