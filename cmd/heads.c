@@ -7,8 +7,6 @@
  */
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "driver.h"
@@ -242,33 +240,21 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
 
 /* --- a model ---------------------------------------------------------------------------------- */
 
-static bool of_weights(const struct score *score)
-{
-    return score->material == OF_WORDS || score->material == OF_PAIRS;
-}
-
-/* Leave out, for all models, scores that a model lacks, unless they were asked for by name. */
-static int leave_out(struct state *own, const struct driver *driver, struct err *err)
+/* Scores that a model lacks are missing values with --score all, and refused by name. */
+static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
     const char *list = heads_options(driver->options)->score;
+    const struct score *sort = own->results.sort;
     struct err why = {0};
-    size_t kept = 0;
-    if (!head_survey_needs(&own->survey, OF_WORDS) && !head_survey_needs(&own->survey, OF_PAIRS))
+    if ((!head_survey_needs(&own->survey, OF_WORDS) &&
+         !head_survey_needs(&own->survey, OF_PAIRS)) ||
+        !circuits_check(&driver->session.viewer.model, true, &why))
         return 0;
-    if (!circuits_check(&driver->session.viewer.model, true, &why))
-        return 0;
-    if (!list || strcmp(list, "all") != 0 || (own->results.sort && of_weights(own->results.sort)))
+    if (!list || strcmp(list, "all") != 0 ||
+        (sort && (sort->material == OF_WORDS || sort->material == OF_PAIRS)))
         return err_adopt(err, &why);
-    for (size_t i = 0; i < own->scores.count; i++) {
-        const struct score *score = &own->scores.items[i];
-        if (of_weights(score))
-            continue;
-        if (own->results.sort == score)
-            own->results.sort = &own->scores.items[kept];
-        own->scores.items[kept++] = *score;
-    }
-    own->scores.count = kept;
-    print_note("copying and successor are left out: %s", why.text);
+    own->survey.lacks_logits = true;
+    print_note("no values for copying and successor: %s", why.text);
     return 0;
 }
 
@@ -296,7 +282,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                    .seed = (uint64_t)driver->current.mechanism.seed,
                                    .on_texts = driver->items.count > 0,
                                    .with_baseline = own->results.with_baseline};
-    return check_shape(own, driver, err) || leave_out(own, driver, err) ||
+    return check_shape(own, driver, err) || check_circuits(own, driver, err) ||
                    find_bos(&survey->bos, viewer, err) ||
                    head_survey_open(survey, &driver->session.arena, err)
                ? -1
@@ -368,7 +354,7 @@ static int measure_words(struct state *own, struct driver *driver, enum score_ma
     struct arena *arena = &driver->session.arena;
     struct circuit_words words;
     struct file file = {0};
-    if (!head_survey_needs(survey, material))
+    if (survey->lacks_logits || !head_survey_needs(survey, material))
         return 0;
     int failed =
         material == OF_PAIRS
@@ -394,17 +380,15 @@ static const char *column_of(const struct item *item, const char *name)
     return NULL;
 }
 
-/* The bytes of a text's needle, which is in it exactly once. */
+/* The bytes of a text's needle. */
 static int find_needle(size_t *first, size_t *end, const char *text, const char *needle,
                        struct err *err)
 {
     const char *at = needle && *needle ? strstr(text, needle) : NULL;
-    if (!needle || !*needle)
-        return err_set(err, "column 'needle': expected a text, found nothing");
-    if (!at)
-        return err_set(err, "column 'needle': expected a part of 'text', found '%s'", needle);
-    if (strstr(at + 1, needle))
-        return err_set(err, "column 'needle': expected once in 'text', found '%s' twice", needle);
+    if (!at || strstr(at + 1, needle))
+        return err_set(err,
+                       "column 'needle': expected a part of 'text' that occurs once, found '%s'",
+                       needle ? needle : "");
     *first = (size_t)(at - text);
     *end = *first + strlen(needle);
     return 0;
@@ -461,28 +445,13 @@ static int measure_needles(struct state *own, struct driver *driver, struct err 
 
 /* --- a model, before its texts ---------------------------------------------------------------- */
 
-static int measure_repeats(struct state *own, struct driver *driver, struct err *err)
-{
-    struct viewer *viewer = &driver->session.viewer;
-    const struct progress_sink *sink = viewer->machine.progress;
-    struct progress progress;
-    if (!head_survey_needs(&own->survey, OF_REPEATS))
-        return 0;
-    progress_begin(&progress, "layers, on random tokens");
-    viewer->machine.progress = &progress.sink;
-    int failed = head_survey_run_repeats(&own->survey, viewer, &own->sums, err);
-    viewer->machine.progress = sink;
-    progress_end(&progress);
-    return failed;
-}
-
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     return head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
                    measure_words(own, driver, OF_PAIRS, err) ||
                    measure_words(own, driver, OF_WORDS, err) || measure_needles(own, driver, err) ||
-                   measure_repeats(own, driver, err)
+                   head_survey_run_repeats(&own->survey, &driver->session.viewer, &own->sums, err)
                ? -1
                : 0;
 }
@@ -551,21 +520,17 @@ static int add(void *state, struct work *work, struct err *err)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Text and JSON name the material of each score. For other formats a note does, unless all scores
- * are measured on the texts. Another note names an empty pipe. */
+/* Text and JSON say what each score is measured on; a note says it for other formats, unless all
+ * scores are measured on the texts. */
 static void note_material(const struct state *own, const struct driver *driver, const char *origin)
 {
-    const struct items *items = &driver->items;
     const struct format *format = driver->output.format;
-    struct stat status;
-    bool is_text = !fstat(STDIN_FILENO, &status) && !S_ISCHR(status.st_mode);
-    if (items->path && !items->count && is_text)
-        print_note("standard input is empty: measured on repeated random tokens");
+    bool tells =
+        format_is(format, "text") || format_is(format, "json") || format_is(format, "jsonl");
     bool of_texts = true;
     for (int material = 0; material < OF_TEXTS; material++)
         of_texts &= !head_survey_needs(&own->survey, (enum score_material)material);
-    if (items->count && !of_texts && !format_is(format, "text") && !format_is(format, "json") &&
-        !format_is(format, "jsonl"))
+    if (driver->items.count && !of_texts && !tells)
         print_note("measured on %s", origin);
 }
 

@@ -375,6 +375,8 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,
                             struct head_sums *sums, struct err *err)
 {
+    if (!head_survey_needs(survey, OF_REPEATS))
+        return 0;
     uint32_t ids[REPEATS][2 * RANDOM_HALF];
     struct head_text texts[REPEATS];
     const struct config *config = &survey->viewer->model.config;
@@ -407,12 +409,12 @@ static const char *describe_origin(const struct head_survey *survey, const struc
     };
     struct buf text = {0};
     int last = SCORE_MATERIALS - 1;
-    while (last > 0 && !head_survey_needs(survey, (enum score_material)last))
+    while (last > 0 && !sums->counts[last])
         last--;
     for (int material = 0; material <= last; material++) {
         size_t count = sums->counts[material];
         const char *joint = " (";
-        if (!head_survey_needs(survey, (enum score_material)material))
+        if (!count)
             continue;
         const char *others = material == last && text.size ? " (the others)" : "";
         buf_format(&text, "%s%zu %s%s", text.size ? ", " : "", count, names[material][count != 1],
@@ -444,7 +446,7 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
 
 /* --- columns of results ----------------------------------------------------------------------- */
 
-/* Columns are scores; with a baseline each has its own after it. */
+/* Columns are scores, each with its baseline after it if there is one. */
 static size_t column_count(const struct head_results *results)
 {
     return results->scores->count * (results->with_baseline ? 2 : 1);
@@ -455,23 +457,16 @@ static const struct score *score_of(const struct head_results *results, size_t c
     return &results->scores->items[column / (results->with_baseline ? 2 : 1)];
 }
 
-/* "induction_baseline"; NULL with `err`. */
-static const char *column_name(const struct head_results *results, size_t column,
-                               struct arena *arena, struct err *err)
-{
-    bool is_baseline = results->with_baseline && column % 2;
-    return arena_format(arena, err, "%s%s", score_of(results, column)->name,
-                        is_baseline ? "_baseline" : "");
-}
-
-/* A column of a table without its name and values. */
-static struct column score_column(const struct head_results *results, size_t column)
+/* A column without values, named "induction" or "induction_baseline". */
+static int make_column(struct column *to, const struct head_results *results, size_t column,
+                       struct arena *arena, struct err *err)
 {
     const struct score *score = score_of(results, column);
     const struct score_row *row = score->row;
     bool is_baseline = results->with_baseline && column % 2;
     bool argued = has_argument(score);
-    return (struct column){
+    *to = (struct column){
+        .name = arena_format(arena, err, "%s%s", score->name, is_baseline ? "_baseline" : ""),
         .title = is_baseline ? "baseline"
                  : argued    ? score->name
                              : row->heading,
@@ -483,6 +478,7 @@ static struct column score_column(const struct head_results *results, size_t col
         .digits = 3,
         .fraction = !row->unit,
     };
+    return to->name ? 0 : -1;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -492,7 +488,7 @@ struct row {
     size_t layer, head;
 };
 
-/* NaN where the model has no such head. */
+/* NaN if the model has no such head. */
 static double value_of(const struct head_results *results, const struct head_result *result,
                        size_t column, const struct row *row)
 {
@@ -503,7 +499,7 @@ static double value_of(const struct head_results *results, const struct head_res
                       (column / ways * result->layers + row->layer) * result->heads + row->head);
 }
 
-/* What a head clearly does: "previous token, induction". NULL with `err`. */
+/* "previous token, induction": the names of high scores. NULL with `err`. */
 static const char *describe_head(const struct head_results *results,
                                  const struct head_result *result, const struct row *row,
                                  struct arena *arena, struct err *err)
@@ -534,16 +530,8 @@ static int compare(const void *a, const void *b)
     return (one->head > other->head) - (one->head < other->head);
 }
 
-/* How many of a table's heads are shown. */
-static size_t shown(const struct head_results *results, size_t heads)
-{
-    return results->top ? num_min(results->top, heads) : heads;
-}
-
-/* All heads of so many layers in the order of a model's scores, those without a score last; and
- * labels of the first `count`. NULL with `err`. */
-static const struct row *sort_heads(struct label *labels, size_t count,
-                                    const struct head_results *results,
+/* All heads of so many layers, sorted by a model's scores, missing ones last. NULL with `err`. */
+static const struct row *sort_heads(const struct head_results *results,
                                     const struct head_result *by, size_t layers, size_t heads,
                                     struct arena *arena, struct err *err)
 {
@@ -558,56 +546,50 @@ static const struct row *sort_heads(struct label *labels, size_t count,
     }
     if (rows)
         qsort(rows, layers * heads, sizeof *rows, compare);
-    for (size_t i = 0; rows && i < count; i++)
-        if (label_of_head(&labels[i], rows[i].layer, rows[i].head, arena, err))
-            return NULL;
     return rows;
+}
+
+/* The rows of a table, with --top. */
+static size_t row_count(const struct head_results *results, size_t layers, size_t heads)
+{
+    return results->top ? num_min(results->top, layers * heads) : layers * heads;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-enum { MODEL, LAYER, HEAD, SCORES }; /* the last column is that of verdicts */
+enum { MODEL, LAYER, HEAD, SCORES }; /* the last column has verdicts */
 
-static int fill_model(struct frame *frame, size_t first, const struct head_results *results,
-                      const struct head_result *result, struct label *labels, struct arena *arena,
-                      struct err *err)
+static int add_heads(struct frame *frame, struct label *labels, const struct head_results *results,
+                     const struct head_result *result, struct arena *arena, struct err *err)
 {
     size_t verdict = SCORES + column_count(results);
-    size_t count = shown(results, result->layers * result->heads);
-    const struct row *rows = sort_heads(labels + first, count, results, result, result->layers,
-                                        result->heads, arena, err);
-    for (size_t i = 0; rows && i < count; i++) {
-        size_t at = first + i;
-        frame_texts(frame, MODEL)[at] = result->model;
-        frame_integers(frame, LAYER)[at] = (long long)rows[i].layer;
-        frame_integers(frame, HEAD)[at] = (long long)rows[i].head;
-        frame_texts(frame, verdict)[at] = describe_head(results, result, &rows[i], arena, err);
-        if (!frame_texts(frame, verdict)[at])
+    size_t count = row_count(results, result->layers, result->heads);
+    const struct row *row = sort_heads(results, result, result->layers, result->heads, arena, err);
+    if (!row)
+        return -1;
+    for (size_t end = frame->rows.size + count; frame->rows.size < end; row++) {
+        size_t at = frame->rows.size++;
+        const char *name = describe_head(results, result, row, arena, err);
+        if (!name || label_of_head(&labels[at], row->layer, row->head, arena, err))
             return -1;
+        frame_texts(frame, MODEL)[at] = result->model;
+        frame_integers(frame, LAYER)[at] = (long long)row->layer;
+        frame_integers(frame, HEAD)[at] = (long long)row->head;
+        frame_texts(frame, verdict)[at] = name;
         for (size_t k = SCORES; k < verdict; k++)
-            frame_floats(frame, k)[at] = value_of(results, result, k - SCORES, &rows[i]);
+            frame_floats(frame, k)[at] = value_of(results, result, k - SCORES, row);
     }
-    return rows ? 0 : -1;
-}
-
-/* The columns of models and verdicts are left out where they say nothing. */
-static void drop_columns(struct frame *frame, bool has_models)
-{
-    bool has_verdicts = false;
-    for (size_t i = 0; i < frame->rows.size; i++)
-        has_verdicts |= *column_text(&frame->columns[frame->count - 1], i, true) != '\0';
-    frame->count -= !has_verdicts + !has_models;
-    frame->columns += !has_models;
-    frame->flags = has_models ? COLUMN_DATA_ONLY : 0;
+    return 0;
 }
 
 static int add_table(struct frame *frame, const struct head_results *results, struct arena *arena,
                      struct err *err)
 {
+    bool has_models = results->count > 1;
     size_t count = 0;
     size_t scores = column_count(results);
     for (size_t m = 0; m < results->count; m++)
-        count += shown(results, results->items[m].layers * results->items[m].heads);
+        count += row_count(results, results->items[m].layers, results->items[m].heads);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     struct column *columns = arena_alloc(arena, SCORES + scores + 1, sizeof *columns, err);
     if (!labels || !columns)
@@ -615,24 +597,21 @@ static int add_table(struct frame *frame, const struct head_results *results, st
     columns[MODEL] = (struct column){"model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY};
     columns[LAYER] = (struct column){"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
     columns[HEAD] = (struct column){"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
-    for (size_t k = 0; k < scores; k++) {
-        columns[SCORES + k] = score_column(results, k);
-        if (!(columns[SCORES + k].name = column_name(results, k, arena, err)))
+    for (size_t k = 0; k < scores; k++)
+        if (make_column(&columns[SCORES + k], results, k, arena, err))
             return -1;
-    }
     columns[SCORES + scores] =
         (struct column){"verdict", .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_TEXT_ONLY};
     *frame = (struct frame){"heads", {"head", count, labels, 0}};
     if (frame_columns(frame, columns, SCORES + scores + 1, arena, err))
         return -1;
-    count = 0;
-    for (size_t m = 0; m < results->count; m++) {
-        const struct head_result *result = &results->items[m];
-        if (fill_model(frame, count, results, result, labels, arena, err))
+    frame->rows.size = 0;
+    for (size_t m = 0; m < results->count; m++)
+        if (add_heads(frame, labels, results, &results->items[m], arena, err))
             return -1;
-        count += shown(results, result->layers * result->heads);
-    }
-    drop_columns(frame, results->count > 1);
+    frame->flags = has_models ? COLUMN_DATA_ONLY : 0;
+    frame->count -= !has_models;
+    frame->columns += !has_models;
     return 0;
 }
 
@@ -645,42 +624,40 @@ static const char *visible_name(const char *model, struct arena *arena, struct e
     return buf_keep(&text, arena, err);
 }
 
-/* For people: one score, a column for each model, in the order of the last one. */
+/* For people: a score with a column for each model, sorted as the last one. */
 static int add_comparison(struct frame *frame, const struct head_results *results, size_t column,
                           struct arena *arena, struct err *err)
 {
     const struct head_result *items = results->items;
     size_t layers = 0;
     size_t heads = 0;
+    struct column *columns = arena_alloc(arena, results->count + 1, sizeof *columns, err);
+    if (!columns || make_column(&columns[0], results, column, arena, err))
+        return -1;
     for (size_t m = 0; m < results->count; m++) {
         layers = num_max(layers, items[m].layers);
         heads = num_max(heads, items[m].heads);
-    }
-    size_t count = shown(results, layers * heads);
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    struct column *columns = arena_alloc(arena, results->count + 1, sizeof *columns, err);
-    const struct row *rows = labels ? sort_heads(labels, count, results, &items[results->count - 1],
-                                                 layers, heads, arena, err)
-                                    : NULL;
-    if (!rows || !columns)
-        return -1;
-    columns[0] = (struct column){"head", column_name(results, column, arena, err),
-                                 .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
-    for (size_t m = 0; m < results->count; m++) {
-        struct column *of_model = &columns[m + 1];
-        *of_model = score_column(results, column);
-        of_model->name = visible_name(items[m].model, arena, err);
-        of_model->title = of_model->brief = NULL;
-        of_model->flags = of_model->fraction ? COLUMN_COLOURED | COLUMN_PLAIN : 0;
-        if (!of_model->name)
+        columns[m + 1] = columns[0];
+        columns[m + 1].title = columns[m + 1].brief = visible_name(items[m].model, arena, err);
+        columns[m + 1].flags = columns->fraction ? COLUMN_COLOURED | COLUMN_PLAIN : 0;
+        if (!columns[m + 1].title)
             return -1;
     }
-    *frame = (struct frame){"comparison", {"head", count, labels, 0}, .flags = COLUMN_TEXT_ONLY};
-    if (!columns[0].title || frame_columns(frame, columns, results->count + 1, arena, err))
+    columns[0] = (struct column){"head", columns->name, .kind = COLUMN_LABEL, .flags = COLUMN_KEY};
+    *frame = (struct frame){"comparison",
+                            {"head", row_count(results, layers, heads), NULL, 0},
+                            .flags = COLUMN_TEXT_ONLY};
+    const struct row *rows =
+        sort_heads(results, &items[results->count - 1], layers, heads, arena, err);
+    if (!rows || frame_columns(frame, columns, results->count + 1, arena, err))
         return -1;
-    for (size_t m = 0; m < results->count; m++)
-        for (size_t i = 0; i < count; i++)
+    frame->rows.labels = frame_labels(frame, 0);
+    for (size_t i = 0; i < frame->rows.size; i++) {
+        if (label_of_head(&frame_labels(frame, 0)[i], rows[i].layer, rows[i].head, arena, err))
+            return -1;
+        for (size_t m = 0; m < results->count; m++)
             frame_floats(frame, m + 1)[i] = value_of(results, &items[m], column, &rows[i]);
+    }
     return 0;
 }
 
@@ -750,25 +727,23 @@ static int begin_report(struct report *report, const struct head_results *result
 int head_table_report(struct report *report, const struct head_results *results,
                       struct arena *arena, struct err *err)
 {
-    size_t scores = column_count(results);
-    bool differ = origins_differ(results);
-    struct frame *frames = arena_alloc(arena, scores + 2, sizeof *frames, err);
+    size_t comparisons = results->count > 1 ? column_count(results) : 0;
+    struct frame *frames = arena_alloc(arena, comparisons + 2, sizeof *frames, err);
     if (!frames || begin_report(report, results, arena, err) ||
         add_table(&frames[0], results, arena, err))
         return -1;
-    report->frames = frames;
-    report->frame_count = 1;
-    if (results->count > 1) {
-        for (size_t k = 0; k < scores; k++)
-            if (add_comparison(&frames[report->frame_count++], results, k, arena, err))
-                return -1;
-        if (add_models(&frames[report->frame_count], results, arena, err))
+    for (size_t k = 0; k < comparisons; k++)
+        if (add_comparison(&frames[k + 1], results, k, arena, err))
             return -1;
-        frames[report->frame_count++].flags = differ ? 0 : COLUMN_DATA_ONLY;
-    }
-    const char *note = arena_format(arena, err, "measured on %s", results->items->origin);
-    frames[results->count > 1 ? scores : 0].note = differ ? NULL : note;
-    return note ? 0 : -1;
+    report->frames = frames;
+    report->frame_count = comparisons ? comparisons + 2 : 1;
+    if (comparisons && add_models(&frames[comparisons + 1], results, arena, err))
+        return -1;
+    if (origins_differ(results))
+        return 0;
+    frames[comparisons + 1].flags = COLUMN_DATA_ONLY;
+    frames[comparisons].note = arena_format(arena, err, "measured on %s", results->items->origin);
+    return frames[comparisons].note ? 0 : -1;
 }
 
 int head_map_report(struct report *report, const struct head_results *results,
@@ -776,34 +751,34 @@ int head_map_report(struct report *report, const struct head_results *results,
 {
     const struct head_result *result = results->items;
     size_t most = column_count(results);
-    size_t count = result->layers * result->heads;
+    size_t cells = result->layers * result->heads;
     struct axis layers, heads;
+    struct column column;
     struct sheet *sheets = arena_alloc(arena, most, sizeof *sheets, err);
     struct kept *kept = arena_alloc(arena, most, sizeof *kept, err);
-    float *values = arena_alloc(arena, most, count * sizeof *values, err);
-    if (!sheets || !kept || !values || begin_report(report, results, arena, err) ||
+    if (!sheets || !kept || begin_report(report, results, arena, err) ||
         axis_of_numbers(&layers, "layer", result->layers, arena, err) ||
         axis_of_numbers(&heads, "head", result->heads, arena, err))
         return -1;
-    for (size_t i = 0; i < most * count; i++) {
-        const struct row row = {0, i % count / result->heads, i % count % result->heads};
-        values[i] = (float)value_of(results, result, i / count, &row);
-    }
     for (size_t k = 0; k < most; k++) {
-        const struct score *score = score_of(results, k);
         struct sheet *sheet = &sheets[report->tensor_count];
-        if (only && only != score)
+        float *values = arena_alloc(arena, cells, sizeof *values, err);
+        if (only && only != score_of(results, k))
             continue;
-        *sheet = (struct sheet){.tensor = column_name(results, k, arena, err),
+        if (!values || make_column(&column, results, k, arena, err))
+            return -1;
+        for (size_t i = 0; i < cells; i++) {
+            const struct row row = {0, i / result->heads, i % result->heads};
+            values[i] = (float)value_of(results, result, k, &row);
+        }
+        *sheet = (struct sheet){.tensor = column.name,
                                 .layer = -1,
                                 .head = -1,
                                 .rows = layers,
                                 .columns = heads,
-                                .values = values + k * count,
-                                .fraction = !score->row->unit};
+                                .values = values,
+                                .fraction = column.fraction};
         kept[report->tensor_count++] = kept_made(sheet);
-        if (!sheet->tensor)
-            return -1;
     }
     report->tensors = kept;
     report->about = arena_format(arena, err, "%s%smeasured on %s", only ? only->row->about : "",

@@ -88,6 +88,7 @@ struct head_survey {
     long long bos;              /* the token that begins texts; -1: none */
     bool on_texts;              /* texts will be run */
     bool with_baseline;         /* measure on random input, too */
+    bool lacks_logits;          /* scores on words and pairs have no values */
     struct selection selection; /* the weights of every head */
     size_t heads;               /* in all layers */
 };

@@ -7,8 +7,8 @@
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy begins at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; the
- * tokens before it are in a cache. (If tokens see later ones, or an edit changes the stream into a layer,
- * the whole copy is run.) A value that is equal in both texts is not run.
+ * tokens before it are in a cache. (If tokens see later ones, or an edit changes the stream into a
+ * layer, the whole copy is run.) A value that is equal in both texts is not run.
  *
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .answer = 4, .against = -1};
  *     struct patching patching;
