@@ -1,7 +1,6 @@
 #include "measure/logit_lens.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,8 +10,6 @@
 #include "math/isa.h"
 #include "math/portable_math.h"
 #include "measure/token_scores.h"
-
-/* --- what is looked at ------------------------------------------------------------------------ */
 
 static bool is_of_stream(const struct config *config, enum site site)
 {
@@ -24,7 +21,6 @@ static bool is_of_stream(const struct config *config, enum site site)
            site_size(&floats, config, site, config->n_head, 1, 1) && floats == config->n_embd;
 }
 
-/* What leaves a layer. */
 static enum site site_of_output(const struct config *config)
 {
     return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
@@ -44,7 +40,7 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
     return -1;
 }
 
-/* --- a row of logits beside the last ones ----------------------------------------------------- */
+/* --- a row of logits -------------------------------------------------------------------------- */
 
 struct lens_work {
     const struct logit_lens *lens;
@@ -52,9 +48,9 @@ struct lens_work {
     long long target, against;
     size_t words;
     size_t first;      /* the token of the first row */
-    float *last;       /* [rows, V] the model's own logits of these tokens … */
-    double *last_sums; /* [rows] … and their logsumexp */
-    size_t layer;      /* the place of the one that is looked at */
+    float *last;       /* [rows, V] the model's own logits of these tokens */
+    double *last_sums; /* [rows] their logsumexp */
+    size_t layer;      /* index of the current layer in the lens */
     uint32_t *ids;     /* [rows, best_count] */
     struct likely *best;
 };
@@ -80,7 +76,7 @@ static double divergence(const float *x, double x_sum, const float *y, double y_
     });
     for (int i = 0; i < LANES; i++)
         sum += lanes[i];
-    return sum > 0 ? sum : 0; /* never below, but for rounding */
+    return sum > 0 ? sum : 0; /* rounding may make it negative */
 }
 
 static void see_cell(void *context, size_t row, const float *logits, size_t count)
@@ -111,7 +107,7 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     };
 }
 
-/* Of what leaves the last layer: both. */
+/* The output of the last layer has the model's own logits. */
 static void keep_and_see(void *context, size_t row, const float *logits, size_t count)
 {
     keep_last(context, row, logits, count);
@@ -120,7 +116,7 @@ static void keep_and_see(void *context, size_t row, const float *logits, size_t 
 
 /* --- all layers, some tokens at a time -------------------------------------------------------- */
 
-/* What was kept of a site, [T, C]. */
+/* The values of a site, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
     size_t i = 0;
@@ -179,14 +175,15 @@ static int look_at_all(struct lens_work *work, const struct report *report, stru
     return 0;
 }
 
-uint64_t lens_sites(const struct lens_plan *plan)
+static uint64_t sites_of(const struct lens_plan *plan)
 {
     return site_bit(plan->site) | site_bit(logits_site(&plan->viewer->model.config));
 }
 
-int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
-                   const struct report *report, const struct tokenized *sentence,
-                   struct arena *arena, struct err *err)
+/* The report has the plan's sites, and maybe others, of all layers. */
+static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
+                          const struct report *report, const struct tokenized *sentence,
+                          struct arena *arena, struct err *err)
 {
     size_t words = plan->viewer->model.config.vocab_size;
     size_t best_count = plan->best_count < words ? plan->best_count : words;
@@ -207,13 +204,13 @@ int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
 int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err)
 {
-    struct selection selection = {.sites = lens_sites(plan)};
+    struct selection selection = {.sites = sites_of(plan)};
     struct report report;
     struct look look = {&selection, pair, 1, 0, &report};
     if (selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
         viewer_look(plan->viewer, &look, arena, err))
         return -1;
-    return lens_of_report(lens, plan, &report, &pair->sentence, arena, err);
+    return look_at_report(lens, plan, &report, &pair->sentence, arena, err);
 }
 
 /* --- as a report ------------------------------------------------------------------------------ */
@@ -236,44 +233,30 @@ enum {
     RANK,
     TARGET,
     TARGET_LOGPROB,
-    DIFFERENCE, /* in place of the two before it, of two targets */
+    DIFFERENCE, /* of two targets, instead of the two columns before it */
     COLUMNS
 };
 
-static const struct column columns[COLUMNS] = {
-    [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [POSITION] = {"position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [TOKEN] = {"token", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-    [BEST] = {"best", .kind = COLUMN_LABEL},
-    [PROBABILITY] = {"probability"},
-    [LOGPROB] = {"logprob", .unit = "nats"},
-    [ID] = {"id", .kind = COLUMN_INTEGER},
-    [ENTROPY] = {"entropy", .unit = "nats"},
-    [KL] = {"kl", .unit = "nats"},
-    [RANK] = {"rank", .kind = COLUMN_INTEGER},
-    [TARGET] = {"target"},
-    [TARGET_LOGPROB] = {"target_logprob", .unit = "nats"},
-    [DIFFERENCE] = {"logit_difference"},
+/* Each column, the number of --show that has it, and whether it is in the sheet of that number. */
+static const struct lens_column {
+    struct column column;
+    enum lens_number number;
+    bool in_sheet;
+} lens_columns[COLUMNS] = {
+    [LAYER] = {{"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY}, LENS_NUMBERS},
+    [POSITION] = {{"position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY}, LENS_NUMBERS},
+    [TOKEN] = {{"token", .kind = COLUMN_LABEL, .flags = COLUMN_KEY}, LENS_NUMBERS},
+    [BEST] = {{"best", .kind = COLUMN_LABEL}, LENS_BEST},
+    [PROBABILITY] = {{"probability"}, LENS_BEST, true},
+    [LOGPROB] = {{"logprob", .unit = "nats"}, LENS_BEST},
+    [ID] = {{"id", .kind = COLUMN_INTEGER}, LENS_ID, true},
+    [ENTROPY] = {{"entropy", .unit = "nats"}, LENS_ENTROPY, true},
+    [KL] = {{"kl", .unit = "nats"}, LENS_KL, true},
+    [RANK] = {{"rank", .kind = COLUMN_INTEGER}, LENS_RANK, true},
+    [TARGET] = {{"target"}, LENS_TARGET, true},
+    [TARGET_LOGPROB] = {{"target_logprob", .unit = "nats"}, LENS_TARGET},
+    [DIFFERENCE] = {{"logit_difference"}, LENS_TARGET, true},
 };
-
-/* The columns of each number, from `first` up to `end`, and the one that sheets take. */
-static const struct number_columns {
-    size_t first, end, sheet;
-} number_columns[LENS_NUMBERS + 1] = {
-    [LENS_BEST] = {BEST, ID, PROBABILITY},
-    [LENS_ID] = {ID, ENTROPY, ID},
-    [LENS_ENTROPY] = {ENTROPY, KL, ENTROPY},
-    [LENS_KL] = {KL, RANK, KL},
-    [LENS_RANK] = {RANK, TARGET, RANK},
-    [LENS_TARGET] = {TARGET, DIFFERENCE, TARGET},
-    [LENS_NUMBERS] = {DIFFERENCE, COLUMNS, DIFFERENCE},
-};
-
-static const struct number_columns *columns_of(const struct logit_lens *lens, size_t number)
-{
-    bool differs = lens->of_difference && number == LENS_TARGET;
-    return &number_columns[differs ? LENS_NUMBERS : number];
-}
 
 static float probability(float logprob)
 {
@@ -299,13 +282,16 @@ static int fill_row(struct frame *frame, const struct logit_lens *lens, size_t r
     return label_of_word(best, tokenizer, cell->best->id, arena, err);
 }
 
-/* A row for each layer and token, with all columns. */
+/* All columns, with a row for each layer and token. */
 static int make_table(struct frame *frame, const struct logit_lens *lens,
                       const struct tokenized *sentence, const struct tokenizer *tokenizer,
                       struct arena *arena, struct err *err)
 {
     size_t rows = lens->layers.count * lens->tokens;
     struct label *labels = arena_alloc(arena, rows, sizeof *labels, err);
+    struct column columns[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++)
+        columns[i] = lens_columns[i].column;
     *frame = (struct frame){"lens", {"token", rows, labels, 0}, .flags = COLUMN_DATA_ONLY};
     if (!labels || frame_columns(frame, columns, COLUMNS, arena, err))
         return -1;
@@ -317,41 +303,47 @@ static int make_table(struct frame *frame, const struct logit_lens *lens,
     return 0;
 }
 
-/* A number of the table, layers by tokens; with texts in the cells of LENS_BEST. */
+/* A column of the table, layers by tokens; that of LENS_BEST shows tokens above its numbers. */
 static int make_sheet(struct sheet *sheet, const struct frame *table, const struct logit_lens *lens,
-                      enum lens_number number, struct arena *arena, struct err *err)
+                      size_t index, struct arena *arena, struct err *err)
 {
-    size_t index = columns_of(lens, number)->sheet;
     const struct column *column = &table->columns[index];
+    bool has_texts = index == PROBABILITY;
+    const size_t *layers = lens->layers.items;
+    size_t last = layers[lens->layers.count - 1];
     float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
     const char **texts = arena_alloc(arena, table->rows.size, sizeof *texts, err);
-    struct label *layers = arena_alloc(arena, lens->layers.count, sizeof *layers, err);
-    if (!values || !texts || !layers)
+    struct label *labels = arena_alloc(arena, lens->layers.count, sizeof *labels, err);
+    const struct label *numbers = labels_of_numbers(last + 1, arena, err);
+    if (!values || !texts || !labels || !numbers)
         return -1;
-    for (size_t i = 0; i < lens->layers.count; i++) {
-        const char *text = arena_format(arena, err, "%zu", lens->layers.items[i]);
-        layers[i] = (struct label){text, text, text};
-        if (!text)
-            return -1;
-    }
+    for (size_t i = 0; i < lens->layers.count; i++)
+        labels[i] = numbers[layers[i]];
     for (size_t i = 0; i < table->rows.size; i++) {
         values[i] = (float)column_number(column, i);
         texts[i] = column_text(&table->columns[BEST], i, true);
     }
     *sheet = (struct sheet){
-        .tensor = index == DIFFERENCE ? column->name : lens_numbers[number],
+        .tensor = has_texts ? "best" : column->name,
         .layer = -1,
         .head = -1,
-        .rows = {"layer", lens->layers.count, layers, 0},
+        .rows = {"layer", lens->layers.count, labels, 0},
         .columns = {"token", lens->tokens, table->rows.labels, 0},
         .whole = column->kind == COLUMN_INTEGER,
         .values = values,
-        .texts = number == LENS_BEST ? texts : NULL,
-        .beside_texts = number == LENS_BEST ? "probability" : NULL,
+        .texts = has_texts ? texts : NULL,
+        .beside_texts = has_texts ? "probability" : NULL,
     };
-    sheet->title = arena_format(arena, err, "logit lens: %s",
-                                number == LENS_BEST ? "most likely token" : sheet->tensor);
+    sheet->title =
+        arena_format(arena, err, "logit lens: %s", has_texts ? "most likely token" : sheet->tensor);
     return sheet->title ? 0 : -1;
+}
+
+static bool is_shown(const struct logit_lens *lens, size_t index, unsigned numbers)
+{
+    const struct lens_column *column = &lens_columns[index];
+    return (numbers >> column->number & 1) &&
+           (column->number != LENS_TARGET || (index == DIFFERENCE) == lens->of_difference);
 }
 
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
@@ -361,7 +353,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     const struct tokenizer *tokenizer = origin->viewer->tokenizer;
     size_t cells = lens->layers.count * lens->tokens;
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
-    size_t shown_count = BEST; /* before it are the keys */
+    size_t shown_count = BEST; /* the columns before it are keys */
     struct column shown[COLUMNS];
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
@@ -378,16 +370,16 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     if (lists && likely_frame(&frames[1], &likely, arena, err))
         return -1;
     memcpy(shown, frames->columns, BEST * sizeof *shown);
-    for (size_t number = 0; number < LENS_NUMBERS; number++) {
-        const struct number_columns *of_number = columns_of(lens, number);
+    for (size_t i = BEST; i < COLUMNS; i++) {
         struct sheet *sheet = &sheets[report->tensor_count];
-        if (!(numbers >> number & 1))
+        if (!is_shown(lens, i, numbers))
             continue;
-        if (make_sheet(sheet, frames, lens, (enum lens_number)number, arena, err))
+        shown[shown_count++] = frames->columns[i];
+        if (!lens_columns[i].in_sheet)
+            continue;
+        if (make_sheet(sheet, frames, lens, i, arena, err))
             return -1;
         kept[report->tensor_count++] = kept_made(sheet);
-        for (size_t i = of_number->first; i < of_number->end; i++)
-            shown[shown_count++] = frames->columns[i];
     }
     report->tensors = kept;
     report->frames = frames;
@@ -401,11 +393,12 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 /* --- as facts of a page ----------------------------------------------------------------------- */
 
 enum {
-    STEP_LISTED = 20, /* most likely tokens of a step that is not the last */
-    HALVES_MAX = 4,   /* layers of a model whose attention and MLP are steps of their own */
+    STEP_LISTED = 20, /* most likely tokens of a step before the last */
+    HALVES_MAX = 4,   /* layers of a model whose page has steps for attention and MLP */
 };
 
-static int add_lens(struct next_plan *plan, const struct lens_plan *lens, enum page_step step,
+/* Append a lens of `count` layers. */
+static int add_lens(struct next_plan *plan, struct lens_plan lens, enum page_step step,
                     size_t first, size_t count, struct arena *arena, struct err *err)
 {
     size_t *layers = arena_alloc(arena, count, sizeof *layers, err);
@@ -413,9 +406,9 @@ static int add_lens(struct next_plan *plan, const struct lens_plan *lens, enum p
         return -1;
     for (size_t i = 0; i < count; i++)
         layers[i] = first + i;
+    lens.layers = (struct layers){layers, count};
     plan->steps[plan->count] = step;
-    plan->lenses[plan->count] = *lens;
-    plan->lenses[plan->count++].layers = (struct layers){layers, count};
+    plan->lenses[plan->count++] = lens;
     return 0;
 }
 
@@ -427,36 +420,35 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     struct err none = {0};
     struct lens_plan lens = {
         .viewer = viewer, .best_count = best_count, .target = -1, .against = -1};
+    bool halves = all_steps && config->norm_first && layers <= HALVES_MAX &&
+                  !lens_find_site(&lens.site, "resid_mid", config, &none);
+    enum page_step step = halves ? STEP_MLP : STEP_LAYER;
     *plan = (struct next_plan){.count = 0};
     if (!best_count || text_origin_check(viewer, &none))
         return 0;
-    if (all_steps && best_count > STEP_LISTED)
-        lens.best_count = STEP_LISTED;
-    bool halves = all_steps && layers <= HALVES_MAX && config->norm_first &&
-                  !lens_find_site(&lens.site, "resid_mid", config, &none);
-    if (halves && add_lens(plan, &lens, STEP_ATTENTION, 0, layers, arena, err))
+    lens.best_count = num_min(best_count, STEP_LISTED);
+    lens.site = SITE_RESID_PRE;
+    if (all_steps && config->norm_first && add_lens(plan, lens, STEP_EMBEDDING, 0, 1, arena, err))
         return -1;
-    if (all_steps && config->norm_first &&
-        !lens_find_site(&lens.site, "resid_pre", config, &none) &&
-        add_lens(plan, &lens, STEP_EMBEDDING, 0, 1, arena, err))
+    lens.site = SITE_RESID_MID;
+    if (halves && add_lens(plan, lens, STEP_ATTENTION, 0, layers, arena, err))
+        return -1;
+    lens.site = site_of_output(config);
+    if (all_steps && layers > 1 && add_lens(plan, lens, step, 0, layers - 1, arena, err))
         return -1;
     lens.best_count = best_count;
-    return lens_find_site(&lens.site, NULL, config, err) ||
-                   add_lens(plan, &lens, halves ? STEP_MLP : STEP_LAYER, all_steps ? 0 : layers - 1,
-                            all_steps ? layers : 1, arena, err)
-               ? -1
-               : 0;
+    return add_lens(plan, lens, step, layers - 1, 1, arena, err);
 }
 
 uint64_t next_tokens_sites(const struct next_plan *plan)
 {
     uint64_t sites = 0;
     for (size_t i = 0; i < plan->count; i++)
-        sites |= lens_sites(&plan->lenses[i]);
+        sites |= sites_of(&plan->lenses[i]);
     return sites;
 }
 
-/* What the ids are called, each once, in rising order. */
+/* Name the listed ids, in rising order. */
 static int name_ids(struct page_next *next, const struct viewer *viewer, struct arena *arena,
                     struct err *err)
 {
@@ -484,47 +476,36 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
     return 0;
 }
 
-static int take_layer(struct page_next_layer *to, const struct logit_lens *lens, size_t layer,
-                      bool last, struct arena *arena, struct err *err)
+/* The best tokens of a layer's cells follow one another. */
+static int add_layer(struct page_next *next, struct page_next_layer *to,
+                     const struct logit_lens *lens, size_t index, struct arena *arena,
+                     struct err *err)
 {
-    size_t count = lens->tokens;
-    const struct lens_cell *cells = lens->cells + layer * count;
-    size_t best_count = last || lens->best_count < STEP_LISTED ? lens->best_count : STEP_LISTED;
-    struct likely *best = arena_alloc(arena, count * best_count, sizeof *best, err);
-    float *came = arena_alloc(arena, count, sizeof *came, err);
-    if (!best || !came)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(best + i * best_count, cells[i].best, best_count * sizeof *best);
+    const struct lens_cell *cells = lens->cells + index * lens->tokens;
+    float *came = arena_alloc(arena, lens->tokens, sizeof *came, err);
+    for (size_t i = 0; came && i < lens->tokens; i++)
         came[i] = cells[i].target;
-    }
-    *to = (struct page_next_layer){
-        .layer = lens->layers.items[layer], .best_count = best_count, .best = best, .came = came};
-    return 0;
-}
-
-/* Layers in the order of the pass: attention comes before the MLP of its layer. */
-static int compare_steps(const void *a, const void *b)
-{
-    const struct page_next_layer *one = a;
-    const struct page_next_layer *other = b;
-    if ((one->step == STEP_EMBEDDING) != (other->step == STEP_EMBEDDING))
-        return one->step == STEP_EMBEDDING ? -1 : 1;
-    if (one->layer != other->layer)
-        return one->layer > other->layer ? 1 : -1;
-    return (one->step > other->step) - (one->step < other->step);
+    to->layer = lens->layers.items[index];
+    to->best_count = lens->best_count;
+    to->best = cells->best;
+    to->came = came;
+    next->layer_count++;
+    return came ? 0 : -1;
 }
 
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err)
 {
+    struct logit_lens lenses[PAGE_STEPS];
     size_t room = 0;
-    struct logit_lens lens;
     if (!plan->count)
         return 0;
-    for (size_t i = 0; i < plan->count; i++)
-        room += plan->lenses[i].layers.count;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (look_at_report(&lenses[i], &plan->lenses[i], report, sentence, arena, err))
+            return -1;
+        room += lenses[i].layers.count;
+    }
     struct page_next *next = arena_alloc(arena, 1, sizeof *next, err);
     struct page_next_layer *layers = arena_alloc(arena, room, sizeof *layers, err);
     const struct viewer *viewer = plan->lenses->viewer;
@@ -533,17 +514,16 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
     *next = (struct page_next){.layers = layers,
                                .token_count = sentence->count,
                                .vocabulary = viewer->model.config.vocab_size};
-    for (size_t i = 0; i < plan->count; i++) {
-        if (lens_of_report(&lens, &plan->lenses[i], report, sentence, arena, err))
-            return -1;
-        for (size_t k = 0; k < lens.layers.count; k++) {
-            bool last = next->layer_count + 1 == room;
-            if (take_layer(&layers[next->layer_count], &lens, k, last, arena, err))
+    for (size_t layer = 0; layer < viewer->model.config.n_layer; layer++)
+        for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
+            size_t index = layer - *lenses[i].layers.items;
+            struct page_next_layer *to = &layers[next->layer_count];
+            if (index >= lenses[i].layers.count)
+                continue;
+            to->step = plan->steps[i];
+            if (add_layer(next, to, &lenses[i], index, arena, err))
                 return -1;
-            layers[next->layer_count++].step = plan->steps[i];
         }
-    }
-    qsort(layers, room, sizeof *layers, compare_steps);
     *found = next;
     return name_ids(next, viewer, arena, err);
 }

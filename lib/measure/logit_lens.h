@@ -1,5 +1,5 @@
-/* logit_lens.h: what a model would say at each layer: the final norm, made anew on a vector of the
- * residual stream, then the logits (the "logit lens"; nostalgebraist, 2020).
+/* logit_lens.h: what each layer would predict: a vector of the residual stream goes through the
+ * final norm, recomputed for it, to logits (the "logit lens"; nostalgebraist, 2020).
  *
  *     struct lens_plan plan = {.viewer = &viewer, .target = -1, .best_count = 1};
  *     struct logit_lens lens;
@@ -16,12 +16,11 @@
 #include "measure/text_origin.h"
 
 struct lens_cell {
-    const struct likely *best; /* [best_count] the likeliest first */
+    const struct likely *best; /* [best_count] the most likely first */
     float entropy;             /* in nats */
-    float kl;                  /* from what the model says at last: Σ p log(p / q), q this one's */
-    float target;              /* the log-probability of the target, or the logit difference of
-                                  two; NaN: there is no target */
-    size_t rank;               /* of the target, 1 for the most likely; 0: there is none */
+    float kl;                  /* Σ p log(p / q) with the model's own p and this cell's q */
+    float target;              /* log-probability, or logit difference of two; NaN: no target */
+    size_t rank;               /* of the target, 1 for the most likely; 0: no target */
 };
 
 struct logit_lens {
@@ -40,21 +39,13 @@ struct lens_plan {
     long long target, against; /* ids; -1: the next token of the text; no difference */
 };
 
-/* A site of every layer that is as wide as the stream; NULL: what leaves the layer. Others are
- * refused as usage, with those there are. */
+/* A site of every layer that is as wide as the stream; NULL: the output of the layer. Others are
+ * refused as usage. */
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
-/* All of it is the arena's. */
+/* Results are the arena's. */
 int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err);
-
-/* The same of a look that was taken at these sites, and maybe others, of all layers. */
-uint64_t lens_sites(const struct lens_plan *plan);
-int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
-                   const struct report *report, const struct tokenized *sentence,
-                   struct arena *arena, struct err *err);
-
-/* --- as a report ------------------------------------------------------------------------------ */
 
 enum lens_number {
     LENS_BEST,    /* the most likely token, and its probability */
@@ -68,23 +59,20 @@ enum lens_number {
 
 extern const char *const lens_numbers[LENS_NUMBERS]; /* as in --show */
 
-/* A report with a set of numbers, `1 << LENS_KL | …`, that lives as long as the arena, the lens and
- * the text. For data, a table "lens" with a row for each layer and token, and, of several best
- * tokens, a table "best" with a row for each of them; for people and pictures a sheet for each
- * number, layers by tokens, in which the cells of LENS_BEST read as the tokens. */
+/* A report of some numbers (1 << LENS_KL | ...), which borrows the lens and the text. For data a
+ * table "lens" with a row for each layer and token, and "best" with the most likely tokens of each;
+ * for people and pictures a sheet for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct text_origin *origin, const struct tokenized *sentence,
                 struct arena *arena, struct err *err);
 
 /* --- as facts of a page -------------------------------------------------------------------------
  *
- * The prediction after each token: the most likely tokens by name, at the end of the model and, if
- * wanted, after each step before.
+ * The most likely tokens after each token of the text:
  *
- *     struct next_plan plan;
  *     if (next_tokens_plan(&plan, &viewer, 50, true, &arena, err)) ...
  *     selection.sites |= next_tokens_sites(&plan);
- *     ... look at the text ...
+ *     ... look at the text, all layers ...
  *     if (next_tokens_of_report(&facts.next, &plan, &report, &sentence, &arena, err)) ...
  */
 
@@ -94,15 +82,14 @@ struct next_plan {
     size_t count; /* 0: the model predicts no next token */
 };
 
-/* `all_steps`: after the embedding and each layer, up to 4 layers after attention and MLP; else at
- * the end alone. */
+/* `all_steps`: after the embedding and each layer, in models of up to 4 layers after each attention
+ * and MLP; false: at the end only. */
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err);
 
-/* The sites that a report must have, of all layers. */
 uint64_t next_tokens_sites(const struct next_plan *plan);
 
-/* All of it is the arena's; NULL if nothing is predicted. */
+/* Unchanged if nothing is predicted. */
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err);
