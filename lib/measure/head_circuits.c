@@ -1,4 +1,3 @@
-/* head_circuits.c: from words, through a head's W_V and W_O, to logits; and from head to head. */
 #include "measure/head_circuits.h"
 
 #include <math.h>
@@ -56,11 +55,7 @@ static struct matrix new_matrix(struct arena *arena, size_t rows, size_t columns
                      columns);
 }
 
-/* --- from words to logits -----------------------------------------------------------------------
- *
- * A layer's W_O goes on to where logits are made once; each head's part of that, [dv, V], serves
- * for all words.
- */
+/* --- from words to logits --------------------------------------------------------------------- */
 
 struct circuit {
     const struct circuit_words *words;
@@ -69,7 +64,7 @@ struct circuit {
     struct weights *weights;
     float *embeddings;           /* [count, C] */
     struct weight to_logits;     /* [C or n_word, V] */
-    size_t shift;                /* from a pair to the one that it is compared with at random */
+    size_t shift;                /* from a pair to another one, for the baseline */
     struct mean *found, *random; /* [heads] */
     struct arena arena, of_layer;
     struct err *err;
@@ -104,7 +99,7 @@ static int embed(struct circuit *circuit)
     return 0;
 }
 
-/* A norm of rows, but for its divisor and its shift. */
+/* A norm of rows without its divisor and its shift. */
 static void apply_scales(struct matrix rows, const struct norm *norm)
 {
     for (size_t i = 0; i < rows.rows; i++) {
@@ -115,7 +110,8 @@ static void apply_scales(struct matrix rows, const struct norm *norm)
     }
 }
 
-/* W_O [H · dv, C] on its way to where logits are made: [H · dv, C or n_word]. */
+/* W_O [H · dv, C] through the norms after it, and the projection to word vectors if there is one:
+ * [H · dv, C or n_word]. */
 static int end_of_layer(struct circuit *circuit, struct matrix *out,
                         const struct attention_weights *w)
 {
@@ -143,7 +139,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out,
     return 0;
 }
 
-/* The index of the largest; the count where two are. */
+/* The index of the largest number; the count if two numbers are largest. */
 static size_t index_of_largest(const float *row, size_t count)
 {
     size_t best = 0;
@@ -155,7 +151,7 @@ static size_t index_of_largest(const float *row, size_t count)
     return twice ? count : best;
 }
 
-/* read [count, dv] what the head reads of words; out [dv, C or n_word]. */
+/* read [count, dv]: the values of words in this head; out [dv, C or n_word]. */
 static int count_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                       struct matrix out)
 {
@@ -247,7 +243,7 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
     return failed ? -1 : 0;
 }
 
-/* --- from head to head --------------------------------------------------------------------------
+/* --- composition --------------------------------------------------------------------------------
  *
  * With A = V·O and B = X·Yᵀ, of [C, d] and [d, C], and M = O·X [d, d], by products of d × d,
  *
@@ -258,7 +254,9 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
 
 const char *const composition_names[COMPOSITIONS] = {"q", "k", "v"};
 
-/* One of a layer's matrices as [C, heads · d], and of each head the products of its columns. */
+enum { PART_Q, PART_K, PART_V, PART_O, HEAD_PARTS };
+
+/* A matrix of a layer as [C, heads · d] (W_O transposed), and products of each head's columns. */
 struct part {
     struct matrix columns;
     size_t heads, size;
@@ -266,15 +264,8 @@ struct part {
 };
 
 struct layer {
-    struct part q, k, v, o;
+    struct part parts[HEAD_PARTS];
     double *lengths; /* [H] ‖V·O‖ */
-};
-
-struct model_view {
-    const struct config *config;
-    struct weights *weights;
-    struct machine *machine;
-    struct err *err;
 };
 
 static int square(struct part *part, struct arena *arena, struct err *err)
@@ -293,19 +284,10 @@ static int square(struct part *part, struct arena *arena, struct err *err)
     return part->squares ? 0 : -1;
 }
 
-static int new_part(struct part *part, const struct model_view *view, size_t heads, size_t size,
-                    struct arena *arena)
+/* W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (NULL: none). */
+static void read_in(struct part *part, const struct config *c, const struct weight *w,
+                    const struct norm *before, const struct norm *after)
 {
-    *part = (struct part){.heads = heads, .size = size};
-    part->columns = new_matrix(arena, view->config->n_embd, heads * size, view->err);
-    return part->columns.data ? 0 : -1;
-}
-
-/* W_Q, W_K or W_V, with the norm in front and, of queries and keys, the scales of theirs. */
-static int read_part(struct part *part, const struct model_view *view, const struct weight *w,
-                     const struct norm *before, const struct norm *after)
-{
-    const struct config *c = view->config;
     struct matrix m = part->columns;
     weight_copy(m.data, m.columns, w, (struct weight_piece){0, m.rows, 0});
     for (size_t i = 0; after && i < m.rows; i++)
@@ -313,7 +295,7 @@ static int read_part(struct part *part, const struct model_view *view, const str
             m.data[i * m.stride + k] *=
                 after->scale[c->head_norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
     if (!c->norm_first || !c->norm_in)
-        return 0;
+        return;
     for (size_t i = 0; i < m.rows; i++)
         scale_row(m.data + i * m.stride, m.data + i * m.stride, m.columns,
                   before->scale[i] + before->offset);
@@ -324,17 +306,15 @@ static int read_part(struct part *part, const struct model_view *view, const str
         for (size_t i = 0; i < m.rows; i++)
             m.data[i * m.stride + k] -= (float)mean;
     }
-    return 0;
 }
 
-/* W_O, transposed, with the norm of what is added. */
-static int read_out(struct part *part, const struct model_view *view,
-                    const struct attention_weights *w)
+/* W_O with the norm after it, transposed. */
+static int read_out(struct part *part, const struct config *c, const struct attention_weights *w,
+                    struct err *err)
 {
-    const struct config *c = view->config;
     struct arena arena = {0};
     struct matrix m = part->columns;
-    struct matrix out = new_matrix(&arena, m.columns, m.rows, view->err);
+    struct matrix out = new_matrix(&arena, m.columns, m.rows, err);
     if (!out.data)
         return -1;
     weight_copy(out.data, out.columns, &w->out, (struct weight_piece){0, out.rows, 0});
@@ -363,32 +343,37 @@ static double length(const struct part *x, const struct part *y, size_t head, si
     return sqrt(product(squares_of(x, head, heads), squares_of(y, head, heads), x->size * x->size));
 }
 
-static int read_layer(struct layer *layer, const struct model_view *view, size_t number,
-                      struct arena *arena)
+static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
+                      struct arena *arena, struct err *err)
 {
-    const struct config *c = view->config;
-    struct block_weights block;
-    const struct attention_weights *w = &block.self;
-    struct err *err = view->err;
+    const struct config *c = &viewer->model.config;
     bool normed = c->head_norm != HEAD_NORM_NONE;
-    if (weights_block(view->weights, number, SITE_LN_1_POST, &block, err) ||
-        new_part(&layer->q, view, c->n_head, c->d_k, arena) ||
-        new_part(&layer->k, view, c->n_kv_head, c->d_k, arena) ||
-        new_part(&layer->v, view, c->n_kv_head, c->d_v, arena) ||
-        new_part(&layer->o, view, c->n_head, c->d_v, arena) ||
-        read_part(&layer->q, view, &w->q, &w->norm, normed ? &w->q_norm : NULL) ||
-        read_part(&layer->k, view, &w->k, &w->norm, normed ? &w->k_norm : NULL) ||
-        read_part(&layer->v, view, &w->v, &w->norm, NULL) || read_out(&layer->o, view, w) ||
-        square(&layer->q, arena, err) || square(&layer->k, arena, err) ||
-        square(&layer->v, arena, err) || square(&layer->o, arena, err))
+    struct block_weights block;
+    if (weights_block(&viewer->model.weights, number, SITE_LN_1_POST, &block, err))
         return -1;
+    const struct attention_weights *w = &block.self;
+    const struct weight *const weights[] = {&w->q, &w->k, &w->v};
+    const struct norm *const norms[] = {&w->q_norm, &w->k_norm};
+    for (int i = 0; i < HEAD_PARTS; i++) {
+        struct part *part = &layer->parts[i];
+        part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
+        part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
+        part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
+        if (!part->columns.data || (i == PART_O && read_out(part, c, w, err)))
+            return -1;
+        if (i != PART_O)
+            read_in(part, c, weights[i], &w->norm, normed && i < PART_V ? norms[i] : NULL);
+        if (square(part, arena, err))
+            return -1;
+    }
     layer->lengths = arena_alloc(arena, c->n_head, sizeof *layer->lengths, err);
     for (size_t head = 0; layer->lengths && head < c->n_head; head++)
-        layer->lengths[head] = length(&layer->v, &layer->o, head, c->n_head);
+        layer->lengths[head] =
+            length(&layer->parts[PART_V], &layer->parts[PART_O], head, c->n_head);
     return layer->lengths ? 0 : -1;
 }
 
-/* ‖V·M·Yᵀ‖ of a head and a later one: m [dv, d], in `room` for as many twice. */
+/* ‖V·M·Yᵀ‖ of a head and a later one: m [dv, d]; `room` for two such matrices. */
 static double composed(const double *v, struct matrix m, const double *y, double *room)
 {
     size_t rows = m.rows;
@@ -408,11 +393,11 @@ static double composed(const double *v, struct matrix m, const double *y, double
     return sum > 0 ? sqrt(sum) : 0;
 }
 
-/* The cells of a layer and a later one. */
-static int compose_layers(float *cells, const struct model_view *view, const struct layer *first,
-                          const struct part *x, const struct part *y)
+/* The cells of a layer and a later one, whose B is X·Yᵀ. */
+static int compose_layers(float *cells, struct viewer *viewer, const struct layer *first,
+                          const struct part *x, const struct part *y, struct err *err)
 {
-    const struct config *c = view->config;
+    const struct config *c = &viewer->model.config;
     size_t heads = c->n_head;
     size_t across = c->n_layer * heads;
     struct arena arena = {0};
@@ -420,13 +405,13 @@ static int compose_layers(float *cells, const struct model_view *view, const str
                        .in = x->columns.rows,
                        .out = x->columns.columns,
                        .stride = x->columns.stride};
-    struct matrix out = new_matrix(&arena, heads * c->d_v, c->n_embd, view->err);
-    struct matrix m = new_matrix(&arena, heads * c->d_v, w.out, view->err);
-    double *room = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *room, view->err);
+    struct matrix out = new_matrix(&arena, heads * c->d_v, c->n_embd, err);
+    struct matrix m = new_matrix(&arena, heads * c->d_v, w.out, err);
+    double *room = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *room, err);
     bool ready = out.data && m.data && room;
     if (ready) {
-        transpose(out, first->o.columns);
-        linear(view->machine, m, out, &w, ACTIVATION_NONE);
+        transpose(out, first->parts[PART_O].columns);
+        linear(&viewer->machine, m, out, &w, ACTIVATION_NONE);
     }
     for (size_t i = 0; i < heads * heads && ready; i++) {
         size_t one = i / heads;
@@ -434,34 +419,34 @@ static int compose_layers(float *cells, const struct model_view *view, const str
         struct matrix both = matrix_columns(matrix_rows(m, one * c->d_v, c->d_v),
                                             later / (heads / x->heads) * x->size, x->size);
         double lengths = first->lengths[one] * length(x, y, later, heads);
-        double found =
-            composed(squares_of(&first->v, one, heads), both, squares_of(y, later, heads), room);
+        double found = composed(squares_of(&first->parts[PART_V], one, heads), both,
+                                squares_of(y, later, heads), room);
         cells[one * across + later] = lengths > 0 ? (float)(found / lengths) : NAN;
     }
     arena_release(&arena);
     return ready ? 0 : -1;
 }
 
-int circuits_compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
+/* values [L · H, L · H]: NaN if the column's head is not in a later layer. */
+static int compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
 {
+    static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {PART_Q, PART_K},
+                                               [COMPOSE_K] = {PART_K, PART_Q},
+                                               [COMPOSE_V] = {PART_V, PART_O}};
     const struct config *c = &viewer->model.config;
-    struct model_view view = {c, &viewer->model.weights, &viewer->machine, err};
     struct arena arena = {0};
     size_t across = c->n_layer * c->n_head;
-    if (circuits_check(&viewer->model, false, err))
-        return -1;
     struct layer *layers = arena_alloc(&arena, c->n_layer, sizeof *layers, err);
     for (size_t i = 0; i < across * across; i++)
         values[i] = NAN;
     int failed = !layers;
     for (size_t later = 0; later < c->n_layer && !failed; later++) {
-        struct layer *at = &layers[later];
-        failed = read_layer(at, &view, later, &arena);
-        const struct part *x = way == COMPOSE_Q ? &at->q : way == COMPOSE_K ? &at->k : &at->v;
-        const struct part *y = way == COMPOSE_Q ? &at->k : way == COMPOSE_K ? &at->q : &at->o;
+        const struct part *parts = layers[later].parts;
+        failed = read_layer(&layers[later], viewer, later, &arena, err);
         for (size_t first = 0; first < later && !failed; first++)
-            failed = compose_layers(values + first * c->n_head * across + later * c->n_head, &view,
-                                    &layers[first], x, y);
+            failed =
+                compose_layers(values + first * c->n_head * across + later * c->n_head, viewer,
+                               &layers[first], &parts[sides[way][0]], &parts[sides[way][1]], err);
     }
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -479,7 +464,7 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
     struct kept *kept = arena_alloc(arena, 1, sizeof *kept, err);
     struct facts *facts = facts_new(arena, err);
     if (!values || !labels || !sheet || !kept || !facts ||
-        circuits_compose(values, way, viewer, err))
+        circuits_check(&viewer->model, false, err) || compose(values, way, viewer, err))
         return -1;
     for (size_t i = 0; i < heads; i++)
         if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
