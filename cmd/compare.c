@@ -1,4 +1,4 @@
-/* compare.c: `attn-cli compare`: kinds of attention and edits compared with dense attention, or two
+/* compare.c: `attn-cli compare`: attention patterns and edits compared with dense attention, or two
  * models. */
 #include <limits.h>
 #include <string.h>
@@ -49,15 +49,15 @@ struct job {
     const struct options *options;
     struct output output;
     struct items items;
-    struct options of_models;   /* their own: dense attention */
-    struct session sessions[2]; /* the second is open where two models are compared */
+    struct options of_models;   /* without --attention */
+    struct session sessions[2]; /* the second only with two models */
     const struct text_pair *pairs;
     struct selection selection;
 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Open the texts and a model, and read what is compared. */
+/* Open the texts and a model, and read which layers and heads are compared. */
 static int open_first(struct job *job, struct err *err)
 {
     const struct select_options *select = &job->options->select;
@@ -89,7 +89,7 @@ static int check_ids(const struct job *job, const struct text_pair *others, stru
     return 0;
 }
 
-/* Characters that are dropped are noted once. */
+/* Notes on dropped characters are printed once. */
 static int read_both(struct job *job, struct err *err)
 {
     bool is_quiet = progress_is_quiet();
@@ -130,9 +130,9 @@ static int compare_settings(struct job *job, struct err *err)
     struct mechanism *mechanisms = NULL;
     size_t count = 0;
     if (!kinds.attention && !edit_options_are_given(&options->edit))
-        return err_usage(
-            err, "--attention: expected a list of what is to be compared with dense, "
-                 "as window:8,linear; or --edit, --ablate or --knockout; or a second model");
+        return err_usage(err,
+                         "--attention: expected patterns to compare with dense attention, as "
+                         "window:8,linear; or --edit, --ablate or --knockout; or a second model");
     if (!kinds.attention)
         kinds.attention = "dense";
     if (mechanism_options_list(&mechanisms, &count, &kinds, arena, err) || open_first(job, err) ||
@@ -165,7 +165,7 @@ static int compare_models(struct job *job, struct err *err)
         if (options_are_given(job->options, others[i]))
             return err_usage(err, "--%s: expected one model, found two", others[i]);
     if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
-        comparison_check_models(first, second, err) || read_both(job, err))
+        comparison_check_models(&first->model, &second->model, err) || read_both(job, err))
         return -1;
     weights_hash(&first->model.weights, hashes[0]);
     weights_hash(&second->model.weights, hashes[1]);
@@ -182,8 +182,7 @@ static int compare_models(struct job *job, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Without --attention or an edit a second model is expected: an operand of one word that is not a
- * model is a misspelt one. */
+/* Without --attention or an edit, an operand of one word is the misspelt name of a model. */
 static int check_names(const struct options *options, struct arena *arena, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
@@ -197,7 +196,7 @@ static int check_names(const struct options *options, struct arena *arena, struc
     return 0;
 }
 
-/* Operands that name models are no texts; with those of --model there may be two. */
+/* Operands that name models are not texts. */
 static int find_models(struct model_list *models, struct options *options, struct arena *arena,
                        struct err *err)
 {

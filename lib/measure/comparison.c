@@ -13,15 +13,15 @@
 enum { CELLS_KEPT = 1 << 26 };
 
 static const double LN_2 = 0.6931471805599453;
-static const double SAME = 0.001; /* heads at most so far from their match are called the same */
+static const double SAME = 0.001; /* the largest distance of heads that are called the same */
 
-/* Of a head under another setting. */
+/* Differences of a head under another setting. */
 struct head_sums {
     double max, sum, kept, overlap;
     size_t numbers, queries;
 };
 
-/* Of a site of another model. */
+/* Differences of a site in another model. */
 struct site_sums {
     double off, size;     /* squares of the difference, of the first model's values */
     size_t masked_in_one; /* values that are infinite in only one model */
@@ -63,7 +63,7 @@ static void add_weights(struct head_sums *sum, const float *a, const float *b, s
     sum->queries += queries;
 }
 
-/* Both have weights and contexts of the same layers and heads, and no other tensors. */
+/* Both reports have weights and contexts of the same layers and heads. */
 static void add_heads(struct head_sums *sums, const struct report *a, const struct report *b)
 {
     for (size_t i = 0; i < a->tensor_count; i++) {
@@ -99,8 +99,7 @@ static struct head_sums sum_heads(const struct head_sums *sums, size_t count)
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* (1 + x) ln (1 + x) + (1 - x) ln (1 - x): no term of a divergence is below 0, and none is lost
- * between near ones. */
+/* (1 + x) ln (1 + x) + (1 - x) ln (1 - x), accurate near 0: no term of a divergence is negative. */
 static double unlike(double x)
 {
     double square = x * x;
@@ -126,7 +125,7 @@ struct pair_loop {
     double *sums; /* [heads, heads] */
 };
 
-/* A head of the first model beside all of the other. */
+/* A head of the first model with each head of the other. */
 static void add_pairs(void *context, size_t head, size_t thread)
 {
     const struct pair_loop *loop = context;
@@ -141,7 +140,7 @@ static void add_pairs(void *context, size_t head, size_t thread)
                              loop->b->data + (other * queries + query) * keys, keys);
 }
 
-/* Masked values have no difference: those that only one model masks are counted. */
+/* Masked values have no difference; values that only one model masks are counted. */
 static void add_values(struct site_sums *sums, const float *a, const float *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -154,18 +153,12 @@ static void add_values(struct site_sums *sums, const float *a, const float *b, s
     }
 }
 
-static const struct kept *find_tensor(const struct report *report, const struct kept *like)
+static bool have_same_shape(const struct kept *a, const struct kept *b)
 {
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        bool same =
-            kept->site == like->site && kept->layer == like->layer && kept->rank == like->rank;
-        for (size_t axis = 0; same && axis < kept->rank; axis++)
-            same = kept->shape[axis] == like->shape[axis];
-        if (same)
-            return kept;
-    }
-    return NULL;
+    bool same = a->site == b->site && a->layer == b->layer && a->rank == b->rank;
+    for (size_t axis = 0; same && axis < a->rank; axis++)
+        same = a->shape[axis] == b->shape[axis];
+    return same;
 }
 
 static void add_tensor(struct comparison *s, const struct kept *a, const struct kept *b)
@@ -180,26 +173,27 @@ static void add_tensor(struct comparison *s, const struct kept *a, const struct 
     if (a->site != SITE_WEIGHTS)
         return;
     struct pair_loop loop = {a, b, s->of_pairs + layer * heads * heads};
-    double work = 16 * (double)heads * (double)kept_cells(a); /* a logarithm is so many products */
+    double work = 16 * (double)heads * (double)kept_cells(a); /* a logarithm costs 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = heads, .work = work, .round = add_pairs}, &loop);
 }
 
-int comparison_check_models(const struct viewer *a, const struct viewer *b, struct err *err)
+static void add_tensors(struct comparison *s, const struct report *a, const struct report *b)
 {
-    const struct model *const models[] = {&a->model, &b->model};
-    for (size_t i = 0; i < 2; i++)
-        if (models[i]->config.cross)
-            return err_unsupported(
-                err, "'%s': expected a model of one text, found one that attends to a second text",
-                models[i]->name);
-    return 0;
+    for (size_t i = 0; i < a->tensor_count; i++)
+        for (size_t k = 0; k < b->tensor_count; k++)
+            if (have_same_shape(&a->tensors[i], &b->tensors[k]))
+                add_tensor(s, &a->tensors[i], &b->tensors[k]);
 }
 
-static int check_shapes(const struct model *a, const struct model *b, struct err *err)
+int comparison_check_models(const struct model *a, const struct model *b, struct err *err)
 {
     const struct config *x = &a->config;
     const struct config *y = &b->config;
+    if (x->cross || y->cross)
+        return err_unsupported(
+            err, "'%s': expected a model of one text, found one that attends to a second text",
+            x->cross ? a->name : b->name);
     if (x->n_layer == y->n_layer && x->n_head == y->n_head)
         return 0;
     return err_usage(err, "'%s': expected %zu layers of %zu heads, as '%s' has, found %zu of %zu",
@@ -208,7 +202,7 @@ static int check_shapes(const struct model *a, const struct model *b, struct err
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* The sites of layers, and in the first pass over a text the others. */
+/* The sites of layers; in the first pass over a text the others, too. */
 static uint64_t sites_of(const struct comparison *s, bool first)
 {
     uint64_t sites = 0;
@@ -222,7 +216,7 @@ static uint64_t sites_of(const struct comparison *s, bool first)
     return sites;
 }
 
-/* As many layers as may be kept together. */
+/* The number of layers whose tensors fit into memory. */
 static size_t layers_at_once(const struct comparison *s, const struct text_pair *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
@@ -237,22 +231,6 @@ static size_t layers_at_once(const struct comparison *s, const struct text_pair 
             cells += (double)count;
     }
     return cells >= most ? 1 : (size_t)(most / cells);
-}
-
-/* "--attention window:8, --ablate '0.1'", as the command line has it. */
-static int add_setting(const struct comparison_run *run, struct err *err)
-{
-    struct arena arena = {0};
-    struct buf words = {0};
-    const char *name = mechanism_attention_name(run->mechanism, &arena, err);
-    if (name && !(run->edits && run->mechanism->kind == ATTENTION_DENSE))
-        buf_format(&words, "--attention %s", name);
-    edits_write(&words, run->edits);
-    if (words.size)
-        err_prefix(err, "%s", words.bytes);
-    buf_release(&words);
-    arena_release(&arena);
-    return -1;
 }
 
 static int look(struct report *report, const struct comparison_run *run, struct look look,
@@ -279,14 +257,11 @@ static int compare_layers(struct comparison *s, const struct look *at, size_t fi
     for (size_t run = 1; run < plan->run_count; run++) {
         size_t place = (run - 1) * s->layers.count + first;
         if (look(&other, &plan->runs[run], *at, &s->other, err))
-            return s->of_models ? -1 : add_setting(&plan->runs[run], err);
-        if (!s->of_models)
+            return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
+        if (s->of_models)
+            add_tensors(s, &base, &other);
+        else
             add_heads(s->of_heads + place * s->head_count, &base, &other);
-        for (size_t i = 0; s->of_models && i < base.tensor_count; i++) {
-            const struct kept *b = find_tensor(&other, &base.tensors[i]);
-            if (b)
-                add_tensor(s, &base.tensors[i], b);
-        }
     }
     return 0;
 }
@@ -326,7 +301,7 @@ static const struct column setting_columns[] = {
     [OVERLAP] = {"overlap", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
 };
 
-/* Of all heads, or of one. */
+/* Index 0: all heads; else one of them. */
 static int fill_setting(struct frame *frame, size_t row, const struct comparison *s,
                         const char *name, size_t index, struct arena *arena, struct err *err)
 {
@@ -361,14 +336,14 @@ static int report_settings(struct report *report, const struct comparison *s, st
     *frame = (struct frame){"ways", {"head", count, labels, 0}};
     frame->note = arena_format(
         arena, err,
-        "max, mean: |difference| of the context from dense attention\n"
+        "max, mean: |difference| from the context of dense attention\n"
         "kept: dense attention's weight on keys that still have any\n"
-        "overlap: weight that both give to a key%s%s",
-        s->config->kind == MODEL_TRANSFORMER
-            ? "\nOnly the decoder's heads that attend to its own text are compared."
-            : "",
-        s->config->n_layer > 1 ? "\nEvery layer attends in that way: differences go into the next."
-                               : "");
+        "overlap: weight that both give to the same key%s%s",
+        s->config->kind == MODEL_TRANSFORMER ? "\nOnly self-attention of the decoder is compared."
+                                             : "",
+        s->config->n_layer > 1
+            ? "\nEvery layer uses the pattern: differences carry over to the next."
+            : "");
     if (!frame->note || frame_columns(frame, setting_columns, OVERLAP + 1, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++)
@@ -407,20 +382,7 @@ static const struct column model_columns[] = {
     [MASKED] = {"masked_in_one", .kind = COLUMN_INTEGER},
 };
 
-/* Sites in the order of the pass, each with its layers; false after the last. */
-static bool next_site(size_t *index, const struct comparison *s)
-{
-    while (*index < SITE_COUNT * s->layers.count && !s->of_sites[*index].compared)
-        ++*index;
-    return *index < SITE_COUNT * s->layers.count;
-}
-
-static double site_distance(const struct site_sums *sums)
-{
-    return sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
-}
-
-/* The heads of a layer; of those that changed places a line: "Head 1.3 of a is head 1.0 of b" */
+/* The heads of a layer; and lines such as "Head 1.3 of a is head 1.0 of b". */
 static int fill_heads(struct frame *data, struct buf *moved, const struct comparison *s,
                       size_t layer, struct arena *arena, struct err *err)
 {
@@ -451,97 +413,78 @@ static int fill_heads(struct frame *data, struct buf *moved, const struct compar
     return 0;
 }
 
-static void fill_sites(struct frame *data, const struct comparison *s)
+/* For people: over the layers of a site the mean and the largest, and its layer. */
+enum { OF_SITE, MEAN_OF_LAYERS, LARGEST, IN_LAYER };
+
+static const struct column site_columns[] = {
+    [OF_SITE] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+    [MEAN_OF_LAYERS] = {"mean", .digits = 4},
+    [LARGEST] = {"largest", .digits = 4},
+    [IN_LAYER] = {"in layer", .kind = COLUMN_INTEGER},
+};
+
+/* A row of data for each layer of a site, and a row for people. */
+static void fill_site(struct frame *data, struct frame *shown, const struct comparison *s,
+                      enum site site)
 {
-    size_t layers = s->layers.count;
-    for (size_t i = 0; next_site(&i, s); i++) {
-        size_t row = data->rows.size++;
-        const struct site_row *site = &site_rows[i / layers];
-        frame_labels(data, SITE)[row] = (struct label){site->name, site->name, site->name};
-        frame_integers(data, SITE_LAYER)[row] =
-            site->in_layer ? (long long)s->layers.items[i % layers] : COLUMN_MISSING;
+    const struct label name = {site_rows[site].name, site_rows[site].name, site_rows[site].name};
+    bool in_layer = site_rows[site].in_layer;
+    double sum = 0;
+    double largest = -1;
+    size_t count = 0;
+    size_t at = shown->rows.size;
+    for (size_t i = 0; i < s->layers.count; i++) {
+        const struct site_sums *sums = &s->of_sites[site * s->layers.count + i];
+        double distance = sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
+        long long layer = in_layer ? (long long)s->layers.items[i] : COLUMN_MISSING;
+        size_t row = data->rows.size;
+        if (!sums->compared)
+            continue;
+        frame_labels(data, SITE)[row] = name;
+        frame_integers(data, SITE_LAYER)[row] = layer;
         frame_integers(data, SITE_HEAD)[row] = frame_integers(data, MATCH)[row] = COLUMN_MISSING;
-        frame_floats(data, DISTANCE)[row] = site_distance(&s->of_sites[i]);
+        frame_floats(data, DISTANCE)[row] = distance;
         frame_floats(data, MATCHED)[row] = NAN;
-        frame_integers(data, MASKED)[row] = (long long)s->of_sites[i].masked_in_one;
+        frame_integers(data, MASKED)[row] = (long long)sums->masked_in_one;
+        data->rows.size++;
+        sum += distance;
+        count++;
+        if (distance > largest)
+            frame_integers(shown, IN_LAYER)[at] = layer;
+        largest = fmax(largest, distance);
     }
+    if (!count)
+        return;
+    frame_labels(shown, OF_SITE)[at] = name;
+    frame_floats(shown, MEAN_OF_LAYERS)[at] = sum / (double)count;
+    frame_floats(shown, LARGEST)[at] = in_layer ? largest : (double)NAN;
+    shown->rows.size++;
 }
 
-/* For data one table of heads and sites; for people its first rows, the heads. */
-static int add_distances(struct frame *data, struct frame *heads, const struct comparison *s,
-                         struct arena *arena, struct err *err)
+/* Data have one table of heads and sites; people its heads, and a summary of the sites. */
+static int fill_distances(struct frame frames[3], struct buf *moved, const struct comparison *s,
+                          struct arena *arena, struct err *err)
 {
-    size_t count = s->layers.count * s->head_count;
-    struct buf moved = {0};
-    *data = (struct frame){"distances",
-                           {"line", count + SITE_COUNT * s->layers.count, NULL, 0},
-                           .flags = COLUMN_DATA_ONLY};
-    if (frame_columns(data, model_columns, MASKED + 1, arena, err))
+    struct frame *data = &frames[0];
+    size_t heads = s->layers.count * s->head_count;
+    frames[0] = (struct frame){"distances",
+                               {"line", heads + SITE_COUNT * s->layers.count, NULL, 0},
+                               .flags = COLUMN_DATA_ONLY};
+    frames[2] = (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
+    if (frame_columns(data, model_columns, MASKED + 1, arena, err) ||
+        frame_columns(&frames[2], site_columns, IN_LAYER + 1, arena, err))
         return -1;
     data->rows.labels = frame_labels(data, SITE);
-    data->rows.size = 0;
+    frames[2].rows.labels = frame_labels(&frames[2], OF_SITE);
+    data->rows.size = frames[2].rows.size = 0;
     for (size_t layer = 0; layer < s->layers.count; layer++)
-        if (fill_heads(data, &moved, s, layer, arena, err)) {
-            buf_release(&moved);
+        if (fill_heads(data, moved, s, layer, arena, err))
             return -1;
-        }
-    fill_sites(data, s);
-    *heads =
-        (struct frame){"heads", {"head", count, data->rows.labels, 0}, .flags = COLUMN_TEXT_ONLY};
-    if (moved.size && !(heads->note = buf_keep(&moved, arena, err)))
-        return -1;
-    return frame_columns(heads, data->columns + SITE_LAYER, MASKED - SITE_LAYER, arena, err);
-}
-
-/* For people: over the layers of a site the mean and the largest, and where that is. */
-static int add_sites(struct frame *frame, const struct comparison *s, struct arena *arena,
-                     struct err *err)
-{
-    enum { OF, MEAN_OF, LARGEST, WHERE };
-    static const struct column shown[] = {
-        [OF] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [MEAN_OF] = {"mean", .digits = 4},
-        [LARGEST] = {"largest", .digits = 4},
-        [WHERE] = {"in layer", .kind = COLUMN_INTEGER},
-    };
-    size_t layers = s->layers.count;
-    size_t row = 0;
-    struct buf note = {0};
-    *frame = (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
-    if (frame_columns(frame, shown, sizeof shown / sizeof *shown, arena, err))
-        return -1;
-    buf_text(&note,
-             "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
-             "match: the other model's head, one to one, and the distance to it\n"
-             "sites: norm of the difference, divided by the norm of the first model's values");
-    for (size_t i = 0; next_site(&i, s); i = (i / layers + 1) * layers) {
-        const struct site_row *site = &site_rows[i / layers];
-        size_t most = i;
-        size_t masked = 0;
-        double sum = 0;
-        double count = 0;
-        for (size_t k = i; k < (i / layers + 1) * layers; k++) {
-            const struct site_sums *sums = &s->of_sites[k];
-            most = site_distance(sums) > site_distance(&s->of_sites[most]) ? k : most;
-            sum += sums->compared ? site_distance(sums) : 0;
-            count += sums->compared;
-            masked += sums->masked_in_one;
-        }
-        if (masked)
-            buf_format(&note,
-                       "\n%s: the masks differ: %zu cell%s -inf in only one model and left out",
-                       site->name, masked, masked == 1 ? " is" : "s are");
-        frame_labels(frame, OF)[row] = (struct label){site->name, site->name, site->name};
-        frame_floats(frame, MEAN_OF)[row] = sum / count;
-        frame_floats(frame, LARGEST)[row] =
-            site->in_layer ? site_distance(&s->of_sites[most]) : (double)NAN;
-        frame_integers(frame, WHERE)[row++] =
-            site->in_layer ? (long long)s->layers.items[most % layers] : COLUMN_MISSING;
-    }
-    frame->rows.labels = frame_labels(frame, OF);
-    frame->rows.size = row;
-    frame->note = buf_keep(&note, arena, err);
-    return frame->note ? 0 : -1;
+    for (int site = 0; site < SITE_COUNT; site++)
+        fill_site(data, &frames[2], s, (enum site)site);
+    frames[1] =
+        (struct frame){"heads", {"head", heads, data->rows.labels, 0}, .flags = COLUMN_TEXT_ONLY};
+    return frame_columns(&frames[1], data->columns + SITE_LAYER, MASKED - SITE_LAYER, arena, err);
 }
 
 static int report_models(struct report *report, struct facts *facts, const struct comparison *s,
@@ -550,9 +493,16 @@ static int report_models(struct report *report, struct facts *facts, const struc
     const char *second = s->plan->runs[1].name;
     struct frame *frames = arena_alloc(arena, 3, sizeof *frames, err);
     struct buf about = {0};
-    if (!frames || add_distances(&frames[0], &frames[1], s, arena, err) ||
-        add_sites(&frames[2], s, arena, err))
+    struct buf moved = {0};
+    int failed = !frames || fill_distances(frames, &moved, s, arena, err);
+    const char *note = buf_keep(&moved, arena, err);
+    if (failed || !note)
         return -1;
+    frames[1].note = *note ? note : NULL;
+    frames[2].note =
+        "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
+        "match: the other model's head, one to one, and the distance to it\n"
+        "sites: norm of the difference, divided by the norm of the first model's values";
     buf_text(&about, "compared with ");
     label_line(&about, second, strlen(second));
     buf_format(&about, " · %zu text%s%s", s->plan->pair_count, num_plural(s->plan->pair_count),
@@ -565,7 +515,7 @@ static int report_models(struct report *report, struct facts *facts, const struc
     return report->about ? 0 : -1;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the comparison --------------------------------------------------------------------------- */
 
 static int take_room(struct comparison *s, struct arena *arena, struct err *err)
 {
@@ -595,20 +545,13 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
 {
     struct viewer *viewer = plan->runs->viewer;
     struct facts *facts = facts_new(arena, err);
-    const struct mechanism before = viewer->model.config.mechanism;
     struct comparison s = {
         .plan = plan, .config = &viewer->model.config, .of_models = !plan->runs[1].mechanism};
-    int failed = !facts ||
-                 (s.of_models && check_shapes(&viewer->model, &plan->runs[1].viewer->model, err)) ||
-                 take_room(&s, arena, err);
+    int failed = !facts || take_room(&s, arena, err);
     for (size_t text = 0; !failed && text < plan->pair_count; text++)
         failed = compare_text(&s, text, err);
     arena_release(&s.first);
     arena_release(&s.other);
-    if (!s.of_models) {
-        viewer->model.config.mechanism = before;
-        viewer->edits = NULL;
-    }
     if (failed)
         return -1;
     *report = (struct report){.model = viewer->model.name, .facts = &facts->frame};

@@ -1,15 +1,14 @@
-/* comparison.h: runs over the same texts, compared with the first of them: other settings of a
- * model (kinds of attention, edits) head by head, or another model in every tensor.
+/* comparison.h: runs over the same texts, compared with the first run: other settings of a model
+ * (attention patterns, edits) head by head, or another model in every tensor.
  *
  * Settings: the largest and the mean |a - b| of each head's context; `kept`, the first run's weight
- * on keys that have any in the other; `overlap`, the sum of the smaller weight of each key, 1 where
- * both attend alike. A setting holds for all layers, so differences go into the next one. Of an
- * encoder-decoder the decoder's self-attention is compared.
+ * on keys that have any weight in the other; `overlap`, the sum over keys of the smaller weight.
+ * Every layer has the setting, so differences carry over. In an encoder-decoder model only the
+ * decoder's self-attention is compared.
  *
- * Models: the Jensen-Shannon distance of the attention of each head, the root of the divergence in
- * bits, 0 to 1, a mean over queries; the one-to-one match of heads in each layer with the least sum
- * of distances; and of each site ‖a - b‖ / ‖a‖ over all tokens, without values that either model
- * masks (-inf): those that only one masks are counted. Both models are open at a time.
+ * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0
+ * to 1, mean over queries); the one-to-one match of heads in each layer with the smallest sum of
+ * distances; and of each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model masks.
  *
  *     struct comparison_run runs[] = {{&viewer, "dense", &dense}, {&viewer, "linear", &linear}};
  *     struct comparison_plan plan = {runs, 2, pairs, 1, &selection};
@@ -22,29 +21,28 @@
 #include "lens/viewer.h"
 
 struct comparison_run {
-    struct viewer *viewer;             /* of a setting: afterwards it attends as before */
-    const char *name;                  /* "window:8 edited"; of a model its own */
-    const struct mechanism *mechanism; /* NULL: this run is that of another model */
+    struct viewer *viewer;             /* settings: its mechanism and edits are changed */
+    const char *name;                  /* "window:8 edited", or the model's */
+    const struct mechanism *mechanism; /* NULL: models are compared */
     const struct edits *edits;         /* NULL: none */
 };
 
 struct comparison_plan {
-    const struct comparison_run *runs; /* others are compared with the first; of models two */
+    const struct comparison_run *runs; /* two models, or two or more settings */
     size_t run_count;
-    const struct text_pair *pairs; /* another model reads them as the same ids */
+    const struct text_pair *pairs;
     size_t pair_count;
     const struct selection *selection;    /* its layers and heads are compared */
-    const struct progress_sink *progress; /* of the texts; NULL: not told */
-    bool equal_weights;                   /* of models: a fact of the report */
-    size_t most_cells; /* that a pass keeps: more layers take further passes; 0: 64 million */
+    const struct progress_sink *progress; /* of the texts; NULL: none */
+    bool equal_weights;                   /* models: a fact of the report */
+    size_t most_cells; /* values in memory: more layers take more passes; 0: 64 million */
 };
 
-/* Refuse, as not supported, models of two texts: before texts are read. */
-int comparison_check_models(const struct viewer *a, const struct viewer *b, struct err *err);
+/* Refuse, as not supported, models of two texts; as usage, models of other layers or heads. */
+int comparison_check_models(const struct model *a, const struct model *b, struct err *err);
 
-/* Run the texts and report their differences as tables, in memory of the arena. Data have one
- * table: "ways" of settings, "distances" of models. Refused as usage: settings that the model does
- * not have; models of other layers or heads. */
+/* Run the texts and report their differences in memory of the arena. Data have one table: "ways" of
+ * settings, "distances" of models. Refused as usage: settings that do not fit the model. */
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
                     struct err *err);
 
