@@ -16,28 +16,29 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "hidden channels of the MLPs"},
 };
 
-/* The sites whose last row is kept; of values all rows. */
-static const enum site kept_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
-                                       SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
-                                       SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
-                                       SITE_LOGITS};
+/* The sites of which the last row is captured; of values all rows. */
+static const enum site captured_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
+                                           SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
+                                           SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
+                                           SITE_LOGITS};
 
-enum { KEPT_SITES = sizeof kept_sites / sizeof *kept_sites };
+enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
-/* The way back from the logits. */
+/* The pass in reverse, from the logits to the embedding. */
 struct way {
     struct attribution *attribution;
     const struct attribution_question *question;
     const struct config *config;
     struct weights *weights;
-    const struct edits *edits;        /* of the run; NULL: none */
-    size_t tokens, whole;             /* up to the position; of the text */
-    const float *(*rows)[SITE_COUNT]; /* [layer] what was kept; of no layer, in the first */
-    double *u;                        /* [C] the direction, where the way has come to */
-    double *added;                    /* [C] the same for what a sublayer adds */
-    double *inner;                    /* [I or H · dv] what that is in front of its last matrix */
-    double bias, edited;              /* what the stage's biases add, and its edits */
-    float *cells;                     /* of the report */
+    const struct edits *edits; /* of the run; NULL: none */
+    size_t tokens, whole;      /* up to the position; of the text */
+    const float *(
+        *rows)[SITE_COUNT]; /* [layer] captured rows; of sites in no layer, in the first */
+    double *u;              /* [C] the direction in the stream */
+    double *added;          /* [C] the direction in a sublayer's output */
+    double *inner;          /* [I or H · dv] the direction before its last matrix */
+    double bias, edited;    /* contributions of the stage's biases and edits */
+    float *cells;           /* of the report */
     struct arena scratch;
     struct err *err;
 };
@@ -50,7 +51,7 @@ static double product(const double *u, const float *x, size_t count)
     return sum;
 }
 
-/* --- what the pass had ------------------------------------------------------------------------ */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static int keep(void *context, const struct announcement *seen, struct err *err)
 {
@@ -79,10 +80,10 @@ static int run(struct way *way, struct viewer *viewer, const struct text_pair *p
                         .whole_count = way->whole,
                         .prompt_count = way->whole};
     struct text_list one = {&text, 1, way->question->number, NULL};
-    for (size_t i = 0; i < KEPT_SITES; i++) {
-        bool of_source = kept_sites[i] == SITE_V || kept_sites[i] == SITE_WEIGHTS;
-        if (site_exists(c, kept_sites[i]) && (!of_source || way->question->by == BY_SOURCE))
-            selection.sites |= site_bit(kept_sites[i]);
+    for (size_t i = 0; i < CAPTURED_SITES; i++) {
+        bool of_source = captured_sites[i] == SITE_V || captured_sites[i] == SITE_WEIGHTS;
+        if (site_exists(c, captured_sites[i]) && (!of_source || way->question->by == BY_SOURCE))
+            selection.sites |= site_bit(captured_sites[i]);
     }
     way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
     if (!way->rows || selection_layers(&selection, NULL, c, &way->scratch, way->err))
@@ -93,13 +94,14 @@ static int run(struct way *way, struct viewer *viewer, const struct text_pair *p
 
 /* --- back through edits, a norm and a matrix -------------------------------------------------- */
 
-/* Back through the edits of a site, each of which makes a·x + b of a number x: u is multiplied by
- * a, and u·b is what the edits add. a and b are found by editing rows of ones and of zeros. */
+/* Back through the edits of a site, which make a·x + b of a number x: u is multiplied by a, and u·b
+ * is what the edits add. Rows of zeros and of ones, edited, give a and b. */
 static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
     bool of_heads = site_has_heads(site);
     size_t heads = of_heads ? way->config->n_head : 1;
     size_t columns = of_heads ? way->config->d_v : way->config->n_embd;
+    size_t count = heads * columns;
     struct edit_block block = {
         .site = site,
         .layer = layer,
@@ -114,29 +116,23 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
     };
     if (!edits_have(way->edits, site, layer))
         return 0;
-    size_t count = heads * columns;
-    float *rows = arena_alloc(&way->scratch, 3 * count, sizeof *rows, way->err);
-    struct edit *items = arena_alloc(&way->scratch, way->edits->count, sizeof *items, way->err);
-    struct edits factors = {items, 0}; /* without those that only add */
-    if (!rows || !items)
+    float *rows = arena_alloc(&way->scratch, 2 * count, sizeof *rows, way->err);
+    if (!rows)
         return -1;
-    for (size_t i = 0; i < way->edits->count; i++)
-        if (way->edits->items[i].op != EDIT_ADD)
-            items[factors.count++] = way->edits->items[i];
     for (size_t i = 0; i < count; i++)
-        rows[i] = 1;
-    for (size_t i = 0; i < 3; i++) {
+        rows[count + i] = 1;
+    for (size_t i = 0; i < 2; i++) {
         block.data = rows + i * count;
-        edits_apply(i < 2 ? &factors : way->edits, &block);
+        edits_apply(way->edits, &block);
     }
     for (size_t i = 0; i < count; i++) {
-        way->edited += u[i] * (double)rows[2 * count + i];
-        u[i] *= (double)rows[i] - (double)rows[count + i];
+        way->edited += u[i] * (double)rows[i];
+        u[i] *= (double)rows[count + i] - (double)rows[i];
     }
     return 0;
 }
 
-/* From u after a norm of x to u before it, the divisor being what it is; its shift is a bias. */
+/* From u after a norm of x to u before it; the divisor is constant, the shift is a bias. */
 static void norm_back(struct way *way, double *u, const float *x, const struct norm *norm)
 {
     size_t count = way->config->n_embd;
@@ -155,7 +151,7 @@ static void norm_back(struct way *way, double *u, const float *x, const struct n
         u[i] -= mean_of_u;
 }
 
-/* to [in] = W · u [out]; its bias is one. */
+/* to [in] = W · u [out]; the matrix's bias is a bias. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
     struct arena arena = {0};
@@ -171,7 +167,7 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
     return rows ? 0 : -1;
 }
 
-/* The direction of what a sublayer adds, a share of `out`; in front of its last matrix. */
+/* The direction in a sublayer's output, and before its last matrix. */
 static int sublayer_back(struct way *way, size_t layer, enum site out, const struct norm *post,
                          const struct weight *last)
 {
@@ -191,7 +187,7 @@ static int sublayer_back(struct way *way, size_t layer, enum site out, const str
 
 /* --- the parts of a layer --------------------------------------------------------------------- */
 
-/* After the heads; of edits only in runs that are edited. */
+/* Columns after the heads; PART_OF_EDITS only in edited runs. */
 enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE, PART_OF_EDITS, PARTS };
 
 static size_t part_count(const struct edits *edits)
@@ -199,7 +195,7 @@ static size_t part_count(const struct edits *edits)
     return edits ? PARTS : PART_OF_EDITS;
 }
 
-/* What a part adds; the cell of the stage `row` where parts are shown. */
+/* Add a part's contribution in the stage `row`. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
     size_t columns = way->config->n_head + part_count(way->edits);
@@ -208,7 +204,7 @@ static void put(struct way *way, size_t row, size_t part, double value)
         way->cells[row * columns + part] = (float)value;
 }
 
-/* A stage ends: what its biases and edits add. */
+/* A stage ends: add its biases and edits. */
 static void put_constants(struct way *way, size_t row)
 {
     put(way, row, way->config->n_head + PART_OF_BIAS, way->bias);
@@ -217,7 +213,7 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-/* By the tokens that a head's context was read from, as far as it is not edited. */
+/* By the tokens whose values a head's context sums, as far as it is not edited. */
 static void put_sources(struct way *way, size_t layer, size_t head)
 {
     const struct config *c = way->config;
@@ -241,7 +237,7 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
             product(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
     if (way->question->by != BY_SOURCE)
         return 0;
-    double edited = way->edited; /* what edits put into a context is the head's, and no token's */
+    double edited = way->edited; /* values that edits put into a context belong to no token */
     if (edits_back(way, way->inner, SITE_CONTEXT, layer))
         return -1;
     way->edited = edited;
@@ -263,7 +259,17 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
     return 0;
 }
 
-/* From the stream that leaves a layer to that which enters it. */
+/* Back through the edits of a norm's result, and the norm of x. */
+static int site_back(struct way *way, enum site site, size_t layer, const float *x,
+                     const struct norm *norm)
+{
+    if (edits_back(way, way->u, site, layer))
+        return -1;
+    norm_back(way, way->u, x, norm);
+    return 0;
+}
+
+/* From the stream that leaves a layer to the stream into it. */
 static int layer_back(struct way *way, size_t layer)
 {
     const struct config *c = way->config;
@@ -284,24 +290,13 @@ static int layer_back(struct way *way, size_t layer)
     if ((!c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)) ||
         mlp_back(way, layer, &w.mlp))
         return -1;
-    if (c->residual_normed && !c->parallel) {
-        if (edits_back(way, way->u, SITE_LN_2, layer))
-            return -1;
-        norm_back(way, way->u, rows[SITE_RESID_MID], &w.mlp.norm);
-    }
-    if (last) {
-        if (edits_back(way, way->u, SITE_LN_1, layer))
-            return -1;
-        norm_back(way, way->u, rows[SITE_RESID_MID], &w.self.norm);
-    }
-    if (edits_back(way, way->u, SITE_RESID_MID, layer) || heads_back(way, layer, &w.self))
-        return -1;
-    if (c->residual_normed) {
-        if (edits_back(way, way->u, SITE_LN_1, layer))
-            return -1;
-        norm_back(way, way->u, rows[SITE_RESID_PRE], &w.self.norm);
-    }
-    if (edits_back(way, way->u, SITE_RESID_PRE, layer))
+    if ((c->residual_normed && !c->parallel &&
+         site_back(way, SITE_LN_2, layer, rows[SITE_RESID_MID], &w.mlp.norm)) ||
+        (last && site_back(way, SITE_LN_1, layer, rows[SITE_RESID_MID], &w.self.norm)) ||
+        edits_back(way, way->u, SITE_RESID_MID, layer) || heads_back(way, layer, &w.self) ||
+        (c->residual_normed &&
+         site_back(way, SITE_LN_1, layer, rows[SITE_RESID_PRE], &w.self.norm)) ||
+        edits_back(way, way->u, SITE_RESID_PRE, layer))
         return -1;
     put_constants(way, layer + 1);
     return 0;
@@ -315,14 +310,14 @@ static const float *last_stream(const struct way *way)
     return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
 }
 
-/* u before the matrix of the logits; the logit, of which a cap is what comes after it. */
+/* u before the matrix of the logits; the logit, before a cap. */
 static int logits_back(struct way *way)
 {
     const struct config *c = way->config;
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
     const float *bias = NULL;
-    double *direction = way->inner; /* all zeros yet, as the bias and the logit are */
+    double *direction = way->inner; /* zeros so far */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
     uint32_t answer = 0;
     topk(&answer, 1, logits, c->vocab_size);
@@ -361,18 +356,16 @@ static int end_back(struct way *way)
 {
     const struct config *c = way->config;
     struct norm norm;
-    if (logits_back(way) || edits_back(way, way->u, SITE_LN_F, 0))
+    if (logits_back(way))
         return -1;
-    if (c->final_norm) {
-        if (weights_final_norm(way->weights, false, &norm, way->err))
-            return -1;
-        norm_back(way, way->u, last_stream(way), &norm);
-    }
+    if (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
+                          site_back(way, SITE_LN_F, 0, last_stream(way), &norm)))
+        return -1;
     put_constants(way, c->n_layer + 1);
     return 0;
 }
 
-/* Embeddings: x [C] of the token, and of its place. */
+/* The embeddings of the token and of its position. */
 static int begin_back(struct way *way, uint32_t id)
 {
     const struct config *c = way->config;
@@ -417,23 +410,25 @@ static int take_room(struct way *way)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Names before and after numbers: "embed", the layers, "final"; the heads, "mlp", ... */
-static int make_axis(struct axis *axis, const char *name, const char *const *names, size_t before,
-                     size_t numbers, size_t after, struct arena *arena, struct err *err)
+/* Numbers with names before and after them: "embed", layers, "final"; heads, "mlp", ... */
+static int make_axis(struct axis *axis, const char *const *names, size_t before, size_t after,
+                     struct arena *arena, struct err *err)
 {
-    size_t count = before + numbers + after;
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    if (!labels || axis_of_numbers(axis, name, numbers, arena, err))
+    size_t end = before + axis->size;
+    struct label *labels = arena_alloc(arena, end + after, sizeof *labels, err);
+    const struct label *numbers = labels_of_numbers(axis->size, arena, err);
+    if (!labels || !numbers)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        const char *word = i < before ? names[i] : i < before + numbers ? NULL : names[i - numbers];
-        labels[i] = word ? (struct label){word, word, word} : axis->labels[i - before];
+    for (size_t i = 0; i < end + after; i++) {
+        const char *name = i < before ? names[i] : i < end ? NULL : names[i - axis->size];
+        labels[i] = name ? (struct label){name, name, name} : numbers[i - before];
     }
-    *axis = (struct axis){name, count, labels, 0};
+    axis->labels = labels;
+    axis->size = end + after;
     return 0;
 }
 
-/* A sheet without numbers; by source that of a layer. */
+/* A sheet without values; by source that of a layer. */
 static int make_frame(struct sheet *frame, const struct viewer *viewer, enum attribution_by by,
                       size_t layer, const struct tokenized *sentence, struct arena *arena,
                       struct err *err)
@@ -456,9 +451,10 @@ static int make_frame(struct sheet *frame, const struct viewer *viewer, enum att
                    : 0;
     }
     frame->tensor = "attribution";
-    return make_axis(&frame->rows, "layer", stages, 1, c->n_layer, 1, arena, err) ||
-                   make_axis(&frame->columns, "part", parts, 0, c->n_head,
-                             part_count(viewer->edits), arena, err)
+    frame->rows = (struct axis){"layer", c->n_layer, NULL, 0};
+    frame->columns = (struct axis){"part", c->n_head, NULL, 0};
+    return make_axis(&frame->rows, stages, 1, 1, arena, err) ||
+                   make_axis(&frame->columns, parts, 0, part_count(viewer->edits), arena, err)
                ? -1
                : 0;
 }
@@ -492,7 +488,7 @@ static float *make_report(struct report *report, const struct viewer *viewer,
     return values;
 }
 
-/* For people: the cells farthest from 0 as a table with bars, of ░ where a cell is below 0. */
+/* For people: the cells farthest from 0 as a table with bars, ░ for negative ones. */
 static int add_strongest(struct report *report, struct arena *arena, struct err *err)
 {
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
