@@ -105,17 +105,14 @@ struct state {
 
 /* All scores, without "offset", which needs a number; or the usual ones and those whose file is
  * given. */
-static int choose_rows(struct state *own, const struct options *options, bool all,
-                       struct arena *arena, struct err *err)
+static int choose_rows(struct state *own, const struct options *options, bool all, struct err *err)
 {
     for (size_t i = 0; i < score_row_count; i++) {
         const struct score_row *row = &score_rows[i];
         bool of_file = row->material == OF_PAIRS || row->material == OF_NEEDLES;
         bool has_file = row->material == OF_PAIRS ? options->heads.pairs : options->heads.needles;
         bool wanted = of_file ? has_file : row->usual || (all && !row->takes_offset);
-        size_t index = 0;
-        if (wanted &&
-            score_choose(&own->scores, &index, "--score", row->name, strlen(row->name), arena, err))
+        if (wanted && !score_choose(&own->scores, "--score", row->name, err))
             return -1;
     }
     return 0;
@@ -123,10 +120,10 @@ static int choose_rows(struct state *own, const struct options *options, bool al
 
 static int choose_listed(struct state *own, const char *list, struct arena *arena, struct err *err)
 {
-    size_t index = 0;
     for (;; list++) {
         size_t size = strcspn(list, ",");
-        if (score_choose(&own->scores, &index, "--score", list, size, arena, err))
+        const char *name = arena_text(arena, list, size, err);
+        if (!name || !score_choose(&own->scores, "--score", name, err))
             return -1;
         list += size;
         if (!*list)
@@ -161,21 +158,16 @@ static int check_materials(const struct state *own, const struct driver *driver,
 static int choose_scores(struct state *own, struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
-    struct arena *arena = &driver->kept;
     const char *list = heads_options(options)->score;
     const char *map = heads_options(options)->map;
     const char *sort = heads_options(options)->sort;
-    size_t index = 0;
-    if (options_exclude(options, "map", "score", err))
+    bool is_listed = list && strcmp(list, "all") != 0;
+    if (options_exclude(options, "map", "score", err) ||
+        (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
+        (is_listed && choose_listed(own, list, &driver->kept, err)) ||
+        (!map && !is_listed && choose_rows(own, options, list, err)) ||
+        (sort && !(own->results.sort = score_choose(&own->scores, "--sort", sort, err))))
         return -1;
-    if (map ? score_choose(&own->scores, &index, "--map", map, strlen(map), arena, err)
-        : list && strcmp(list, "all") != 0 ? choose_listed(own, list, arena, err)
-                                           : choose_rows(own, options, list, arena, err))
-        return -1;
-    own->map = map ? &own->scores.items[index] : NULL;
-    if (sort && score_choose(&own->scores, &index, "--sort", sort, strlen(sort), arena, err))
-        return -1;
-    own->results.sort = sort ? &own->scores.items[index] : NULL;
     return check_materials(own, driver, err);
 }
 

@@ -17,13 +17,12 @@ static bool is_quick(const struct config *config)
 }
 
 /* The scores that `heads` shows and that need no file or lexicon. */
-static int choose(struct score_list *list, struct arena *arena, struct err *err)
+static int choose(struct score_list *list, struct err *err)
 {
     for (size_t i = 0; i < score_row_count; i++) {
         const struct score_row *row = &score_rows[i];
-        size_t index = 0;
         if (row->usual && (row->material == OF_TEXTS || row->material == OF_REPEATS) &&
-            score_choose(list, &index, "--scores", row->name, strlen(row->name), arena, err))
+            !score_choose(list, "--scores", row->name, err))
             return -1;
     }
     return 0;
@@ -66,7 +65,7 @@ static int measure(struct page_scores *scores, const struct page_source *source,
     struct head_sums sums;
     struct head_result result;
     const struct head_text text = {sentence->ids, sentence->count, .sums = &sums};
-    return choose(&list, arena, err) || head_survey_open(&survey, arena, err) ||
+    return choose(&list, err) || head_survey_open(&survey, arena, err) ||
                    head_sums_init(&sums, &survey, arena, err) ||
                    head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
                    head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||

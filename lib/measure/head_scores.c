@@ -186,28 +186,28 @@ static int read_argument(struct score *score, const char *argument, const char *
                                score->name);
 }
 
-int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
-                 size_t size, struct arena *arena, struct err *err)
+const struct score *score_choose(struct score_list *list, const char *option, const char *name,
+                                 struct err *err)
 {
-    struct score score = {.name = arena_text(arena, name, size, err)};
-    const char *colon = memchr(name, ':', size);
+    struct score score = {.name = name};
+    size_t size = strcspn(name, ":");
     size_t row = 0;
-    size_t name_size = colon ? (size_t)(colon - name) : size;
-    if (!score.name ||
-        names_choose_item(&row, NAMES(score_rows, score_row_count), option, name, name_size, err))
-        return -1;
+    if (names_choose_item(&row, NAMES(score_rows, score_row_count), option, name, size, err))
+        return NULL;
     score.row = &score_rows[row];
     score.material = score.row->material;
-    if ((colon || score.row->takes_offset) &&
-        read_argument(&score, colon ? score.name + name_size + 1 : "", option, err))
-        return -1;
-    for (*index = 0; *index < list->count; ++*index)
-        if (strcmp(list->items[*index].name, score.name) == 0)
-            return 0;
-    if (list->count == SCORES_MAX)
-        return err_usage(err, "expected at most %d scores, found more", SCORES_MAX);
-    list->items[list->count++] = score;
-    return 0;
+    if ((name[size] || score.row->takes_offset) &&
+        read_argument(&score, name[size] ? name + size + 1 : "", option, err))
+        return NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return &list->items[i];
+    if (list->count < SCORES_MAX) {
+        list->items[list->count] = score;
+        return &list->items[list->count++];
+    }
+    err_usage(err, "expected at most %d scores, found more", SCORES_MAX);
+    return NULL;
 }
 
 static bool has_argument(const struct score *score)

@@ -15,10 +15,12 @@
  *     struct head_survey survey = {.viewer = &viewer, .scores = &scores, .bos = -1};
  *     struct head_sums sums;
  *     struct head_text text = {ids, count, .sums = &sums};
- *     if (score_choose(&scores, &index, "--score", "offset:-2", 9, &arena, err) ||
+ *     const struct score *score = score_choose(&scores, "--score", "offset:-2", err);
+ *     if (!score ||
  *         head_survey_open(&survey, &arena, err) || head_sums_init(&sums, &survey, &arena, err) ||
  *         head_survey_run(&survey, &viewer, OF_TEXTS, &text, 1, err)) ...
- *     struct mean *mean = &sums.found[index * survey.heads + layer * heads + head];
+ *     struct mean *mean =
+ *         &sums.found[(score - scores.items) * survey.heads + layer * heads + head];
  */
 #ifndef ATTN_MEASURE_HEAD_SCORES_H
 #define ATTN_MEASURE_HEAD_SCORES_H
@@ -74,10 +76,10 @@ struct score_list {
     size_t count;
 };
 
-/* Find a score by `size` bytes of its name, or append it to the list. Names live in the arena.
- * Unknown names are refused as usage. */
-int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
-                 size_t size, struct arena *arena, struct err *err);
+/* Find a score in the list by its name, or append it. Borrows the name; NULL: an unknown one, which
+ * is refused as usage. */
+const struct score *score_choose(struct score_list *list, const char *option, const char *name,
+                                 struct err *err);
 
 /* --- measuring -------------------------------------------------------------------------------- */
 

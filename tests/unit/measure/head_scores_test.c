@@ -29,10 +29,9 @@ FIXTURE(NULL, leave)
 
 static size_t choose(const char *name)
 {
-    size_t index = 0;
-    ck_assert_msg(!score_choose(&scores, &index, "--score", name, strlen(name), &arena, &err), "%s",
-                  err.text);
-    return index;
+    const struct score *score = score_choose(&scores, "--score", name, &err);
+    ck_assert_msg(score, "%s", err.text);
+    return (size_t)(score - scores.items);
 }
 
 /* All but those that are taken from repeats, here from the texts, too. */
