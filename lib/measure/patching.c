@@ -38,16 +38,12 @@ struct side {
     const float *logits;   /* [V] after the position */
 };
 
-struct copy_cache {
-    struct cache cache;
-    size_t sound; /* the first tokens that are equal to the base's */
-};
-
 struct sweep {
     const struct patching_plan *plan;
     const struct config *config;
     struct patching *found;
     enum site site;
+    bool by_head, by_token;    /* a cell is of one head, of one token, or both */
     size_t tokens;             /* up to the position */
     size_t most;               /* copies in a pass */
     struct side base, other;   /* the run that is patched; the one that supplies values */
@@ -55,7 +51,7 @@ struct sweep {
     bool from_ids;             /* the stream into a layer is edited: copies begin at their ids */
     bool whole;                /* copies have all tokens: from_ids, or tokens see later ones */
     struct cache cache;        /* the base's */
-    struct copy_cache *copies; /* [most] */
+    struct cache *copies;      /* [most] */
     struct arena kept, chunk;
     size_t done;
     struct err *err;
@@ -114,12 +110,10 @@ static struct text *changed_texts(struct sweep *s, const struct copies *copies)
         texts[i].count -= first;
         if (s->whole)
             continue;
-        struct copy_cache *copy = &s->copies[i]; /* the base's tokens before the first change */
-        if (copy->sound < first && cache_copy(&copy->cache, &s->cache, s->err))
+        if (cache_copy(&s->copies[i], &s->cache, s->err))
             return NULL;
-        copy->sound = first;
-        cache_forget(&copy->cache, first);
-        texts[i].cache = &copy->cache;
+        cache_forget(&s->copies[i], first);
+        texts[i].cache = &s->copies[i];
     }
     return texts;
 }
@@ -165,6 +159,17 @@ static int run_to_logits(struct sweep *s, const struct copies *copies, size_t la
 }
 
 /* --- patches as edits ------------------------------------------------------------------------- */
+
+/* The head and the token of a cell, where it has one. */
+static size_t head_of(const struct sweep *s, size_t column)
+{
+    return s->by_token ? column / s->tokens : column;
+}
+
+static size_t token_of(const struct sweep *s, size_t column)
+{
+    return column % s->tokens;
+}
 
 static struct edit_range only(size_t index)
 {
@@ -243,7 +248,6 @@ static int run_copies(struct sweep *s, struct copies *copies)
 {
     const struct patch_path *path = &s->plan->path;
     bool by_paths = s->plan->over == PATCH_PATHS;
-    bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
     size_t end = path->to == SITE_LOGITS ? s->config->n_layer : path->to_layer;
     struct edit_source base = source_of(s, s->base.values);
     struct edit_source other = source_of(s, s->other.values);
@@ -256,14 +260,11 @@ static int run_copies(struct sweep *s, struct copies *copies)
         return -1;
     for (size_t i = 0; i < copies->count; i++) {
         size_t column = copies->columns[i];
-        const struct edit_range *place = &places[2 * i];
-        places[2 * i] = only(by_token ? column / s->tokens : column);
-        places[2 * i + 1] = only(column % s->tokens);
+        places[2 * i] = only(head_of(s, column));
+        places[2 * i + 1] = only(token_of(s, column));
         items[i] = take(s->site, &layer, &other, i);
-        *(site_has_heads(s->site) ? &items[i].heads : &items[i].tokens) =
-            (struct edit_places){place, 1};
-        if (by_token)
-            items[i].tokens = (struct edit_places){place + 1, 1};
+        items[i].heads = (struct edit_places){&places[2 * i], s->by_head};
+        items[i].tokens = (struct edit_places){&places[2 * i + 1], s->by_token};
     }
     if (by_paths && between.first <= between.last) {
         items[patches.count] = take(SITE_CONTEXT, &between, &base, 0);
@@ -320,15 +321,9 @@ static int take_copies(struct sweep *s)
     s->most = most ? most : 1;
     s->copies = arena_alloc(&s->kept, s->most, sizeof *s->copies, s->err);
     for (size_t i = 0; s->copies && !s->whole && i < s->most; i++)
-        if (cache_init(&s->copies[i].cache, s->config, s->err))
+        if (cache_init(&s->copies[i], s->config, s->err))
             return -1;
     return s->copies ? 0 : -1;
-}
-
-static bool differ(const struct sweep *s, size_t layer, size_t first, size_t count)
-{
-    return memcmp(s->base.values[layer].data + first, s->other.values[layer].data + first,
-                  count * sizeof(float)) != 0;
 }
 
 /* The first token of use to the answer whose value in a cell differs; past the end: there is none.
@@ -336,21 +331,18 @@ static bool differ(const struct sweep *s, size_t layer, size_t first, size_t cou
 static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 {
     const struct tensor *base = &s->base.values[layer];
-    bool by_token = s->plan->over == PATCH_HEADS_BY_TOKEN;
-    bool late = (layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
-                (s->plan->over == PATCH_PATHS && s->plan->path.to == SITE_LOGITS);
-    size_t token = late ? s->tokens - 1 : 0;
-    if (!by_token && site_has_heads(s->site)) {
-        size_t at = column * base->stride[0];
-        while (token < s->tokens &&
-               !differ(s, layer, at + token * base->stride[1], base->stride[1]))
-            token++;
-        return token;
-    }
-    size_t own = column % s->tokens;
-    size_t at = by_token ? column / s->tokens * base->stride[0] + own * base->stride[1]
-                         : column * base->stride[0];
-    return own < token || !differ(s, layer, at, base->stride[by_token]) ? s->tokens : own;
+    size_t stride = base->stride[base->rank - 2];
+    size_t start = s->by_head ? head_of(s, column) * base->stride[0] : 0;
+    size_t first = s->by_token ? token_of(s, column) : 0;
+    size_t end = s->by_token ? first + 1 : s->tokens;
+    if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
+        (s->plan->over == PATCH_PATHS && s->plan->path.to == SITE_LOGITS))
+        first = num_max(first, s->tokens - 1);
+    for (size_t token = first; token < end; token++)
+        if (memcmp(base->data + start + token * stride,
+                   s->other.values[layer].data + start + token * stride, stride * sizeof(float)))
+            return token;
+    return s->tokens;
 }
 
 static int run_layer(struct sweep *s, size_t layer, struct copies copies)
@@ -459,9 +451,11 @@ static void lay_out(struct sweep *s)
     const struct config *c = s->config;
     const struct patch_path *path = &s->plan->path;
     bool of_keys = site_rows[s->site].axes == AXES_GROUP_TOKEN_DIM;
+    s->by_head = site_has_heads(s->site);
+    s->by_token = !s->by_head || s->plan->over == PATCH_HEADS_BY_TOKEN;
     found->layers = c->n_layer;
-    found->columns = !site_has_heads(s->site) ? s->tokens : of_keys ? c->n_kv_head : c->n_head;
-    found->columns *= s->plan->over == PATCH_HEADS_BY_TOKEN ? s->tokens : 1;
+    found->columns = !s->by_head ? 1 : of_keys ? c->n_kv_head : c->n_head;
+    found->columns *= s->by_token ? s->tokens : 1;
     if (s->plan->over == PATCH_PATHS && path->to != SITE_LOGITS)
         found->layers = path->to_layer;
     if (s->plan->over != PATCH_PATHS || !path->has_sender)
@@ -522,7 +516,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     int failed =
         !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s) || run_all(&s);
     for (size_t i = 0; s.copies && i < s.most; i++)
-        cache_release(&s.copies[i].cache);
+        cache_release(&s.copies[i]);
     cache_release(&s.cache);
     arena_release(&s.chunk);
     arena_release(&s.kept);
