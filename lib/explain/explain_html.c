@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "explain/explain_table.h"
+#include "explain/explain_page.h"
 
 enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_table.c counts them */
 
@@ -89,132 +89,86 @@ static void add_fact(struct buf *out, const char *name, const struct buf *quoted
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void add_cell(struct buf *out, const struct explain_cell *cell,
-                     const struct explain_line *line)
+static void add_cell(struct buf *out, const struct grid_slot *slot, const struct grid_line *line)
 {
-    const char *element = line->kind == LINE_TITLES ? "th" : "td";
-    if (cell->kind == CELL_HEADING) {
-        buf_format(out, "<th class=\"group\" colspan=\"%zu\">",
-                   text_cut_slots(cell->cut) + cell->block->is_share);
-        explain_heading(out, cell, html_formula);
-        buf_text(out, "</th>");
-    } else if (cell->kind == CELL_TITLE) {
-        buf_text(out, "<th scope=\"col\">");
-        if (cell->block->is_vector)
-            buf_format(out, "%zu", cell->number);
-        else
-            html_formula(out, cell->block->symbol);
-        buf_text(out, "</th>");
-    } else if (cell->kind == CELL_NUMBER) {
+    bool bar = slot->kind == SLOT_BAR;
+    if (line->kind == LINE_HEADINGS)
+        buf_format(out, "<th class=\"group\" colspan=\"%zu\">", slot->block_slots);
+    else if (line->kind == LINE_TITLES)
+        buf_text(out, slot->kind == SLOT_NUMBER ? "<th scope=\"col\">" : "<th>");
+    else if (bar && line->kind == LINE_ROW)
+        buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span>",
+                   bar_em * (double)slot->block->values[line->row]);
+    else
         buf_text(out, "<td>");
-        explain_number(out, cell, "−∞");
-        buf_text(out, "</td>");
-    } else if (cell->kind == CELL_BAR && line->kind == LINE_ROW) {
-        buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>",
-                   bar_em * (double)cell->value);
-    } else {
-        buf_format(out, "<%s>%s</%s>", element, cell->kind == CELL_DOTS ? "…" : "", element);
-    }
+    if (!bar)
+        grid_cell(out, line, slot, html_formula, "−∞");
+    buf_text(out, line->kind <= LINE_TITLES ? "</th>" : "</td>");
 }
 
 /* The cell that names a line. */
-static void add_label(struct buf *out, const struct explain_line *line,
-                      const struct explain_table *table)
+static void add_label(struct buf *out, const struct grid_line *line, const struct grid *grid)
 {
     bool row = line->kind == LINE_ROW;
-    const char *label = line->kind == LINE_GAP ? "…" : line->label;
     buf_text(out, line->is_own ? "<tr class=\"own\">" : "<tr>");
     if (line->kind == LINE_HEADINGS) {
         buf_text(out, "<td></td>");
         return;
     }
     buf_format(out, "<th scope=\"%s\">", line->kind == LINE_TITLES ? "col" : "row");
-    if (row && table->data.of_keys)
+    if (row && grid->data->of_keys)
         buf_format(out, "%zu ", line->row);
     buf_text(out, row ? "<bdi>" : "");
-    html_text(out, label, strlen(label));
+    html_text(out, line->label, strlen(line->label));
     buf_text(out, row ? "</bdi></th>" : "</th>");
 }
 
-static void add_table(struct buf *out, const struct explain_table *table)
+static void add_table(struct document *document, const struct grid *grid)
 {
-    struct explain_line line = {0};
-    bool total = table->data.total != NULL;
+    struct buf *out = &document->text;
     buf_text(out, "<div class=\"scroll\"><table><thead>\n");
-    while (explain_line_next(&line, table)) {
-        struct explain_cell cell = {0};
-        buf_text(out, line.kind == LINE_TOTAL ? "</tbody><tfoot>\n" : "");
-        add_label(out, &line, table);
-        while (explain_cell_next(&cell, &line, table))
-            add_cell(out, &cell, &line);
-        buf_text(out, line.kind == LINE_TITLES ? "</tr>\n</thead><tbody>\n" : "</tr>\n");
+    for (size_t l = 0; l < grid->line_count; l++) {
+        const struct grid_line *line = &grid->lines[l];
+        buf_text(out, line->kind == LINE_TOTAL ? "</tbody><tfoot>\n" : "");
+        add_label(out, line, grid);
+        for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
+            if (line->kind != LINE_HEADINGS || grid->slots[i].block_slots)
+                add_cell(out, &grid->slots[i], line);
+        buf_text(out, line->kind == LINE_TITLES ? "</tr>\n</thead><tbody>\n" : "</tr>\n");
     }
-    buf_format(out, "</%s></table></div>\n", total ? "tfoot" : "tbody");
+    buf_format(out, "</%s></table></div>\n", grid->data->total ? "tfoot" : "tbody");
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-static void add_formula(struct buf *out, const char *formula, const char *class)
+static void add_piece(struct document *document, enum piece piece, const char *text)
 {
-    buf_format(out, "<p class=\"%s\">", class);
-    html_formula(out, formula);
+    struct buf *out = &document->text;
+    int level = document->all->several ? 3 : 2;
+    if (piece == PIECE_TITLE) {
+        buf_format(out, "<h%d>%zu. %s</h%d>\n", level, document->step, text, level);
+        return;
+    }
+    buf_text(out, piece == PIECE_FORMULA  ? "<p class=\"formula\">"
+                  : piece == PIECE_WORKED ? "<p class=\"worked\">"
+                                          : "<p>");
+    (piece == PIECE_NOTE ? add_prose : html_formula)(out, text);
     buf_text(out, "</p>\n");
 }
 
-static void add_step(struct buf *out, const struct explanation *explanation, size_t number,
-                     const struct explain_page *page, bool several)
+static void add_query(struct document *document, const struct explanation *explanation)
 {
-    const struct step *step = &explanation->steps[number];
-    struct explain_table table = {explanation, step, *page};
-    const char *heading = several ? "h3" : "h2";
-    buf_format(out, "<section>\n<%s>%zu. %s</%s>\n", heading, number + 1, step->title, heading);
-    for (size_t i = 0; i < step->formula_count; i++)
-        add_formula(out, step->formulas[i], "formula");
-    if (step->note) {
-        buf_text(out, "<p>");
-        add_prose(out, step->note);
-        buf_text(out, "</p>\n");
-    }
-    while (explain_table_next(&table))
-        add_table(out, &table);
-    if (step->worked)
-        add_formula(out, step->worked, "worked");
-    buf_text(out, "</section>\n");
-}
-
-static void add_query(struct buf *out, const struct explanation *explanation,
-                      const struct explain_page *page, bool several)
-{
+    struct buf *out = &document->text;
+    if (explanation > document->all->items)
+        buf_text(out, "</section>\n");
     buf_format(out, "<section class=\"walk\" id=\"token-%zu\">\n", explanation->query);
-    if (several) {
+    if (document->all->several) {
         buf_text(out, "<h2>");
         add_token(out, explanation);
         buf_text(out, "</h2>\n");
     }
     buf_text(out, "<dl>\n");
     explain_query_facts(out, explanation, add_fact);
-    buf_text(out, "</dl>\n");
-    for (size_t s = 0; s < explanation->step_count; s++)
-        add_step(out, explanation, s, page, several);
-    buf_text(out, "</section>\n");
-}
-
-/* The title of the page, which browsers show on its tab, is the text. */
-static void begin_page(struct buf *out, const struct explanations *explanations)
-{
-    const struct report *report = explanations->items->report;
-    struct buf title = {0};
-    buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    tokenized_visible(&title, &report->sentence);
-    html_text(out, title.bytes, title.size);
-    buf_fail_with(out, &title);
-    buf_release(&title);
-    buf_format(out,
-               ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n"
-               "<h1>%s, step by step</h1>\n<dl>\n",
-               looks, explanations->several ? "Every query" : "One query");
-    explain_report_facts(out, report, add_fact);
     buf_text(out, "</dl>\n");
 }
 
@@ -229,18 +183,45 @@ static void add_links(struct buf *out, const struct explanations *explanations)
     buf_text(out, "</nav>\n");
 }
 
-int explain_html_write(struct stream *out, const struct explanations *explanations,
-                       const struct explain_page *how, struct err *err)
+/* The title of the page, which browsers show on its tab, is the text. */
+static int add_beginning(struct document *document)
 {
-    const struct explain_page page = {PAGE_COLUMNS, how->full};
-    struct buf text = {0};
-    begin_page(&text, explanations);
-    if (explanations->several)
-        add_links(&text, explanations);
-    for (size_t i = 0; i < explanations->count; i++)
-        add_query(&text, &explanations->items[i], &page, explanations->several);
-    buf_text(&text, "</main>\n</body>\n</html>\n");
-    int failed = text_send(out, &text, err);
-    buf_release(&text);
-    return failed;
+    const struct explanations *all = document->all;
+    struct buf *out = &document->text;
+    struct buf title = {0};
+    buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+    tokenized_visible(&title, &all->items->report->sentence);
+    html_text(out, title.bytes, title.size);
+    buf_fail_with(out, &title);
+    buf_release(&title);
+    buf_format(out,
+               ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n"
+               "<h1>%s, step by step</h1>\n<dl>\n",
+               looks, all->several ? "Every query" : "One query");
+    explain_report_facts(out, all->items->report, add_fact);
+    buf_text(out, "</dl>\n");
+    if (all->several)
+        add_links(out, all);
+    return 0;
+}
+
+static void add_end(struct document *document)
+{
+    buf_text(&document->text, "</section>\n</main>\n</body>\n</html>\n");
+}
+
+int explain_html_write(struct stream *out, const struct explanations *explanations,
+                       const struct explain_page *page, struct err *err)
+{
+    static const struct document_format format = {
+        add_beginning, add_query, add_piece, add_table, add_end,
+    };
+    struct document document = {.format = &format,
+                                .all = explanations,
+                                .out = out,
+                                .full = page->full,
+                                .columns = PAGE_COLUMNS,
+                                .err = err};
+    return document_write(&document);
 }

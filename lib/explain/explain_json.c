@@ -10,7 +10,7 @@
  * has not is not there; an empty cell and minus infinity are null. data/schemas/explain.json has
  * the rest: several queries, and models of several attentions.
  */
-#include "explain/explain_table.h"
+#include "explain/explain_page.h"
 #include "write/format.h"
 
 static void put_formula(struct json_writer *json, const char *name, const char *formula,

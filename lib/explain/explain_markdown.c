@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/amount.h"
-#include "explain/explain_table.h"
+#include "explain/explain_page.h"
 
 enum { PAGE_COLUMNS = 100 }; /* of a table on a page in a browser */
 
@@ -63,134 +63,121 @@ static void add_fact(struct buf *out, const char *name, const struct buf *quoted
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* $q_{0}$, $(k_j)_{0}$, or only the number */
-static void add_title(struct buf *out, const struct explain_cell *cell)
+static void add_title(struct buf *out, const struct grid_slot *slot)
 {
-    const char *symbol = cell->block->symbol;
-    bool brackets = cell->block->is_vector && *symbol && symbol[1];
+    const char *symbol = slot->block->symbol;
+    bool brackets = slot->block->is_vector && *symbol && symbol[1];
     if (*symbol == '\0') {
-        buf_format(out, "%zu", cell->number);
+        buf_format(out, "%zu", slot->element);
         return;
     }
     buf_text(out, brackets ? "$(" : "$");
     latex_math(out, symbol);
     buf_text(out, brackets ? ")" : "");
-    if (cell->block->is_vector)
-        buf_format(out, "_{%zu}", cell->number);
+    if (slot->block->is_vector)
+        buf_format(out, "_{%zu}", slot->element);
     buf_char(out, '$');
 }
 
-static void add_cell(struct buf *out, const struct explain_cell *cell,
-                     const struct explain_line *line)
+static void add_cell(struct buf *out, const struct grid_slot *slot, const struct grid_line *line)
 {
     char bar[BAR_BYTES] = "";
     buf_char(out, ' ');
-    if (cell->kind == CELL_TITLE) {
-        add_title(out, cell);
-    } else if (cell->kind == CELL_DOTS) {
-        buf_text(out, "…");
-    } else if (cell->kind == CELL_NUMBER) {
-        explain_number(out, cell, "$-\\infty$");
+    if (line->kind == LINE_TITLES && slot->kind == SLOT_NUMBER) {
+        add_title(out, slot);
+    } else if (slot->kind != SLOT_BAR) {
+        grid_cell(out, line, slot, latex_math, "$-\\infty$");
     } else if (line->kind == LINE_ROW) {
-        bar_draw(bar, (double)cell->value, BAR_COLUMNS);
+        bar_draw(bar, (double)slot->block->values[line->row], BAR_COLUMNS);
         buf_bytes(out, bar, strcspn(bar, " "));
     }
     buf_text(out, " |");
 }
 
-/* Which columns are numbers. */
-static void add_alignment(struct buf *out, const struct explain_line *titles,
-                          const struct explain_table *table)
+static void add_line(struct buf *out, const struct grid_line *line, const struct grid *grid)
 {
-    struct explain_cell cell = {0};
-    buf_text(out, "|:--|");
-    while (explain_cell_next(&cell, titles, table))
-        buf_text(out, cell.kind == CELL_BAR ? ":--|" : "--:|");
-    buf_char(out, '\n');
-}
-
-static void add_line(struct buf *out, const struct explain_line *line,
-                     const struct explain_table *table)
-{
-    struct explain_cell cell = {0};
     const char *bold = line->is_own || line->kind == LINE_TOTAL ? "**" : "";
-    const char *label = line->kind == LINE_GAP ? "…" : line->label;
     buf_format(out, "| %s", bold);
-    if (line->kind == LINE_ROW && table->data.of_keys)
+    if (line->kind == LINE_ROW && grid->data->of_keys)
         buf_format(out, "%zu ", line->row);
-    add_text(out, label, strlen(label));
+    add_text(out, line->label, strlen(line->label));
     buf_format(out, "%s |", bold);
-    while (explain_cell_next(&cell, line, table))
-        add_cell(out, &cell, line);
+    for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
+        add_cell(out, &grid->slots[i], line);
     buf_char(out, '\n');
-    if (line->kind == LINE_TITLES)
-        add_alignment(out, line, table);
+    if (line->kind != LINE_TITLES)
+        return;
+    buf_text(out, "|:--|");
+    for (size_t i = 0; i < grid->slot_count; i++)
+        buf_text(out, grid->slots[i].kind == SLOT_BAR ? ":--|" : "--:|");
+    buf_char(out, '\n');
 }
 
-static void add_table(struct buf *out, const struct explain_table *table)
+static void add_table(struct document *document, const struct grid *grid)
 {
-    struct explain_line line = {0};
+    struct buf *out = &document->text;
     buf_char(out, '\n');
-    while (explain_line_next(&line, table))
-        if (line.kind != LINE_HEADINGS) /* a table in Markdown has one line of titles */
-            add_line(out, &line, table);
-    for (size_t b = 0; b < table->data.block_count; b++) {
-        const struct text_cut *cut = &table->cuts[b];
-        if (text_is_cut(cut))
+    for (size_t i = 0; i < grid->line_count; i++)
+        if (grid->lines[i].kind != LINE_HEADINGS) /* a table has one line of titles */
+            add_line(out, &grid->lines[i], grid);
+    for (size_t i = 0; i < grid->slot_count; i++) {
+        const struct text_cut *cut = &grid->slots[i].cut;
+        if (grid->slots[i].block_slots && text_is_cut(cut))
             buf_format(out, "\n(%zu of %zu elements)\n", cut->front + cut->back, cut->size);
     }
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-static void add_formula(struct buf *out, const char *formula, const char *marks)
+static int add_beginning(struct document *document)
 {
+    buf_format(&document->text, "# %s, step by step\n\n",
+               document->all->several ? "Every query" : "One query");
+    explain_report_facts(&document->text, document->all->items->report, add_fact);
+    return 0;
+}
+
+static void add_query(struct document *document, const struct explanation *explanation)
+{
+    const char *token = explain_token(explanation);
+    if (document->all->several) {
+        buf_text(&document->text, "\n## ");
+        add_text(&document->text, token, strlen(token));
+        buf_text(&document->text, "\n\n");
+    }
+    explain_query_facts(&document->text, explanation, add_fact);
+}
+
+static void add_piece(struct document *document, enum piece piece, const char *text)
+{
+    struct buf *out = &document->text;
+    const char *marks = piece == PIECE_FORMULA ? "$$" : piece == PIECE_WORKED ? "$" : "";
+    if (piece == PIECE_TITLE) {
+        buf_format(out, "\n##%s %zu. %s\n", document->all->several ? "#" : "", document->step,
+                   text);
+        return;
+    }
     buf_format(out, "\n%s", marks);
-    latex_math(out, formula);
+    (piece == PIECE_NOTE ? add_prose : latex_math)(out, text);
     buf_format(out, "%s\n", marks);
 }
 
-static void add_step(struct buf *out, const struct explanation *explanation, size_t number,
-                     const struct explain_page *page)
+static void add_end(struct document *document)
 {
-    const struct step *step = &explanation->steps[number];
-    struct explain_table table = {explanation, step, *page};
-    buf_format(out, " %zu. %s\n", number + 1, step->title);
-    for (size_t i = 0; i < step->formula_count; i++)
-        add_formula(out, step->formulas[i], "$$");
-    if (step->note) {
-        buf_char(out, '\n');
-        add_prose(out, step->note);
-        buf_char(out, '\n');
-    }
-    while (explain_table_next(&table))
-        add_table(out, &table);
-    if (step->worked)
-        add_formula(out, step->worked, "$");
+    (void)document;
 }
 
 int explain_markdown_write(struct stream *out, const struct explanations *explanations,
-                           const struct explain_page *how, struct err *err)
+                           const struct explain_page *page, struct err *err)
 {
-    const struct explain_page page = {how->full ? 0 : PAGE_COLUMNS, how->full};
-    bool several = explanations->several;
-    struct buf text = {0};
-    buf_format(&text, "# %s, step by step\n\n", several ? "Every query" : "One query");
-    explain_report_facts(&text, explanations->items->report, add_fact);
-    for (size_t i = 0; i < explanations->count; i++) {
-        const struct explanation *explanation = &explanations->items[i];
-        const char *token = explain_token(explanation);
-        if (several) {
-            buf_text(&text, "\n## ");
-            add_text(&text, token, strlen(token));
-            buf_text(&text, "\n\n");
-        }
-        explain_query_facts(&text, explanation, add_fact);
-        for (size_t s = 0; s < explanation->step_count; s++) {
-            buf_text(&text, several ? "\n###" : "\n##");
-            add_step(&text, explanation, s, &page);
-        }
-    }
-    int failed = text_send(out, &text, err);
-    buf_release(&text);
-    return failed;
+    static const struct document_format format = {
+        add_beginning, add_query, add_piece, add_table, add_end,
+    };
+    struct document document = {.format = &format,
+                                .all = explanations,
+                                .out = out,
+                                .full = page->full,
+                                .columns = page->full ? 0 : PAGE_COLUMNS,
+                                .err = err};
+    return document_write(&document);
 }

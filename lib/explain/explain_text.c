@@ -18,7 +18,7 @@
 
 #include "base/amount.h"
 #include "base/utf8.h"
-#include "explain/explain_table.h"
+#include "explain/explain_page.h"
 #include "write/text_page.h"
 
 enum {
@@ -27,13 +27,10 @@ enum {
     SCREEN = 100, /* columns that are seen without scrolling */
 };
 
-struct text_writer {
-    struct stream *out;
-    struct explain_page page;
-    size_t columns; /* of the page, for a table; 0: endless */
-    struct buf line;
-    struct err *err;
-};
+static size_t page_width(const struct document *document)
+{
+    return document->columns ? document->columns + document->margin : 0;
+}
 
 static void add_rule(struct buf *line, size_t columns)
 {
@@ -56,108 +53,82 @@ static void add_centred(struct buf *line, const char *heading, size_t columns)
     (ruled ? add_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-static void add_cell(struct text_writer *writer, const struct explain_cell *cell,
-                     const struct explain_line *line, const struct explain_table *table)
+static void add_cell(struct document *document, const struct grid_slot *slot,
+                     const struct grid_line *line, const struct grid *grid)
 {
     char bar[BAR_BYTES];
     struct buf text = {0};
-    size_t bar_end = table->width + EXPLAIN_GAP + BAR_COLUMNS;
-    text_blanks(&writer->line, cell->gap);
-    if (cell->kind == CELL_HEADING)
-        explain_heading(&text, cell, buf_text);
-    else if (cell->kind == CELL_TITLE && cell->block->is_vector)
-        buf_format(&text, "%zu", cell->number);
-    else if (cell->kind == CELL_TITLE)
-        buf_text(&text, cell->block->symbol);
-    else if (cell->kind == CELL_NUMBER)
-        explain_number(&text, cell, NULL);
+    struct buf *out = &document->text;
+    size_t bar_end = grid->width + EXPLAIN_GAP + BAR_COLUMNS;
+    grid_cell(&text, line, slot, buf_text, NULL);
     const char *shown = text.size ? text.bytes : "";
-    if (cell->kind == CELL_HEADING)
-        add_centred(&writer->line, shown, cell->width);
-    else if (cell->kind == CELL_DOTS)
-        buf_text(&writer->line, "…");
-    else if (cell->kind != CELL_BAR)
-        text_right(&writer->line, shown, cell->width);
-    else if (line->kind == LINE_ROW && (writer->columns == 0 || bar_end <= writer->columns))
-        buf_format(&writer->line, "  %s", bar_draw(bar, (double)cell->value, BAR_COLUMNS));
-    buf_fail_with(&writer->line, &text);
+    text_blanks(out, slot->gap);
+    if (line->kind == LINE_HEADINGS)
+        add_centred(out, shown, slot->block_width);
+    else if (slot->kind != SLOT_BAR)
+        text_right(out, shown, slot->width);
+    else if (line->kind == LINE_ROW && (!document->columns || bar_end <= document->columns))
+        buf_format(out, "  %s", bar_draw(bar, (double)slot->block->values[line->row], BAR_COLUMNS));
+    buf_fail_with(out, &text);
     buf_release(&text);
 }
 
-static void add_label(struct text_writer *writer, const struct explain_line *line,
-                      const struct explain_table *table)
+static void add_label(struct buf *out, const struct grid_line *line, const struct grid *grid)
 {
-    size_t width = table->label_width;
+    size_t width = grid->label_width;
     if (line->kind == LINE_TOTAL) {
-        text_blanks(&writer->line, INDENT);
-        add_rule(&writer->line, table->width);
-        text_end(writer->out, &writer->line, writer->err);
+        text_blanks(out, INDENT);
+        add_rule(out, grid->width);
+        buf_char(out, '\n');
     }
-    buf_text(&writer->line, line->is_own ? " › " : "   ");
-    if (line->kind == LINE_GAP) {
-        text_right(&writer->line, "…", (size_t)table->number_width);
+    buf_text(out, line->is_own ? " › " : "   ");
+    if (line->kind == LINE_ROW && grid->number_width) {
+        buf_format(out, "%*zu ", grid->number_width, line->row);
+        width -= (size_t)grid->number_width + 1;
+    }
+    (line->kind == LINE_GAP ? text_right : text_left)(
+        out, line->label, line->kind == LINE_GAP ? (size_t)grid->number_width : width);
+}
+
+static void write_table(struct document *document, const struct grid *grid)
+{
+    stream_char(document->out, '\n');
+    for (const struct grid_line *line = grid->lines; line < grid->lines + grid->line_count;
+         line++) {
+        add_label(&document->text, line, grid);
+        for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
+            if (line->kind != LINE_HEADINGS || grid->slots[i].block_slots)
+                add_cell(document, &grid->slots[i], line, grid);
+        text_end(document->out, &document->text, document->err);
+    }
+}
+
+static void write_piece(struct document *document, enum piece piece, const char *text)
+{
+    if (piece == PIECE_TITLE) {
+        stream_format(document->out, "\n%zu  %s\n", document->step, text);
         return;
     }
-    if (line->kind == LINE_ROW && table->number_width) {
-        buf_format(&writer->line, "%*zu ", table->number_width, line->row);
-        width -= (size_t)table->number_width + 1;
-    }
-    text_left(&writer->line, line->label, width);
-}
-
-static void write_table(struct text_writer *writer, const struct explain_table *table)
-{
-    struct explain_line line = {0};
-    stream_char(writer->out, '\n');
-    while (explain_line_next(&line, table)) {
-        struct explain_cell cell = {0};
-        add_label(writer, &line, table);
-        while (explain_cell_next(&cell, &line, table))
-            add_cell(writer, &cell, &line, table);
-        text_end(writer->out, &writer->line, writer->err);
-    }
-}
-
-static void write_paragraph(struct text_writer *writer, const char *text)
-{
-    stream_format(writer->out, "%*s", INDENT, "");
-    text_wrap(writer->out, text, INDENT, WRAPPED, writer->page.columns);
-}
-
-static void write_step(struct text_writer *writer, const struct explanation *explanation,
-                       size_t number)
-{
-    const struct step *step = &explanation->steps[number];
-    struct explain_table table = {explanation, step, {writer->columns, writer->page.full}};
-    stream_format(writer->out, "\n%zu  %s\n", number + 1, step->title);
-    for (size_t i = 0; i < step->formula_count; i++)
-        write_paragraph(writer, step->formulas[i]);
-    if (step->note)
-        write_paragraph(writer, step->note);
-    while (explain_table_next(&table))
-        write_table(writer, &table);
-    if (step->worked) {
-        stream_char(writer->out, '\n');
-        write_paragraph(writer, step->worked);
-    }
+    stream_format(document->out, "%s%*s", piece == PIECE_WORKED ? "\n" : "", INDENT, "");
+    text_wrap(document->out, text, INDENT, WRAPPED, page_width(document));
 }
 
 /* Which query it is, and how many of its keys are shown. */
-static void write_query(struct text_writer *writer, const struct explanation *explanation)
+static void write_query(struct document *document, const struct explanation *explanation)
 {
-    buf_format(&writer->line, "query · %s · ", explain_token(explanation));
-    if (explanation->part)
-        buf_format(&writer->line, "%s · ", explanation->part->words);
-    buf_format(&writer->line, "layer %zu · head %zu", explanation->layer, explanation->head);
-    text_shorten(&writer->line, writer->page.columns);
-    text_end(writer->out, &writer->line, writer->err);
+    struct buf *line = &document->text;
+    stream_text(document->out, explanation > document->all->items ? "\n" : "");
+    buf_format(line, "query · %s", explain_token(explanation));
+    explain_query_words(line, explanation, " · ");
+    text_shorten(line, page_width(document));
+    text_end(document->out, line, document->err);
     if (explanation->shown_count == explanation->key_count)
         return;
-    buf_format(&writer->line,
+    buf_format(line,
                "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
                explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
-    text_wrap(writer->out, writer->line.size ? writer->line.bytes : "", 0, 1, writer->page.columns);
-    buf_clear(&writer->line);
+    text_wrap(document->out, line->size ? line->bytes : "", 0, 1, page_width(document));
+    buf_clear(line);
 }
 
 static bool hides_givens(const struct explanation *explanation, bool full)
@@ -171,28 +142,35 @@ static bool hides_givens(const struct explanation *explanation, bool full)
     return false;
 }
 
+static int write_titles(struct document *document)
+{
+    struct place place = {.count = 1, .columns = page_width(document)};
+    return text_titles_write(document->out, document->all->items->report, &place, document->err);
+}
+
+static void write_end(struct document *document)
+{
+    if (!hides_givens(document->all->items, document->full))
+        return;
+    stream_char(document->out, '\n');
+    text_wrap(document->out,
+              "(not shown: matrices, inputs of all keys; --full or --format json has them)", 0, 1,
+              page_width(document));
+}
+
 int explain_text_write(struct stream *out, const struct explanations *explanations,
                        const struct explain_page *page, struct err *err)
 {
-    struct text_writer writer = {.out = out, .page = *page, .err = err};
-    struct place place = {.count = 1, .columns = page->columns};
-    writer.columns = page->columns > INDENT ? page->columns - INDENT : page->columns;
-    if (text_titles_write(out, explanations->items->report, &place, err))
-        return -1;
-    for (size_t i = 0; i < explanations->count; i++) {
-        const struct explanation *explanation = &explanations->items[i];
-        stream_text(out, i ? "\n" : "");
-        write_query(&writer, explanation);
-        for (size_t s = 0; s < explanation->step_count; s++)
-            write_step(&writer, explanation, s);
-    }
-    if (hides_givens(explanations->items, page->full)) {
-        stream_char(out, '\n');
-        text_wrap(out,
-                  "(not shown: matrices, inputs of all keys; --full or --format json has them)", 0,
-                  1, page->columns);
-    }
-    int failed = buf_check(&writer.line, err);
-    buf_release(&writer.line);
-    return failed ? -1 : 0;
+    static const struct document_format format = {
+        write_titles, write_query, write_piece, write_table, write_end,
+    };
+    size_t margin = page->columns > INDENT ? INDENT : 0;
+    struct document document = {.format = &format,
+                                .all = explanations,
+                                .out = out,
+                                .full = page->full,
+                                .columns = page->columns - margin,
+                                .margin = margin,
+                                .err = err};
+    return document_write(&document);
 }

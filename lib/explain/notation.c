@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "explain/explain_table.h"
+#include "explain/explain_page.h"
 
 /* What is written before something and after it. */
 struct marks {

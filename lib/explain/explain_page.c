@@ -1,0 +1,396 @@
+#include "explain/explain_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+
+enum {
+    LABEL_MAX = 16,
+    BLOCK_GAP = 4, /* columns before a block, where there is room; else EXPLAIN_GAP */
+    ELEMENTS_MIN = 2,
+    NUMBER_BYTES = 48,
+};
+
+/* A grid that is being made, of a range of the elements of each vector: single numbers are in the
+ * first of several ranges. */
+struct grid_plan {
+    const struct explanation *explanation;
+    const struct step_table *data;
+    size_t first, count;
+    size_t shown; /* elements of each vector; the others are left out */
+    size_t gap;   /* before each block */
+};
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static size_t row_count(const struct grid_plan *plan)
+{
+    return plan->data->of_keys ? plan->explanation->shown_count : plan->data->row_count;
+}
+
+static size_t row_at(const struct grid_plan *plan, size_t index)
+{
+    return plan->data->of_keys ? plan->explanation->shown[index] : index;
+}
+
+static bool has_headings(const struct grid *grid)
+{
+    for (size_t i = 0; i < grid->slot_count; i++) {
+        const struct grid_slot *slot = &grid->slots[i];
+        if (slot->block->is_vector && (*slot->block->symbol || text_is_cut(&slot->cut)))
+            return true;
+    }
+    return false;
+}
+
+static int make_lines(struct grid *grid, const struct grid_plan *plan, struct arena *arena,
+                      struct err *err)
+{
+    const struct step_table *data = plan->data;
+    size_t count = row_count(plan);
+    size_t next = 0; /* the row after the last one */
+    struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
+    grid->lines = line;
+    if (!line)
+        return -1;
+    if (has_headings(grid))
+        *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
+    *line++ = (struct grid_line){LINE_TITLES, .label = data->corner};
+    for (size_t i = 0; i < count; i++) {
+        size_t row = row_at(plan, i);
+        if (row > next)
+            *line++ = (struct grid_line){LINE_GAP, .label = "…"};
+        *line++ = (struct grid_line){LINE_ROW, row, row == data->own_row, data->rows[row].text};
+        next = row + 1;
+    }
+    if (next < data->row_count)
+        *line++ = (struct grid_line){LINE_GAP, .label = "…"};
+    if (data->total)
+        *line++ = (struct grid_line){LINE_TOTAL, .label = data->total};
+    grid->line_count = (size_t)(line - grid->lines);
+    return 0;
+}
+
+/* --- widths ----------------------------------------------------------------------------------- */
+
+static size_t width_of(const char *text)
+{
+    return utf8_width(text, strlen(text));
+}
+
+static size_t number_width(const struct block *block, float value)
+{
+    char text[NUMERAL_BYTES];
+    return isnan(value) ? 0 : numeral_write(text, block->numeral, value);
+}
+
+static float total_of(const struct block *block, size_t element)
+{
+    return block->total ? block->total[element] : NAN;
+}
+
+/* The elements of a block in the plan's range. */
+static size_t elements_of(const struct grid_plan *plan, const struct block *block)
+{
+    return block->width > plan->first ? num_min(block->width - plan->first, plan->count) : 0;
+}
+
+/* The widest number of all elements, so that a page of another width has the same columns. */
+static size_t cell_width(const struct grid_plan *plan, const struct block *block)
+{
+    size_t widest = block->is_vector ? 1 : width_of(block->symbol);
+    size_t end = plan->first + elements_of(plan, block);
+    for (size_t element = plan->first; element < end; element++) {
+        widest = num_max(widest, number_width(block, total_of(block, element)));
+        for (size_t i = 0; i < row_count(plan); i++) {
+            const float *row = block->values + row_at(plan, i) * block->stride;
+            widest = num_max(widest, number_width(block, row[element]));
+        }
+    }
+    return widest;
+}
+
+static void fit_labels(struct grid *grid, const struct grid_plan *plan)
+{
+    const struct step_table *data = plan->data;
+    char number[NUMBER_BYTES];
+    size_t widest = data->total ? width_of(data->total) : 0;
+    size_t count = row_count(plan);
+    for (size_t i = 0; i < count; i++)
+        widest = num_max(widest, width_of(data->rows[row_at(plan, i)].text));
+    grid->label_width = num_min(widest, LABEL_MAX);
+    if (data->of_keys) {
+        grid->number_width = snprintf(number, sizeof number, "%zu", row_at(plan, count - 1));
+        grid->label_width += (size_t)grid->number_width + 1;
+    }
+    grid->label_width = num_max(grid->label_width, width_of(data->corner));
+}
+
+static void write_heading(struct buf *out, const struct grid_slot *slot, explain_notation *notation)
+{
+    const struct text_cut *cut = &slot->cut;
+    notation(out, slot->block->symbol);
+    if (text_is_cut(cut))
+        buf_format(out, *slot->block->symbol ? " (%zu of %zu)" : "%zu of %zu",
+                   cut->front + cut->back, cut->size);
+}
+
+static size_t heading_width(const struct grid_slot *slot)
+{
+    struct buf heading = {0};
+    write_heading(&heading, slot, buf_text);
+    size_t width = heading.size ? width_of(heading.bytes) : 0;
+    buf_release(&heading);
+    return width;
+}
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+/* Append the slots of a block, whose cells are widened until the heading fits. */
+static void add_block(struct grid *grid, const struct grid_plan *plan, const struct block *block,
+                      size_t cell)
+{
+    struct grid_slot *first = &grid->slots[grid->slot_count];
+    const struct text_cut cut = text_cut_to(elements_of(plan, block), plan->shown);
+    size_t count = text_cut_slots(&cut);
+    size_t rest = (count - 1) * EXPLAIN_GAP + text_is_cut(&cut);
+    size_t numbers = cut.front + cut.back;
+    *first = (struct grid_slot){.block = block, .cut = cut};
+    size_t heading = heading_width(first);
+    while (numbers * cell + rest < heading)
+        cell++;
+    for (size_t i = 0; i < count; i++) {
+        bool dots = text_cut_between(&cut, i);
+        first[i] = (struct grid_slot){
+            .kind = dots ? SLOT_DOTS : SLOT_NUMBER,
+            .block = block,
+            .element = plan->first + text_cut_place(&cut, i),
+            .gap = i ? EXPLAIN_GAP : plan->gap,
+            .width = dots ? 1 : cell,
+            .cut = cut,
+        };
+    }
+    if (block->is_share)
+        first[count] = (struct grid_slot){SLOT_BAR, block, .element = first->element, .cut = cut};
+    first->block_slots = count + block->is_share;
+    first->block_width = numbers * cell + rest;
+    grid->slot_count += first->block_slots;
+    grid->width += plan->gap + first->block_width;
+}
+
+static void lay_out(struct grid *grid, const struct grid_plan *plan, const size_t *cells)
+{
+    const struct step_table *data = plan->data;
+    grid->width = grid->label_width;
+    grid->slot_count = 0;
+    for (size_t b = 0; b < data->block_count; b++)
+        if (elements_of(plan, &data->blocks[b]))
+            add_block(grid, plan, &data->blocks[b], cells[b]);
+}
+
+/* Make a grid of at most `columns`, if that can be; 0: nothing is left out. `shown` becomes the
+ * number of elements that fit. */
+static int make_grid(struct grid *grid, struct grid_plan *plan, size_t columns, struct arena *arena,
+                     struct err *err)
+{
+    const struct step_table *data = plan->data;
+    size_t cells[STEP_BLOCKS_MAX] = {0};
+    size_t longest = ELEMENTS_MIN;
+    for (size_t b = 0; b < data->block_count; b++) {
+        cells[b] = cell_width(plan, &data->blocks[b]);
+        longest = num_max(longest, elements_of(plan, &data->blocks[b]));
+    }
+    if (columns > 0)
+        longest = num_max(num_min(longest, columns), ELEMENTS_MIN);
+    *grid = (struct grid){.data = data};
+    grid->slots = arena_alloc(arena, data->block_count * (longest + 2), sizeof *grid->slots, err);
+    if (!grid->slots)
+        return -1;
+    fit_labels(grid, plan);
+    plan->gap = BLOCK_GAP;
+    plan->shown = longest;
+    lay_out(grid, plan, cells);
+    for (; columns > 0 && grid->width > columns && plan->shown > ELEMENTS_MIN;) {
+        plan->shown--;
+        lay_out(grid, plan, cells);
+    }
+    if (columns > 0 && grid->width > columns) {
+        plan->gap = EXPLAIN_GAP;
+        lay_out(grid, plan, cells);
+    }
+    return make_lines(grid, plan, arena, err);
+}
+
+void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_slot *slot,
+               explain_notation *notation, const char *infinity)
+{
+    const struct block *block = slot->block;
+    char digits[NUMERAL_BYTES];
+    float value = NAN;
+    if (line->kind == LINE_HEADINGS) {
+        if (block->is_vector)
+            write_heading(out, slot, notation);
+    } else if (slot->kind == SLOT_DOTS) {
+        buf_text(out, "…");
+    } else if (line->kind == LINE_TITLES && slot->kind == SLOT_NUMBER) {
+        if (block->is_vector)
+            buf_format(out, "%zu", slot->element);
+        else
+            notation(out, block->symbol);
+    } else if (slot->kind == SLOT_NUMBER) {
+        value = line->kind == LINE_TOTAL ? total_of(block, slot->element)
+                                         : block->values[line->row * block->stride + slot->element];
+    }
+    if (isnan(value))
+        return;
+    numeral_write(digits, block->numeral, value);
+    buf_text(out, isinf(value) && infinity ? infinity : digits);
+}
+
+/* --- the document ----------------------------------------------------------------------------- */
+
+static int send(struct document *document)
+{
+    int failed = text_send(document->out, &document->text, document->err);
+    buf_clear(&document->text);
+    return failed;
+}
+
+static int write_grid(struct document *document, struct grid_plan *plan, size_t columns)
+{
+    struct arena arena = {0};
+    struct grid grid;
+    int failed = make_grid(&grid, plan, columns, &arena, document->err);
+    if (!failed) {
+        document->format->table(document, &grid);
+        failed = send(document);
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+/* A table; of a full document in parts as wide as the page. */
+static int write_table(struct document *document, const struct explanation *explanation,
+                       const struct step_table *data)
+{
+    struct grid_plan plan = {explanation, data, .count = SIZE_MAX};
+    struct arena arena = {0};
+    struct grid whole;
+    size_t longest = 0;
+    if (!document->full)
+        return write_grid(document, &plan, document->columns);
+    int failed = make_grid(&whole, &plan, document->columns, &arena, document->err);
+    arena_release(&arena);
+    for (size_t b = 0; b < data->block_count; b++)
+        longest = num_max(longest, data->blocks[b].width);
+    plan.count = num_min(plan.shown, longest);
+    for (; !failed && plan.first < longest; plan.first += plan.count)
+        failed = write_grid(document, &plan, 0);
+    return failed;
+}
+
+bool explain_shows(const struct given *given, bool full)
+{
+    return !given->is_shown && (full || given->is_small);
+}
+
+static int write_step(struct document *document, const struct explanation *explanation,
+                      const struct step *step)
+{
+    void (*piece)(struct document *, enum piece, const char *) = document->format->piece;
+    piece(document, PIECE_TITLE, step->title);
+    for (size_t i = 0; i < step->formula_count; i++)
+        piece(document, PIECE_FORMULA, step->formulas[i]);
+    if (step->note)
+        piece(document, PIECE_NOTE, step->note);
+    if (send(document))
+        return -1;
+    for (size_t i = 0; i < step->given_count; i++)
+        if (explain_shows(&step->givens[i], document->full) &&
+            write_table(document, explanation, &step->givens[i].table))
+            return -1;
+    if (step->table.row_count && write_table(document, explanation, &step->table))
+        return -1;
+    if (step->worked)
+        piece(document, PIECE_WORKED, step->worked);
+    return send(document);
+}
+
+int document_write(struct document *document)
+{
+    const struct explanations *all = document->all;
+    int failed = document->format->begin(document) || send(document);
+    for (size_t i = 0; i < all->count && !failed; i++) {
+        const struct explanation *explanation = &all->items[i];
+        document->format->query(document, explanation);
+        failed = send(document);
+        for (size_t s = 0; s < explanation->step_count && !failed; s++) {
+            document->step = s + 1;
+            failed = write_step(document, explanation, &explanation->steps[s]);
+        }
+    }
+    if (!failed) {
+        document->format->end(document);
+        failed = send(document);
+    }
+    buf_release(&document->text);
+    return failed ? -1 : 0;
+}
+
+const char *explain_token(const struct explanation *explanation)
+{
+    return explanation->text->labels[explanation->query].exact;
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+static void add_text(struct buf *out, const char *name, const struct tokenized *tokenized,
+                     explain_fact *fact)
+{
+    struct buf text = {0};
+    tokenized_visible(&text, tokenized);
+    fact(out, name, &text, "");
+    buf_fail_with(out, &text);
+    buf_release(&text);
+}
+
+void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact)
+{
+    const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    add_text(out, "model", &model, fact);
+    if (report->mechanism)
+        fact(out, "mechanism", &(struct buf){0}, report->mechanism);
+    add_text(out, "sentence", &report->sentence, fact);
+    if (report->source.count)
+        add_text(out, "source", &report->source, fact);
+}
+
+void explain_query_words(struct buf *out, const struct explanation *explanation,
+                         const char *separator)
+{
+    if (explanation->part)
+        buf_format(out, "%s%s", separator, explanation->part->words);
+    buf_format(out, "%slayer %zu%shead %zu", separator, explanation->layer, separator,
+               explanation->head);
+}
+
+void explain_query_facts(struct buf *out, const struct explanation *explanation, explain_fact *fact)
+{
+    struct buf token = {0};
+    struct buf words = {0};
+    buf_text(&token, explain_token(explanation));
+    explain_query_words(&words, explanation, ", ");
+    fact(out, "query", &token, words.size ? words.bytes : "");
+    buf_clear(&words);
+    buf_format(&words, "%zu of %zu, with %.2f of the weight", explanation->shown_count,
+               explanation->key_count, (double)explanation->shown_weight);
+    if (explanation->shown_count < explanation->key_count)
+        fact(out, "keys shown", &(struct buf){0}, words.size ? words.bytes : "");
+    buf_fail_with(out, &token);
+    buf_fail_with(out, &words);
+    buf_release(&token);
+    buf_release(&words);
+}
