@@ -5,105 +5,123 @@
 
 #include "explain/steps.h"
 
-/* --- formulas --------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 enum {
     PRODUCTS = 4,
     TERMS = 8
 }; /* of longer sums the first ones are written, dots, and the last */
 
-void formula_write(struct buf *out, const char *form, size_t key, const struct number *numbers)
+static void write_number(struct buf *out, struct numeral numeral, float value, char form)
 {
-    char digits[NUMERAL_BYTES];
+    char text[NUMERAL_BYTES];
+    numeral_write(text, numeral, value);
+    bool negative = *text == '-';
+    if (form == 't')
+        buf_format(out, " %c %s", negative ? '-' : '+', text + negative);
+    else
+        buf_format(out, form == 'f' && negative ? "(%s)" : "%s", text);
+}
+
+static void write_list(const struct builder *builder, struct buf *out, const char *form,
+                       va_list values)
+{
     for (; *form; form++) {
-        if (*form != '%') {
+        if (*form != '%')
             buf_char(out, *form);
-        } else if (*++form == 'k') {
-            buf_format(out, "%zu", key);
-        } else {
-            numeral_write(digits, numbers->numeral, numbers->value);
-            bool negative = *digits == '-';
-            if (*form == 't')
-                buf_format(out, " %c %s", negative ? '-' : '+', digits + negative);
-            else
-                buf_format(out, *form == 'f' && negative ? "(%s)" : "%s", digits);
-            numbers++;
+        else if (*++form == 's')
+            buf_text(out, va_arg(values, const char *));
+        else if (*form == 'z')
+            buf_format(out, "%zu", va_arg(values, size_t));
+        else if (*form == 'k')
+            buf_format(out, "%zu", builder->key);
+        else if (*form == 'g')
+            buf_format(out, "%g", va_arg(values, double));
+        else {
+            float value = (float)va_arg(values, double);
+            write_number(out, numeral_of(&value, 1, builder->digits), value, *form);
         }
     }
 }
 
+static const char *keep(struct builder *builder)
+{
+    const char *text = buf_keep(&builder->out, builder->arena, builder->err);
+    builder->failed |= !text;
+    return text;
+}
+
+void builder_note(struct builder *builder, const char *form, ...)
+{
+    va_list values;
+    va_start(values, form);
+    buf_text(&builder->note, builder->note.size ? " " : "");
+    write_list(builder, &builder->note, form, values);
+    va_end(values);
+}
+
+void builder_add(struct builder *builder, const char *form, ...)
+{
+    va_list values;
+    va_start(values, form);
+    write_list(builder, &builder->out, form, values);
+    va_end(values);
+}
+
+void builder_formula(struct builder *builder, const char *form, ...)
+{
+    va_list values;
+    va_start(values, form);
+    write_list(builder, &builder->out, form, values);
+    va_end(values);
+    assert(builder->step->formula_count < STEP_FORMULAS_MAX);
+    builder->step->formulas[builder->step->formula_count++] = keep(builder);
+}
+
+void builder_work(struct builder *builder, const char *form, ...)
+{
+    va_list values;
+    va_start(values, form);
+    write_list(builder, &builder->out, form, values);
+    va_end(values);
+    builder->step->worked = keep(builder);
+}
+
 /* The index to write after `i`: the next one, or, after dots, the last of too many. */
-static size_t next_written(struct buf *out, size_t i, size_t count, size_t most)
+static size_t next_written(struct builder *builder, size_t i, size_t count, size_t most)
 {
     if (count <= most || i + 3 != most)
         return i + 1;
-    buf_text(out, " + …");
+    builder_add(builder, " + …");
     return count - 1;
 }
 
-void formula_dot(struct buf *out, const struct numeral numerals[2], const float *a, const float *b,
-                 size_t count)
+void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count)
 {
-    for (size_t i = 0; i < count; i = next_written(out, i, count, PRODUCTS)) {
-        const struct number factors[] = {{numerals[0], a[i]}, {numerals[1], b[i]}};
-        formula_write(out, i ? " + %f · %f" : "%f · %f", 0, factors);
+    const struct numeral of_a = numeral_of(a, count, builder->digits);
+    const struct numeral of_b = numeral_of(b, count, builder->digits);
+    for (size_t i = 0; i < count; i = next_written(builder, i, count, PRODUCTS)) {
+        builder_add(builder, i ? " + " : "");
+        write_number(&builder->out, of_a, a[i], 'f');
+        builder_add(builder, " · ");
+        write_number(&builder->out, of_b, b[i], 'f');
     }
 }
 
-void formula_sum(struct buf *out, struct numeral numeral, const float *values, size_t stride,
-                 size_t count)
+void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count)
 {
-    for (size_t i = 0; i < count; i = next_written(out, i, count, TERMS)) {
-        const struct number term = {numeral, values[i * stride]};
-        formula_write(out, i ? "%t" : "%n", 0, &term);
-    }
+    const struct numeral numeral = numeral_of(values, (count - 1) * stride + 1, builder->digits);
+    for (size_t i = 0; i < count; i = next_written(builder, i, count, TERMS))
+        write_number(&builder->out, numeral, values[i * stride], i ? 't' : 'n');
 }
 
-/* --- texts ------------------------------------------------------------------------------------ */
-
-void builder_note(struct builder *builder, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    buf_text(&builder->note, builder->note.size ? " " : "");
-    buf_format_list(&builder->note, format, values);
-    va_end(values);
-}
-
-void builder_end_formula(struct builder *builder)
-{
-    struct step *step = builder->step;
-    const char *formula = buf_keep(&builder->out, builder->arena, builder->err);
-    assert(step->formula_count < STEP_FORMULAS_MAX);
-    step->formulas[step->formula_count++] = formula;
-    builder->failed |= !formula;
-}
-
-void builder_formula(struct builder *builder, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    buf_format_list(&builder->out, format, values);
-    va_end(values);
-    builder_end_formula(builder);
-}
-
-void builder_work(struct builder *builder, const char *form, const struct number *numbers)
-{
-    formula_write(&builder->out, form, builder->key, numbers);
-    builder->step->worked = buf_keep(&builder->out, builder->arena, builder->err);
-    builder->failed |= !builder->step->worked;
-}
-
-void builder_projection(struct builder *builder, const char *name, char letter,
+void builder_projection(struct builder *builder, const char *name, const char *letter,
                         const struct weight *w)
 {
-    buf_format(&builder->out, "%s = x%s", name, strstr(name, "_j") ? "_j" : "");
+    builder_add(builder, "%s = x%s", name, strstr(name, "_j") ? "_j" : "");
     if (builder->trace->config->projections)
-        buf_format(&builder->out, " · W_%c", letter);
-    if (w->bias)
-        buf_format(&builder->out, " + b_%c", letter);
-    builder_end_formula(builder);
+        builder_add(builder, " · W_%s", letter);
+    builder_formula(builder, w->bias ? " + b_%s" : "", letter);
 }
 
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
@@ -114,28 +132,14 @@ void builder_dot(struct builder *builder, const char *name, const float *x, cons
         factors[i] = weight_element(w, i, column);
     if (builder->failed)
         return;
-    const struct numeral numerals[] = {numeral_of(x, w->in, builder->digits),
-                                       numeral_of(factors, w->in, builder->digits)};
-    const struct number numbers[] = {{numerals[1], w->bias ? w->bias[column] : 0},
-                                     builder_number(builder, y)};
-    buf_format(&builder->out, "%s_0 = ", name);
-    formula_dot(&builder->out, numerals, x, factors, w->in);
+    builder_add(builder, "%s_0 = ", name);
+    builder_add_dot(builder, x, factors, w->in);
     if (w->bias)
-        formula_write(&builder->out, "%t", 0, numbers);
-    builder_work(builder, " = %n", numbers + 1);
+        builder_add(builder, "%t", w->bias[column]);
+    builder_work(builder, " = %n", y);
 }
 
 /* --- norms ------------------------------------------------------------------------------------ */
-
-/* A square may be beyond float32. */
-static void write_wide(struct builder *builder, double value)
-{
-    const struct number narrow = builder_number(builder, (float)value);
-    if (isfinite(narrow.value))
-        formula_write(&builder->out, "%n", 0, &narrow);
-    else
-        buf_format(&builder->out, "%.2e", value);
-}
 
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm)
@@ -144,10 +148,19 @@ void builder_norm_formula(struct builder *builder, const char *y, const char *x,
         builder_formula(builder, "%s = %s", y, x);
         return;
     }
-    buf_format(&builder->out, "%s = ", y);
-    buf_format(&builder->out, norm->rms ? "%s / √(mean(%s²) + ε)" : "(%s - μ) / √(σ² + ε)", x, x);
+    builder_add(builder, "%s = ", y);
+    builder_add(builder, norm->rms ? "%s / √(mean(%s²) + ε)" : "(%s - μ) / √(σ² + ε)", x, x);
     builder_formula(builder, "%s%s", norm->offset != 0 ? " ⊙ (1 + γ)" : " ⊙ γ",
                     norm->shift ? " + β" : "");
+}
+
+/* A square may be beyond float32. */
+static void add_wide(struct builder *builder, double value)
+{
+    if (isfinite((float)value))
+        builder_add(builder, "%n", value);
+    else
+        buf_format(&builder->out, "%.2e", value);
 }
 
 /* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05; or mean(x²) = 0.0198, ε = 1.00e-05. */
@@ -164,16 +177,22 @@ void builder_norm(struct builder *builder, const char *y, struct named_vector x,
         mean += (double)x.values[c] / (double)width;
     for (size_t c = 0; c < width; c++)
         variance += pow((double)x.values[c] - mean, 2) / (double)width;
-    if (norm->rms) {
-        buf_format(&builder->out, "mean(%s²) = ", x.name);
-    } else {
-        buf_text(&builder->out, "μ = ");
-        write_wide(builder, mean);
-        buf_text(&builder->out, ", σ² = ");
+    builder_add(builder, norm->rms ? "mean(%s²) = " : "μ = ", x.name);
+    if (!norm->rms) {
+        add_wide(builder, mean);
+        builder_add(builder, ", σ² = ");
     }
-    write_wide(builder, variance);
-    const struct number epsilon = builder_number(builder, norm->epsilon);
-    builder_work(builder, ", ε = %n", &epsilon);
+    add_wide(builder, variance);
+    builder_work(builder, ", ε = %n", norm->epsilon);
+}
+
+void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
+                       const struct norm *norm)
+{
+    const struct named_vector rows[] = {
+        x, {"γ", norm ? norm->scale : NULL}, {"β", norm ? norm->shift : NULL}, y};
+    builder_norm(builder, y.name, x, norm);
+    builder_stack(builder, rows, sizeof rows / sizeof *rows, builder->trace->input_size);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -261,14 +280,4 @@ float *builder_floats(struct builder *builder, size_t count)
     float *values = arena_alloc(builder->arena, count, sizeof *values, builder->err);
     builder->failed |= !values;
     return values;
-}
-
-struct number builder_number(const struct builder *builder, float value)
-{
-    return (struct number){numeral_of(&value, 1, builder->digits), value};
-}
-
-struct number block_number(const struct block *block, size_t at)
-{
-    return (struct number){block->numeral, block->values[at]};
 }

@@ -1,10 +1,10 @@
 /* steps.h: the inside of explanation.c. A trace holds what a pass computed for one query of one
  * head; a builder makes steps of it. Failures stick to the builder: arrays are then NULL.
  *
- *     builder_formula(builder, "scaled_j = score_j / √%zu", d_k);
+ *     builder_formula(builder, "scaled_j = score_j / √%z", d_k);
  *     builder_keys(builder);
  *     builder_column(builder, "score", NULL, trace->scores);
- *     builder_work(builder, "score_%k = %n", &(struct number){numeral, 0.5f});
+ *     builder_work(builder, "score_%k = %n", trace->scores[builder->key]);
  */
 #ifndef ATTN_EXPLAIN_STEPS_H
 #define ATTN_EXPLAIN_STEPS_H
@@ -92,26 +92,6 @@ struct norm trace_head_norm(const struct trace *trace, bool of_keys);
 const struct norm *trace_norm(const struct trace *trace);
 float trace_slope(const struct trace *trace);
 
-/* --- formulas --------------------------------------------------------------------------------- */
-
-/* A number as it is written. */
-struct number {
-    struct numeral numeral;
-    float value;
-};
-
-/* Append a template: %k is the key; %n is the next number as it is, %f as a factor, in parentheses
- * if negative, %t as a term of a sum, with its sign before it. */
-void formula_write(struct buf *out, const char *form, size_t key, const struct number *numbers);
-
-/* a · b + c · d + … + y · z: of many products the first ones and the last. */
-void formula_dot(struct buf *out, const struct numeral numerals[2], const float *a, const float *b,
-                 size_t count);
-
-/* a + b - c + … + z: of numbers `stride` floats apart. */
-void formula_sum(struct buf *out, struct numeral numeral, const float *values, size_t stride,
-                 size_t count);
-
 /* --- a step ----------------------------------------------------------------------------------- */
 
 struct builder {
@@ -131,25 +111,32 @@ struct builder {
 
 typedef void step_builder(struct builder *builder);
 
-/* Add a sentence to the note; append to the formula in `out` and finish it. */
-void builder_note(struct builder *builder, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void builder_formula(struct builder *builder, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void builder_end_formula(struct builder *builder);
+/* Texts with values: %s a text, %z a size_t, %g a double, %k the key whose numbers are worked out;
+ * %n a number as a double, %f as a factor, in parentheses if negative, %t as a term of a sum, with
+ * its sign before it. A sentence of the note; a part of the formula in `out`; its end, which makes
+ * it one of the step's formulas, or the one with numbers. */
+void builder_note(struct builder *builder, const char *form, ...);
+void builder_add(struct builder *builder, const char *form, ...);
+void builder_formula(struct builder *builder, const char *form, ...);
+void builder_work(struct builder *builder, const char *form, ...);
 
-/* Append a template to `out`, which becomes the formula with numbers. */
-void builder_work(struct builder *builder, const char *form, const struct number *numbers);
+/* a · b + c · d + … + y · z, and a + b - c + … + z, of numbers `stride` floats apart: of many terms
+ * the first ones and the last. */
+void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
+void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
 /* A projection's formula, k_j = x_j · W_k + b_k. */
-void builder_projection(struct builder *builder, const char *name, char letter,
+void builder_projection(struct builder *builder, const char *name, const char *letter,
                         const struct weight *w);
 
-/* y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; NULL: y = x. The second adds x's numbers. */
+/* y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; NULL: y = x. Then with x's numbers; and with a
+ * table of all of it. */
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm);
 void builder_norm(struct builder *builder, const char *y, struct named_vector x,
                   const struct norm *norm);
+void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
+                       const struct norm *norm);
 
 /* y_0 = x_0 · W_0,c + … + b_c = …: the product of x [w->in] and a column of a projection. */
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
@@ -173,13 +160,6 @@ void builder_stack(struct builder *builder, const struct named_vector *vectors, 
 void builder_vector(struct builder *builder, struct named_vector vector, size_t width);
 
 float *builder_floats(struct builder *builder, size_t count);
-
-struct number builder_number(const struct builder *builder, float value);
-struct number block_number(const struct block *block, size_t at);
-
-/* The scores of all keys before the mask, and their name: scaled, capped, moved or cooled. The pass
- * has no such scores of keys that the mask hides. */
-float *builder_scores(struct builder *builder, const char **name);
 
 /* --- given numbers and matrices, which steps take as they are, for readers who follow them by hand
  */

@@ -80,14 +80,8 @@ void step_output(struct builder *builder)
 static void show_norm(struct builder *builder, struct named_vector from, enum site to,
                       const struct norm *norm)
 {
-    const struct trace *trace = builder->trace;
-    const struct named_vector y = row_of(trace, to);
-    if (mechanism_lacks(&trace->config->mechanism, PART_NORM))
-        norm = NULL;
-    const struct named_vector rows[] = {
-        from, {"γ", norm ? norm->scale : NULL}, {"β", norm ? norm->shift : NULL}, y};
-    builder_norm(builder, y.name, from, norm);
-    builder_stack(builder, rows, sizeof rows / sizeof *rows, trace->input_size);
+    bool lacks = mechanism_lacks(&builder->trace->config->mechanism, PART_NORM);
+    builder_norm_step(builder, from, row_of(builder->trace, to), lacks ? NULL : norm);
 }
 
 /* Of the sum where norms come last, else of the attention's output before it is added. */
@@ -137,21 +131,20 @@ static void show_sum(struct builder *builder, const char *name, const float *sum
 {
     const struct trace *trace = builder->trace;
     const struct config *c = trace->config;
-    const struct number scale = builder_number(builder, c->residual_scale);
     const struct named_vector rows[] = {terms[0], terms[1], terms[2], {name, sum}};
     bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
     const char *sign = " = ";
-    buf_text(&builder->out, name);
+    builder_add(builder, "%s", name);
     for (size_t i = 0; i < 3; i++) {
         if (!terms[i].values || (i == 0 && alone && terms[1].values))
             continue;
-        buf_text(&builder->out, sign);
+        builder_add(builder, "%s", sign);
         if (i > 0 && c->residual_scale != 0)
-            formula_write(&builder->out, "%n · ", 0, &scale);
-        buf_text(&builder->out, terms[i].name);
+            builder_add(builder, "%n · ", c->residual_scale);
+        builder_add(builder, "%s", terms[i].name);
         sign = " + ";
     }
-    builder_end_formula(builder);
+    builder_formula(builder, "");
     builder_stack(builder, rows, 4, trace->input_size);
 }
 
@@ -240,10 +233,8 @@ static const float *take_up(struct builder *builder)
 static void draw_product(struct builder *builder, const char *y, const char *x, const char *name,
                          const struct weight *w)
 {
-    buf_format(&builder->out, "%s = %s · W_%s", y, x, name);
-    if (w->bias)
-        buf_format(&builder->out, " + b_%s", name);
-    builder_end_formula(builder);
+    builder_add(builder, "%s = %s · W_%s", y, x, name);
+    builder_formula(builder, w->bias ? " + b_%s" : "", name);
 }
 
 void step_hidden(struct builder *builder)
@@ -295,12 +286,10 @@ void step_activation(struct builder *builder)
     const struct named_vector rows[] = {
         {"gate", gate}, {called, gate ? curve : NULL}, {"up", up}, act};
     builder_stack(builder, rows, 4, width);
-    const struct number gated[] = {builder_number(builder, *from), builder_number(builder, *up),
-                                   builder_number(builder, *curve), builder_number(builder, *up),
-                                   builder_number(builder, *act.values)};
-    const struct number plain[] = {gated[0], gated[4]};
-    buf_format(&builder->out, "mlp_act_0 = %s(", name);
-    builder_work(builder, gate ? "%n) · %f = %f · %f = %n" : "%n) = %n", gate ? gated : plain);
+    builder_add(builder, "mlp_act_0 = %s(%n)", name, *from);
+    if (gate)
+        builder_add(builder, " · %f = %f · %f", *up, *curve, *up);
+    builder_work(builder, " = %n", *act.values);
 }
 
 void step_mlp_out(struct builder *builder)
@@ -352,20 +341,16 @@ static struct named_vector take_input(struct builder *builder)
 static void draw_logits(struct builder *builder, const char *y, bool bias, bool finished)
 {
     const struct config *c = builder->trace->config;
-    const struct number cap = builder_number(builder, c->logit_cap);
-    const struct number divisor = builder_number(builder, c->logit_divisor);
     bool capped = c->logit_cap > 0;
     bool divided = c->logit_divisor > 0;
     builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
                     c->n_word ? " · P_out" : "");
     if (!finished)
         return;
-    const char *sum = !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v";
-    formula_write(&builder->out, capped ? "logit_v = %n · tanh(" : "logit_v = ", 0, &cap);
-    buf_text(&builder->out, sum);
-    formula_write(&builder->out, divided ? " / %n" : "", 0, &divisor);
-    formula_write(&builder->out, capped ? " / %n)" : "", 0, &cap);
-    builder_end_formula(builder);
+    builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", c->logit_cap);
+    builder_add(builder, !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v");
+    builder_add(builder, divided ? " / %n" : "", c->logit_divisor);
+    builder_formula(builder, capped ? " / %n)" : "", c->logit_cap);
 }
 
 /* The unembedding of the tokens with the largest logits; columns: the product with y, unless it is
@@ -394,15 +379,13 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     if (builder->failed)
         return;
     builder->table->corner = "token";
-    const struct block *block = builder_vectors(builder, "words", "w_v", vectors, width);
-    const struct numeral numerals[] = {numeral_of(y, width, builder->digits), block->numeral};
-    const struct number result = builder_number(builder, numbers[columns[0] ? 0 : 2 * count]);
+    builder_vectors(builder, "words", "w_v", vectors, width);
     for (size_t c = 0; c < 3; c++)
         if (columns[c])
             builder_column(builder, names[c][0], names[c][1], numbers + c * count);
-    buf_text(&builder->out, columns[0] ? "dot = " : "logit = ");
-    formula_dot(&builder->out, numerals, y, vectors, width);
-    builder_work(builder, " = %n", &result);
+    builder_add(builder, columns[0] ? "dot = " : "logit = ");
+    builder_add_dot(builder, y, vectors, width);
+    builder_work(builder, " = %n", numbers[columns[0] ? 0 : 2 * count]);
 }
 
 void step_logits(struct builder *builder)
@@ -432,7 +415,7 @@ void step_logits(struct builder *builder)
     if (c->logit_cap > 0)
         cap_row(logits, c->vocab_size, c->logit_cap);
     draw_logits(builder, y.name, bias, finished);
-    builder_note(builder, "The tokens with the largest of %zu logits; w_v is %s.", c->vocab_size,
+    builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.", c->vocab_size,
                  config_ties(c) ? "the token's embedding (tied weights)"
                                 : "the token's row of the unembedding");
     show_tokens(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});

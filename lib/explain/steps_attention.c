@@ -1,0 +1,826 @@
+/* steps_attention.c: from the layer's input to the context of the head.
+ *
+ * A softmax or a division gives the weights. With dropout they are called shares, and computed
+ * again, because the pass keeps only what dropout leaves.
+ */
+#include <math.h>
+
+#include "explain/steps.h"
+#include "math/bf16.h"
+#include "math/portable_math.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "math/running_sum.h"
+#include "model/mechanism.h"
+
+/* --- input ------------------------------------------------------------------------------------ */
+
+/* h = √16 · wte[4] + wpe[2] */
+static void draw_embedding(struct builder *builder, const char *name)
+{
+    const struct trace *trace = builder->trace;
+    const struct config *config = trace->config;
+    size_t id = report_queries(trace->report, trace->part)->tokens[trace->query].id;
+    builder_add(builder, "%s = ", name);
+    if (config->embedding_scale == sqrtf((float)config->n_embd))
+        builder_add(builder, "√%z · ", config->n_embd);
+    else if (config->embedding_scale != 1)
+        builder_add(builder, "%n · ", config->embedding_scale);
+    builder_add(builder, "wte[%z]%s", id, trace->word_rows ? " · P_in" : "");
+    if (trace->position)
+        builder_add(builder, " + %s[%z]", config->sinusoids ? "PE" : "wpe",
+                    trace->query + config->position_offset);
+    if (trace->position && config->sinusoids)
+        builder_note(builder, "PE is the sinusoidal position embedding.");
+    builder_formula(builder, "");
+}
+
+/* Where h comes from; or x, where no norm is between the two. */
+static void note_origin(struct builder *builder, const char *name)
+{
+    const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
+    const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
+    bool bare = trace->config->kind == MODEL_ATTENTION;
+    bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
+    bool normed = !bare && !trace->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
+    if (trace->embedding_norm.scale)
+        builder_note(builder, "%s is the embedding after its norm.", name);
+    else
+        builder_note(builder, "%s is the %s %s%s%s", name,
+                     adds_up ? "residual stream after" : "output of", origin,
+                     normed ? " and its norm" : "",
+                     adds_up || bare ? "." : ", without a residual connection.");
+}
+
+/* The embedding's own norm, whose result is the stream of the first layer. */
+void step_embedding(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    draw_embedding(builder, "e");
+    builder_norm_step(builder, (struct named_vector){"e", trace->token},
+                      (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
+}
+
+void step_input(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct norm *norm = trace_norm(trace);
+    bool normed = trace->embedding_norm.scale != NULL;
+    bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
+    const struct named_vector vectors[] = {
+        {trace->word_rows ? "wte · P_in" : "wte", normed ? NULL : trace->token},
+        {trace->config->sinusoids ? "PE" : "wpe", trace->position},
+        {"h", trace->stream},
+        {"γ", norm ? norm->scale : NULL},
+        {"β", norm ? norm->shift : NULL},
+        {"x", trace->x},
+    };
+    if (embeds && !trace->stream)
+        builder->step->title = "Embedding";
+    (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
+    if (trace->stream)
+        builder_norm(builder, "x", vectors[2], norm);
+    if (trace->stream || trace->token)
+        builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, trace->input_size);
+    else
+        builder_vector(builder, vectors[5], trace->input_size);
+}
+
+/* --- query ------------------------------------------------------------------------------------ */
+
+/* x and W_q side by side, row by row, with their product q below them. */
+static void show_product(struct builder *builder, struct named_vector q)
+{
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.q;
+    size_t width = trace->config->d_k;
+    size_t count = w->in + (w->bias != NULL);
+    struct label *rows = builder_rows(builder, count);
+    float *x = builder_floats(builder, count);
+    const float *values = given_query_matrix(builder);
+    if (builder->failed)
+        return;
+    for (size_t c = 0; c < count; c++) {
+        rows[c] = c < w->in ? trace->report->numbers[c] : builder_label("b_q");
+        x[c] = c < w->in ? trace->x[c] : NAN;
+    }
+    builder->table->corner = "channel";
+    builder->table->total = q.name;
+    builder_column(builder, "x", "x", x);
+    builder_vectors(builder, "W_q", "W_q", values, width)->total = q.values;
+    builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
+}
+
+void step_query(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct config *config = trace->config;
+    const struct named_vector q = trace_projected(trace);
+    builder_projection(builder, q.name, "q", &trace->weights.q);
+    if (config->projections && given_query_is_small(trace)) {
+        show_product(builder, q);
+        return;
+    }
+    if (config->projections)
+        builder_note(builder, "W_q: this head's columns of the query projection, [%z, %z].",
+                     trace->weights.q.in, config->d_k);
+    else
+        builder_note(builder, "There are no projections: q, k and v are the inputs.");
+    builder_vector(builder, q, config->d_k);
+}
+
+/* --- norms of heads --------------------------------------------------------------------------- */
+
+/* q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, and mean(q_raw²) = 0.0198, ε = 1.00e-05. */
+static void draw_head_norm(struct builder *builder, const char *y, const char *x, bool of_keys,
+                           float square)
+{
+    const struct norm norm = trace_head_norm(builder->trace, of_keys);
+    builder_norm_formula(builder, y, x, &norm);
+    if (builder->trace->config->head_norm == HEAD_NORM_WHOLE)
+        builder_note(builder, "The mean is over all heads together.");
+    builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
+}
+
+void step_query_norm(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct norm norm = trace_head_norm(trace, false);
+    const char *y = trace->q_pre ? "q_pre" : "q";
+    const struct named_vector rows[] = {
+        trace_projected(trace), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
+    float *squares = builder_floats(builder, 3);
+    builder_stack(builder, rows, 3, trace->config->d_k);
+    if (builder->failed)
+        return;
+    squares[0] = trace->raw_q.squares[trace->query];
+    squares[1] = squares[2] = NAN;
+    builder_column(builder, "mean_square", "mean(q_raw²)", squares);
+    draw_head_norm(builder, y, "q_raw", false, squares[0]);
+}
+
+void step_key_norm(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    bool rotates = trace->k_pre != NULL;
+    builder_keys(builder);
+    builder_column(builder, "mean_square", "mean(k_raw_j²)", trace->raw_k.squares);
+    builder_vectors(builder, rotates ? "k_pre" : "k", NULL, rotates ? trace->k_pre : trace->k,
+                    trace->config->d_k);
+    draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, trace->raw_k.squares[0]);
+}
+
+/* --- rotary embedding ------------------------------------------------------------------------- */
+
+/* (a', b') = (a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i) */
+static void draw_rotation(struct builder *builder)
+{
+    builder_formula(builder, "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
+                    rotary_amplitude(builder->trace->rotary) != 1 ? "m · " : "");
+}
+
+/* θ_i = 1 · f_i, f_i = 10000^(-2i / 64), with the scaling of the frequencies. */
+static void draw_frequency(struct builder *builder)
+{
+    static const char *const notes[] = {
+        [ROTARY_PLAIN] = "",
+        [ROTARY_LINEAR] = "",
+        [ROTARY_DYNAMIC] = " The base grows with texts longer than in training.",
+        [ROTARY_LLAMA3] = " s_i rises from 0 for low to 1 for high frequencies.",
+        [ROTARY_YARN] = " s_i falls from 1 for high to 0 for low frequencies.",
+        [ROTARY_LONGROPE] = " c_i: the factors in config.json.",
+    };
+    const struct rotary *r = builder->trace->rotary;
+    double second = r->components > 2 ? rotary_frequency(r, 1, builder->trace->keys) : 1;
+    double half = (double)(r->components / 2);
+    bool dynamic = r->scaling == ROTARY_DYNAMIC && second < 1;
+    double theta = dynamic ? exp_double(-half * log_double(second)) : r->theta;
+    bool mixed = r->scaling == ROTARY_LLAMA3 || r->scaling == ROTARY_YARN;
+    builder_add(builder, "θ_i = %z · f_i", builder->trace->query);
+    if (mixed)
+        builder_add(builder, ", f_i = s_i · g_i + (1 - s_i) · g_i / %g", r->factor);
+    buf_format(&builder->out, ", %s_i = %.9g^(-2i / %zu)", mixed ? "g" : "f", theta, r->components);
+    if (r->scaling == ROTARY_LINEAR)
+        builder_add(builder, " / %g", r->factor);
+    builder_formula(builder, r->scaling == ROTARY_LONGROPE ? " / c_i" : "");
+    buf_text(&builder->note, notes[r->scaling]);
+    if (rotary_amplitude(r) != 1)
+        builder_note(builder, "m = %g.", rotary_amplitude(r));
+}
+
+/* Pair 0 of a rotated vector: 0.52 · 0.28 - 0.31 · 0.96 = -0.15 */
+static void work_rotation(struct builder *builder, const float *from, const float *to)
+{
+    const struct rotary *r = builder->trace->rotary;
+    float amplitude = (float)rotary_amplitude(r);
+    const float *cos_sin = builder->trace->cos_sin + builder->trace->query * r->components;
+    float cosine = cos_sin[0] / amplitude;
+    float sine = cos_sin[r->components / 2] / amplitude;
+    float other = from[r->neighbours ? 1 : r->components / 2];
+    if (amplitude != 1)
+        builder_add(builder, "%n · (", amplitude);
+    builder_add(builder, "%n · %f - %f · %f", *from, cosine, other, sine);
+    builder_work(builder, amplitude != 1 ? ") = %n" : " = %n", *to);
+}
+
+enum { ROTATION_ROWS = 8 };
+
+/* A column a pair. */
+static void show_rotation(struct builder *builder)
+{
+    static const char *const names[ROTATION_ROWS] = {"a",     "b",     "f",  "θ",
+                                                     "cos θ", "sin θ", "a'", "b'"};
+    const struct trace *trace = builder->trace;
+    const struct rotary *r = trace->rotary;
+    size_t pairs = r->components / 2;
+    size_t apart = r->neighbours ? 1 : pairs;
+    float *all = builder_floats(builder, ROTATION_ROWS * pairs);
+    struct named_vector rows[ROTATION_ROWS];
+    for (size_t i = 0; all && i < pairs; i++) {
+        size_t at = r->neighbours ? 2 * i : i;
+        double frequency = rotary_frequency(r, i, trace->keys);
+        double angle = (double)trace->query * frequency;
+        double sine = 0;
+        double cosine = 0;
+        sine_cosine(&sine, &cosine, angle);
+        const float column[ROTATION_ROWS] = {trace->q_pre[at], trace->q_pre[at + apart],
+                                             (float)frequency, (float)angle,
+                                             (float)cosine,    (float)sine,
+                                             trace->q[at],     trace->q[at + apart]};
+        for (size_t row = 0; row < ROTATION_ROWS; row++)
+            all[row * pairs + i] = column[row];
+    }
+    if (builder->failed)
+        return;
+    for (size_t row = 0; row < ROTATION_ROWS; row++)
+        rows[row] = (struct named_vector){names[row], all + row * pairs};
+    builder_stack(builder, rows, ROTATION_ROWS, pairs);
+    builder->table->corner = "pair";
+}
+
+void step_query_rotary(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct rotary *r = trace->rotary;
+    draw_rotation(builder);
+    if (r->neighbours)
+        builder_note(builder, "Pair i, (a, b): components 2i and 2i + 1.");
+    else
+        builder_note(builder, "Pair i, (a, b): components i and i + %z.", r->components / 2);
+    if (r->components < trace->config->d_k)
+        builder_note(builder, "Components from %z on are not rotated.", r->components);
+    draw_frequency(builder);
+    show_rotation(builder);
+    builder_add(builder, "q_0 = ");
+    work_rotation(builder, trace->q_pre, trace->q);
+}
+
+/* The numbers of the query's own key; all keys are in the table of scores. */
+void step_key_rotary(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_k;
+    size_t at = trace->query * width;
+    draw_rotation(builder);
+    builder_formula(builder, "θ_i = j · f_i");
+    builder_note(builder,
+                 "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
+                 "component 0 of key %z.",
+                 trace->query);
+    if (trace->config->mechanism.kind == ATTENTION_LINEAR) {
+        builder_keys(builder);
+        builder_vectors(builder, "k", NULL, trace->k, width);
+    }
+    builder_add(builder, "k_%z,0 = ", trace->query);
+    work_rotation(builder, trace->k_pre + at, trace->k + at);
+}
+
+/* --- keys and scores -------------------------------------------------------------------------- */
+
+/* Keys as they are projected: before a norm, before the rotary embedding, or final. */
+static struct named_vector projected_keys(const struct trace *trace)
+{
+    if (trace->raw_k.values)
+        return (struct named_vector){"k_raw", trace->raw_k.values};
+    return trace->k_pre ? (struct named_vector){"k_pre", trace->k_pre}
+                        : (struct named_vector){"k", trace->k};
+}
+
+static void draw_keys(struct builder *builder, const char *symbol)
+{
+    const struct config *config = builder->trace->config;
+    size_t served = config->n_head / config->n_kv_head;
+    size_t first = builder->trace->group * served;
+    builder_projection(builder, symbol, "k", &builder->trace->weights.k);
+    if (config->cross && config->n_encoder_layer)
+        builder_note(builder, "Keys and values come from the encoder: x_j is row j of its output.");
+    else if (config->cross)
+        builder_note(builder, "Keys and values come from the source text.");
+    if (served > 1)
+        builder_note(builder, "Query heads %z to %z share key/value head %z.", first,
+                     first + served - 1, builder->trace->group);
+}
+
+void step_keys(struct builder *builder)
+{
+    const struct named_vector keys = projected_keys(builder->trace);
+    builder_keys(builder);
+    const struct block *block =
+        builder_vectors(builder, keys.name, NULL, keys.values, builder->trace->config->d_k);
+    if (!builder->failed)
+        draw_keys(builder, block->symbol);
+}
+
+/* score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004: of a [dk] and b [S, dk]. */
+static void show_scores(struct builder *builder, const char *name, const float *a, const float *b)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_k;
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    builder_vectors(builder, name, NULL, b, width);
+    builder_column(builder, "score", NULL, trace->scores);
+    builder_add(builder, "score_%k = ");
+    builder_add_dot(builder, a, b + builder->key * width, width);
+    builder_work(builder, " = %n", trace->scores[builder->key]);
+}
+
+void step_scores(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (projected_keys(trace).values == trace->k && !trace->keys_edited)
+        draw_keys(builder, "k_j");
+    builder_formula(builder, "score_j = q · k_j");
+    show_scores(builder, "k", trace->q, trace->k);
+}
+
+/* φ of vectors [rows, dk], for linear attention. */
+static float *take_features(struct builder *builder, const float *vectors, size_t rows)
+{
+    size_t width = builder->trace->config->d_k;
+    float *features = builder_floats(builder, rows * width);
+    if (features)
+        phi_rows((struct matrix){features, rows, width, width},
+                 (struct matrix){(float *)vectors, rows, width, width}); /* it is only read */
+    return features;
+}
+
+void step_features(struct builder *builder)
+{
+    const float *q = builder->trace->q;
+    const float *features = take_features(builder, q, 1);
+    const struct named_vector rows[] = {{"q", q}, {"f", features}};
+    builder_formula(builder, "f = φ(q)");
+    builder_formula(builder, "φ(x) = x + 1 for x > 0, e^x for x ≤ 0");
+    builder_note(
+        builder,
+        "Features are positive, and so are their products: there is no softmax and no scale.");
+    builder_stack(builder, rows, 2, builder->trace->config->d_k);
+    if (!builder->failed)
+        builder_work(builder, *q > 0 ? "f_0 = %n + 1 = %n" : "f_0 = e^(%n) = %n", *q, *features);
+}
+
+void step_products(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const float *f = take_features(builder, trace->q, 1);
+    const float *g = take_features(builder, trace->k, trace->keys);
+    builder_formula(builder, "g_j = φ(k_j)");
+    builder_formula(builder, "score_j = f · g_j");
+    show_scores(builder, "g", f, g);
+}
+
+/* --- scale, cap, ALiBi, temperature ----------------------------------------------------------- */
+
+/* In the order of the pass; a model has some of them. */
+enum change { SCALED, CAPPED, MOVED, COOLED };
+
+static const char *const changed[] = {"scaled", "capped", "moved", "cooled"};
+
+/* ALiBi's bias of a key. */
+static float bias_of(const struct trace *trace, size_t key)
+{
+    float slope = trace_slope(trace);
+    if (trace->config->alibi == ALIBI_BLOOM)
+        return slope * (float)key;
+    return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
+}
+
+static float *take_scores(struct builder *builder, enum change last)
+{
+    const struct trace *trace = builder->trace;
+    float cap = trace->config->score_cap;
+    float *scores = builder_floats(builder, trace->keys);
+    for (size_t j = 0; scores && j < trace->keys; j++)
+        scores[j] = trace->scores[j] * trace->scale;
+    if (scores && last >= CAPPED && cap > 0)
+        cap_row(scores, trace->keys, cap);
+    for (size_t j = 0; scores && last >= MOVED && trace_slope(trace) > 0 && j < trace->keys; j++)
+        scores[j] += bias_of(trace, j);
+    if (scores && last >= COOLED && trace->cools)
+        scale_row(scores, scores, trace->keys, 1.0f / trace->config->mechanism.temperature);
+    return scores;
+}
+
+/* The last change before the temperature. */
+static enum change last_change(const struct trace *trace)
+{
+    return trace_slope(trace) > 0 ? MOVED : trace->config->score_cap > 0 ? CAPPED : SCALED;
+}
+
+/* The scores of all keys before the mask, and their name. The pass has no such scores of keys that
+ * the mask hides. */
+static const float *final_scores(struct builder *builder, const char **name)
+{
+    *name = changed[builder->trace->cools ? COOLED : last_change(builder->trace)];
+    return take_scores(builder, COOLED);
+}
+
+/* Scores before and after a change, and of one key in numbers: `form` takes the score and `by`. */
+static void show_change(struct builder *builder, enum change change, const char *of,
+                        const char *form, float by)
+{
+    const float *before = change ? take_scores(builder, change - 1) : builder->trace->scores;
+    const float *after = take_scores(builder, change);
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    builder_column(builder, of, NULL, before);
+    builder_column(builder, changed[change], NULL, after);
+    builder_add(builder, "%s_%k = ", changed[change]);
+    if (change == CAPPED)
+        builder_add(builder, "%n · ", by);
+    builder_add(builder, form, before[builder->key], by);
+    builder_work(builder, " = %n", after[builder->key]);
+}
+
+void step_scaled(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t d_k = trace->config->d_k;
+    float root = 1.0f / sqrtf((float)d_k);
+    float temperature = trace->config->mechanism.temperature;
+    give_number(builder, "scale", trace->scale);
+    builder_add(builder, "scaled_j = score_j");
+    if (trace->base_scale == root && d_k > 1)
+        builder_add(builder, " / √d_k = score_j / √%z", d_k);
+    else if (trace->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
+        builder_add(builder, " / (√d_k · layer) = score_j / (√%z · %z)", d_k, trace->layer + 1);
+    else if (trace->base_scale != 1)
+        builder_add(builder, " · %f", trace->base_scale);
+    if (temperature > 0 && !trace->cools) {
+        builder_add(builder, " / %n", temperature);
+        builder_note(builder, "The last divisor is the temperature.");
+    }
+    builder_formula(builder, "");
+    if (trace->scale == 1)
+        builder_note(builder, "The scale is 1: the scores do not change.");
+    else
+        show_change(builder, SCALED, "score", "%n · %f", trace->scale);
+}
+
+void step_capped(struct builder *builder)
+{
+    float cap = builder->trace->config->score_cap;
+    give_number(builder, "cap", cap);
+    builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
+    builder_note(builder, "Small scores hardly change; none exceeds the cap.");
+    show_change(builder, CAPPED, "scaled", "tanh(%n / %n)", cap);
+}
+
+/* moved_j = scaled_j + 0.2500 · j; the numbers are those of the query's own key. */
+void step_moved(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    bool scaled = trace->config->alibi == ALIBI_FALCON;
+    const char *of = changed[trace->config->score_cap > 0 ? CAPPED : SCALED];
+    const float *before = take_scores(builder, CAPPED);
+    const float *after = take_scores(builder, MOVED);
+    float *biases = builder_floats(builder, trace->keys);
+    size_t own = builder->key = trace->query;
+    give_number(builder, "slope", trace_slope(trace));
+    builder_add(builder, "moved_j = %s_j + ", of);
+    if (scaled)
+        builder_add(builder, "%n · ", trace->scale);
+    builder_formula(builder, "%n · j", trace_slope(trace));
+    builder_note(builder, "The bias grows with the key's position by the slope of this head.");
+    if (scaled)
+        builder_note(builder, "Slope and product are rounded to bf16, as in training.");
+    for (size_t j = 0; biases && j < trace->keys; j++)
+        biases[j] = bias_of(trace, j);
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    builder_column(builder, of, NULL, before);
+    builder_column(builder, "bias", NULL, biases);
+    builder_column(builder, changed[MOVED], NULL, after);
+    builder_work(builder, "moved_%k = %n%t = %n", before[own], biases[own], after[own]);
+}
+
+/* cooled_j = moved_j / 2 */
+void step_cooled(struct builder *builder)
+{
+    const char *of = changed[last_change(builder->trace)];
+    float temperature = builder->trace->config->mechanism.temperature;
+    give_number(builder, "temperature", temperature);
+    builder_formula(builder, "cooled_j = %s_j / %n", of, temperature);
+    show_change(builder, COOLED, of, "%n / %n", temperature);
+}
+
+/* --- mask ------------------------------------------------------------------------------------- */
+
+/* The keys that the causal mask and the layer's window leave visible. */
+static struct span visible(const struct trace *trace)
+{
+    size_t end = trace->config->causal ? trace->query + 1 : trace->keys;
+    size_t window = config_window(trace->config, trace->layer);
+    size_t count = window && window < end ? window : end;
+    return (struct span){end - count, count};
+}
+
+static size_t count_seen(const struct trace *trace)
+{
+    size_t seen = 0;
+    for (size_t j = 0; j < trace->keys; j++)
+        seen += trace->masked[j] != -INFINITY;
+    return seen;
+}
+
+static bool hides_any(const struct trace *trace)
+{
+    return count_seen(trace) < trace->keys || visible(trace).count < trace->keys;
+}
+
+static void draw_causal(struct builder *builder, const char *name, const char *hidden)
+{
+    const struct trace *trace = builder->trace;
+    size_t query = trace->query;
+    size_t window = config_window(trace->config, trace->layer);
+    size_t first = visible(trace).first;
+    builder_add(builder, "masked_j = %s_j", name);
+    if (!trace->config->causal) {
+        builder_note(builder, "There is no mask: every query attends to every key.");
+    } else if (first) {
+        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", first, query, hidden);
+    } else {
+        builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
+        builder_note(builder, "A query attends to itself and to earlier tokens%s",
+                     hides_any(trace) ? ", not to later ones." : ": the last one to all.");
+    }
+    if (window)
+        builder_note(builder, "This layer has a sliding window: the last %z keys.", window);
+    builder_formula(builder, "");
+}
+
+/* Each part of the pattern as a condition on j. */
+static void draw_conditions(struct builder *builder)
+{
+    static const char *const before[] = {": ", " or "};
+    const struct pattern *pattern = &builder->trace->config->mechanism.pattern;
+    const char *bar = builder->trace->config->causal ? "" : "|";
+    size_t query = builder->trace->query;
+    size_t parts = 0;
+    if (pattern->window)
+        builder_add(builder, "%s%s%z - j%s < %z", before[parts++ > 0], bar, query, bar,
+                    pattern->window);
+    if (pattern->stride)
+        builder_add(builder, "%s(%z - j) mod %z = 0", before[parts++ > 0], query, pattern->stride);
+    if (pattern->global)
+        builder_add(builder, "%sj < %z", before[parts++ > 0], pattern->global);
+    if (pattern->random)
+        builder_add(builder, "%sj = %z or j drawn", before[parts > 0], query);
+}
+
+/* S = {j ≤ 5: 5 - j < 2 or j < 1}, and how many keys the pattern leaves of those that the mask
+ * allows. */
+static void draw_pattern(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
+    const struct span all = visible(trace);
+    bool sees_all = trace->query < mechanism->pattern.global;
+    mechanism_write_attention(&builder->note, mechanism);
+    builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace), all.count);
+    if (sees_all)
+        builder_note(builder, "The first %z queries attend to all keys.",
+                     mechanism->pattern.global);
+    builder_formula(builder, "masked_j = scaled_j for j in S, -inf for others");
+    builder_add(builder, "S = {");
+    if (all.first)
+        builder_add(builder, "%z ≤ ", all.first);
+    builder_add(builder, "j ≤ %z", all.first + all.count - 1);
+    if (!sees_all)
+        draw_conditions(builder);
+    builder_formula(builder, "}");
+}
+
+/* Scores before a softmax become -inf; shares of one, and products of features, 0. */
+void step_masked(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    bool linear = trace->config->mechanism.kind == ATTENTION_LINEAR;
+    const char *name = trace->softmax ? "softmax" : "score";
+    const float *values = trace->softmax ? trace->softmax : trace->scores;
+    if (!trace->softmax && !linear)
+        values = final_scores(builder, &name);
+    if (trace->config->mechanism.kind == ATTENTION_SPARSE)
+        draw_pattern(builder);
+    else
+        draw_causal(builder, name, trace->softmax || linear ? "0" : "-inf");
+    if (!hides_any(trace))
+        return;
+    builder_keys(builder);
+    builder_column(builder, name, NULL, values);
+    builder_column(builder, "masked", NULL, trace->masked);
+}
+
+/* --- softmax, division, dropout --------------------------------------------------------------- */
+
+static float sum_of(const float *values, size_t count)
+{
+    float sum = 0;
+    for (size_t j = 0; j < count; j++)
+        sum += values[j];
+    return sum;
+}
+
+static float greatest(const float *values, size_t count)
+{
+    float max = values[0];
+    for (size_t i = 1; i < count; i++)
+        max = fmaxf(max, values[i]);
+    return max;
+}
+
+/* e^(x - max) */
+static float *take_powers(struct builder *builder, const float *values)
+{
+    size_t keys = builder->trace->keys;
+    float *powers = builder_floats(builder, keys);
+    float max = values ? greatest(values, keys) : 0;
+    for (size_t j = 0; powers && values && j < keys; j++)
+        powers[j] = exp_negative(values[j] - max);
+    return powers;
+}
+
+static float *take_shares(struct builder *builder, const float *parts)
+{
+    size_t keys = builder->trace->keys;
+    float *shares = builder_floats(builder, keys);
+    float sum = parts ? sum_of(parts, keys) : 1;
+    for (size_t j = 0; shares && parts && j < keys; j++)
+        shares[j] = parts[j] / sum;
+    return shares;
+}
+
+/* A column with its sum below it. */
+static struct block *add_summed(struct builder *builder, const char *name, const char *symbol,
+                                const float *values)
+{
+    struct block *block = builder_column(builder, name, symbol, values);
+    float *sum = builder_floats(builder, 1);
+    if (sum && values)
+        *sum = sum_of(values, builder->trace->keys);
+    block->total = sum;
+    builder->table->total = "sum";
+    return block;
+}
+
+/* Parts divided by their sum: the weights, or with dropout shares. */
+static const float *take_result(struct builder *builder, const char **name, const float *parts)
+{
+    bool dropped = builder->trace->config->mechanism.dropout > 0;
+    *name = dropped ? "share" : "weight";
+    builder->step->name = dropped ? "shares" : "weights";
+    return dropped ? take_shares(builder, parts) : builder->trace->weight;
+}
+
+/* weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), and with numbers
+ * weight_0 = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386 */
+void step_softmax(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
+    const char *of = "masked";
+    const char *to = "softmax";
+    size_t key = builder->key;
+    const float *values = trace->softmax ? final_scores(builder, &of) : trace->masked;
+    const char *power = arena_format(builder->arena, builder->err, "e^(%s_j - max)", of);
+    const float *powers = take_powers(builder, values);
+    const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
+    builder->failed |= !power;
+    if (builder->failed)
+        return;
+    if (mechanism->kind == ATTENTION_BLOCKED)
+        builder_note(
+            builder,
+            "The pass takes %z keys at a time (online softmax): when a block raises the max, "
+            "the running sum and context are rescaled.",
+            mechanism->block);
+    builder_formula(builder, "%s_j = e^(%s_j - max) / Σ_t e^(%s_t - max)", to, of, of);
+    builder_keys(builder);
+    builder_column(builder, of, NULL, values);
+    add_summed(builder, "power", power, powers);
+    add_summed(builder, to, NULL, results)->is_share = true;
+    float sum = sum_of(powers, trace->keys);
+    builder_work(builder, "%s_%k = e^(%n%t) / %n = %n / %n = %n", to, values[key],
+                 -greatest(values, trace->keys), sum, powers[key], sum, results[key]);
+}
+
+/* A division by the sum, without a softmax before it. */
+void step_shares(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const char *to;
+    const float *results = take_result(builder, &to, trace->masked);
+    builder_formula(builder, "%s_j = masked_j / Σ_t masked_t", to);
+    if (trace->config->mechanism.kind == ATTENTION_LINEAR)
+        builder_note(
+            builder,
+            "The weights are computed to be shown: otherwise the pass keeps two running sums "
+            "over the keys, of g_j times v_j and of g_j, and divides their products with f.");
+    builder_keys(builder);
+    add_summed(builder, "masked", NULL, trace->masked);
+    add_summed(builder, to, NULL, results)->is_share = true;
+    if (!builder->failed)
+        builder_work(builder, "%s_%k = %n / %n = %n", to, trace->masked[builder->key],
+                     sum_of(trace->masked, trace->keys), results[builder->key]);
+}
+
+/* The numbers are those of the first key that is left. */
+void step_dropout(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
+    const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
+    const float *shares = take_shares(builder, parts);
+    size_t key = 0;
+    give_number(builder, "dropout", mechanism->dropout);
+    builder_formula(builder,
+                    "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others");
+    builder_note(builder, "Each key is dropped with probability P = %g (seed %z).",
+                 mechanism->dropout, (size_t)mechanism->seed);
+    builder_keys(builder);
+    add_summed(builder, "share", NULL, shares);
+    add_summed(builder, "weight", NULL, trace->weight)->is_share = true;
+    while (key < trace->keys && trace->weight[key] == 0)
+        key++;
+    if (builder->failed || key == trace->keys)
+        return;
+    builder->key = key;
+    builder_work(builder, "weight_%k = %n / (1 - %n) = %n", shares[key], mechanism->dropout,
+                 trace->weight[key]);
+}
+
+/* --- values and context ----------------------------------------------------------------------- */
+
+enum { WORKED_ELEMENTS = 2 }; /* of a vector */
+
+/* weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …] */
+void step_values(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_v;
+    const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
+    float weight = trace->weight[builder->key];
+    const float *v = trace->v + builder->key * width;
+    builder_projection(builder, "v_j", "v", &trace->weights.v);
+    builder_keys(builder);
+    builder_column(builder, "weight", NULL, trace->weight);
+    builder_vectors(builder, "v", NULL, trace->v, width);
+    builder_add(builder, "weight_%k · v_%k = [");
+    for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++)
+        builder_add(builder, i ? ", %n · %f" : "%n · %f", weight, v[i]);
+    builder_add(builder, "%s = [", end);
+    for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++)
+        builder_add(builder, i ? ", %n" : "%n", weight * v[i]);
+    builder_work(builder, end);
+}
+
+/* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313: from the first key
+ * that has any weight to the last. */
+void step_context(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_v;
+    size_t first = 0;
+    size_t end = trace->keys;
+    float *products = builder_floats(builder, trace->keys * width);
+    if (!products)
+        return;
+    for (size_t i = 0; i < trace->keys * width; i++)
+        products[i] = trace->weight[i / width] * trace->v[i] + 0.0f; /* no -0 for hidden keys */
+    builder_formula(builder, "context = Σ_j weight_j · v_j");
+    builder_keys(builder);
+    builder->table->total = "context";
+    builder_vectors(builder, "weighted", "weight_j · v_j", products, width)->total = trace->context;
+    while (end > 1 && trace->weight[end - 1] == 0)
+        end--;
+    while (first + 1 < end && trace->weight[first] == 0)
+        first++;
+    builder_add(builder, "context_0 = ");
+    builder_add_sum(builder, products + first * width, width, end - first);
+    builder_work(builder, " = %n", trace->context[0]);
+}
