@@ -281,3 +281,120 @@ float *builder_floats(struct builder *builder, size_t count)
     builder->failed |= !values;
     return values;
 }
+
+/* --- given numbers and matrices --------------------------------------------------------------- */
+
+/* The step's next one; NULL: this query has none, or there is no memory. */
+static struct given *add_given(struct builder *builder)
+{
+    struct step *step = builder->step;
+    if (!builder->gives)
+        return NULL;
+    if (!step->givens)
+        step->givens = builder->givens =
+            arena_alloc(builder->arena, STEP_GIVENS_MAX, sizeof *builder->givens, builder->err);
+    builder->failed |= !step->givens;
+    if (builder->failed)
+        return NULL;
+    assert(step->given_count < STEP_GIVENS_MAX);
+    return &builder->givens[step->given_count++];
+}
+
+void give_vector(struct builder *builder, const char *name, const float *values, size_t width)
+{
+    struct given *given = values ? add_given(builder) : NULL;
+    if (!given)
+        return;
+    *given = (struct given){.is_shown = true, .table = {.row_count = 1, .block_count = 1}};
+    given->table.blocks[0] = (struct block){
+        .name = name, .is_vector = width > 0, .width = width ? width : 1, .values = values};
+}
+
+void give_number(struct builder *builder, const char *name, float value)
+{
+    float *number = builder_floats(builder, 1);
+    if (number)
+        *number = value;
+    give_vector(builder, name, number, 0);
+}
+
+struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
+                          const float *values, size_t rows, size_t width)
+{
+    struct given *given = values ? add_given(builder) : NULL;
+    if (!given)
+        return NULL;
+    *given =
+        (struct given){.is_matrix = true, .is_small = rows <= GIVEN_SMALL && width <= GIVEN_SMALL};
+    given->table = (struct step_table){.corner = "channel",
+                                       .rows = builder->trace->report->numbers,
+                                       .row_count = rows,
+                                       .own_row = NO_ROW};
+    builder->table = &given->table;
+    builder_vectors(builder, name, symbol, values, width);
+    builder->table = &builder->step->table;
+    return given;
+}
+
+void give_rows(struct builder *builder, const char *name, const char *symbol, const float *values,
+               size_t width, bool of_keys)
+{
+    const struct trace *trace = builder->trace;
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    bool keys = of_keys || !trace->config->cross;
+    size_t count = keys ? trace->keys : text->count;
+    struct given *given = give_matrix(builder, name, symbol, values, count, width);
+    if (!given)
+        return;
+    given->is_small = width <= GIVEN_SMALL;
+    builder->table = &given->table;
+    if (keys) {
+        builder_keys(builder);
+    } else {
+        struct label *rows = builder_rows(builder, count);
+        for (size_t i = 0; rows && i < count; i++)
+            rows[i] = builder_label(text->labels[i].exact);
+        builder->table->corner = "token";
+        builder->table->own_row = trace->query;
+    }
+    builder->table = &builder->step->table;
+}
+
+float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width)
+{
+    size_t rows = w->in + (w->bias != NULL);
+    float *matrix = builder_floats(builder, rows * width);
+    for (size_t i = 0; matrix && i < rows * width; i++) {
+        size_t column = head * width + i % width;
+        matrix[i] = i / width < w->in ? weight_element(w, i / width, column) : w->bias[column];
+    }
+    return matrix;
+}
+
+struct given *give_columns(struct builder *builder, const char *name, const struct weight *w,
+                           size_t head, size_t width)
+{
+    const char *bias = arena_format(builder->arena, builder->err, "b_%s", name + strlen("W_"));
+    const float *matrix = builder->gives ? builder_columns(builder, w, head, width) : NULL;
+    builder->failed |= !bias;
+    struct given *given = give_matrix(builder, name, name, matrix, w->in, width);
+    if (given && w->bias) {
+        given->table.total = bias;
+        given->table.blocks[0].total = matrix + w->in * width;
+        give_vector(builder, bias, matrix + w->in * width, width);
+    }
+    return given;
+}
+
+void give_whole(struct builder *builder, const char *name, const struct weight *w)
+{
+    if (weight_exists(w) && w->in * w->out <= GIVEN_WHOLE)
+        give_columns(builder, name, w, 0, w->out);
+}
+
+bool builder_word_projection(struct builder *builder, struct weight *w, bool out)
+{
+    struct weights *weights = &builder->trace->viewer->model.weights;
+    builder->failed |= weights_projection(weights, out, w, builder->err) != 0;
+    return !builder->failed;
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "explain/steps.h"
+#include "model/sampler.h"
 
 const struct explain_format explain_formats[] = {
     {"text", ".txt", "a page to read, fitted to the terminal", explain_text_write},
@@ -19,26 +20,20 @@ const size_t explain_format_count = sizeof explain_formats / sizeof *explain_for
 
 /* --- the keys that pages show ----------------------------------------------------------------- */
 
-/* Mark the heaviest key that is not marked yet, the first of several. */
-static void mark_heaviest(bool *marked, const struct trace *trace)
-{
-    size_t best = trace->keys;
-    for (size_t j = 0; j < trace->keys; j++)
-        if (!marked[j] && (best == trace->keys || trace->weight[j] > trace->weight[best]))
-            best = j;
-    marked[best] = true;
-}
-
+/* Those with the most weight, rising. */
 static int choose_shown(struct explanation *explanation, const struct trace *trace, size_t most,
                         struct arena *arena, struct err *err)
 {
+    bool all = most == 0 || most >= trace->keys;
+    size_t count = all ? 0 : most;
+    uint32_t *best = arena_alloc(arena, count + 1, sizeof *best, err);
     bool *marked = arena_alloc(arena, trace->keys, sizeof *marked, err);
     size_t *shown = arena_alloc(arena, trace->keys, sizeof *shown, err);
-    if (!marked || !shown)
+    if (!best || !marked || !shown)
         return -1;
-    bool all = most == 0 || most >= trace->keys;
-    for (size_t n = 0; n < most && !all; n++)
-        mark_heaviest(marked, trace);
+    topk(best, count, trace->weight, trace->keys);
+    for (size_t n = 0; n < count; n++)
+        marked[best[n]] = true;
     for (size_t j = 0; j < trace->keys; j++) {
         if (!all && !marked[j])
             continue;
@@ -69,51 +64,50 @@ enum way {
     KEYS_EDITED = 1 << 12,
 };
 
-/* In the order of the pass: what makes a step, and what lists the matrices given to it. The model
+/* In the order of the pass: what makes a step. The model
  * must have one of the ways, and the pass the tensor at `site`, unless that is 0. */
 static const struct step_row {
     int ways;
     enum site site;
     const char *name, *title;
-    step_builder *make, *give;
+    step_builder *make;
 } step_rows[] = {
-    {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding, NULL},
-    {ALWAYS, 0, "input", "Input", step_input, give_input},
-    {ALWAYS, 0, "query", "Query", step_query, give_query},
-    {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm, NULL},
-    {ROTATED, 0, "query_rotary", "Rotary embedding of the query", step_query_rotary, give_rotary},
-    {BY_FEATURES, 0, "features", "Features of the query", step_features, NULL},
-    {BY_FEATURES | HEADS_NORMED | ROTATED | KEYS_EDITED, 0, "keys", "Keys", step_keys, give_keys},
-    {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm, give_key_norm},
-    {ROTATED, 0, "key_rotary", "Rotary embedding of the keys", step_key_rotary, NULL},
-    {BY_FEATURES, 0, "scores", "Features of the keys and scores", step_products, NULL},
-    {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores, give_met_keys},
-    {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled, NULL},
-    {CAPPED, 0, "capped", "Soft cap", step_capped, NULL},
-    {MOVED, 0, "moved", "ALiBi", step_moved, NULL},
-    {COOLED, 0, "cooled", "Temperature", step_cooled, NULL},
-    {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax, NULL},
-    {ALWAYS, 0, "masked", "Mask", step_masked, NULL},
-    {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax, NULL},
-    {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares, NULL},
-    {BY_FEATURES, 0, "weights", "Normalise", step_shares, NULL},
-    {DROPPED, 0, "weights", "Dropout", step_dropout, NULL},
-    {ALWAYS, 0, "values", "Values and weights", step_values, give_values},
-    {ALWAYS, 0, "context", "Context: weighted sum of the values", step_context, NULL},
-    {ALWAYS, 0, "output", "Output", step_output, give_output},
-    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_attention_norm,
-     NULL},
-    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_middle, NULL},
-    {NORM_LAST, 0, "ln_1", "Norm of the sum", step_attention_norm, NULL},
-    {ALWAYS, SITE_LN_2, "ln_2", "Norm before the MLP", step_mlp_norm, NULL},
-    {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden, give_hidden},
-    {ALWAYS, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation, NULL},
-    {ALWAYS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out, give_mlp_out},
-    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_mlp_post, NULL},
-    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_stream, NULL},
-    {NORM_LAST, SITE_MLP_OUT, "ln_2", "Norm of the sum", step_mlp_norm, NULL},
-    {LAST_LAYER, SITE_LN_F, "ln_f", "Final norm", step_final_norm, NULL},
-    {LAST_LAYER, SITE_RESID_POST, "logits", "Logits", step_logits, give_logits},
+    {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding},
+    {ALWAYS, 0, "input", "Input", step_input},
+    {ALWAYS, 0, "query", "Query", step_query},
+    {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm},
+    {ROTATED, 0, "query_rotary", "Rotary embedding of the query", step_query_rotary},
+    {BY_FEATURES, 0, "features", "Features of the query", step_features},
+    {BY_FEATURES | HEADS_NORMED | ROTATED | KEYS_EDITED, 0, "keys", "Keys", step_keys},
+    {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm},
+    {ROTATED, 0, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
+    {BY_FEATURES, 0, "scores", "Features of the keys and scores", step_products},
+    {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores},
+    {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled},
+    {CAPPED, 0, "capped", "Soft cap", step_capped},
+    {MOVED, 0, "moved", "ALiBi", step_moved},
+    {COOLED, 0, "cooled", "Temperature", step_cooled},
+    {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax},
+    {ALWAYS, 0, "masked", "Mask", step_masked},
+    {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax},
+    {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares},
+    {BY_FEATURES, 0, "weights", "Normalise", step_shares},
+    {DROPPED, 0, "weights", "Dropout", step_dropout},
+    {ALWAYS, 0, "values", "Values and weights", step_values},
+    {ALWAYS, 0, "context", "Context: weighted sum of the values", step_context},
+    {ALWAYS, 0, "output", "Output", step_output},
+    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_attention_norm},
+    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_middle},
+    {NORM_LAST, 0, "ln_1", "Norm of the sum", step_attention_norm},
+    {ALWAYS, SITE_LN_2, "ln_2", "Norm before the MLP", step_mlp_norm},
+    {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden},
+    {ALWAYS, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
+    {ALWAYS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
+    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_mlp_post},
+    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_stream},
+    {NORM_LAST, SITE_MLP_OUT, "ln_2", "Norm of the sum", step_mlp_norm},
+    {LAST_LAYER, SITE_LN_F, "ln_f", "Final norm", step_final_norm},
+    {LAST_LAYER, SITE_RESID_POST, "logits", "Logits", step_logits},
 };
 
 enum { STEP_ROWS = sizeof step_rows / sizeof *step_rows };
@@ -385,9 +379,8 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     };
     builder.step = step;
     builder.table = &step->table;
+    builder.gives &= !before;
     builder.failed |= !step->name;
-    if (!before && builder.gives && row->give)
-        row->give(&builder);
     if (!builder.failed && before)
         show_edited(&builder, before, row->name);
     else if (!builder.failed)

@@ -164,14 +164,29 @@ float *builder_floats(struct builder *builder, size_t count);
 /* --- given numbers and matrices, which steps take as they are, for readers who follow them by hand
  */
 
-void give_number(struct builder *builder, const char *name, float value);
-extern step_builder give_input, give_query, give_keys, give_met_keys, give_values, give_output,
-    give_key_norm, give_rotary, give_hidden, give_mlp_out, give_logits;
+enum {
+    GIVEN_SMALL = 8,    /* rows and columns of a matrix that pages always show */
+    GIVEN_WHOLE = 4096, /* numbers of the largest matrix of a whole layer that is given */
+};
 
-/* The head's columns of the query projection, with the bias below them; is it small enough for a
- * page? */
-float *given_query_matrix(struct builder *builder);
-bool given_query_is_small(const struct trace *trace);
+/* A number, or a vector, which formulas or tables show; a dense matrix [rows, width] with a row a
+ * channel; vectors of the keys' text, or of the queries'. NULL values: none. */
+void give_number(struct builder *builder, const char *name, float value);
+void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
+struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
+                          const float *values, size_t rows, size_t width);
+void give_rows(struct builder *builder, const char *name, const char *symbol, const float *values,
+               size_t width, bool of_keys);
+
+/* The columns of a head, `width` from its number times that, dense, with the bias below them, if
+ * there is one; given as "W_q" and "b_q"; or a whole matrix that is small enough. */
+float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
+struct given *give_columns(struct builder *builder, const char *name, const struct weight *w,
+                           size_t head, size_t width);
+void give_whole(struct builder *builder, const char *name, const struct weight *w);
+
+/* The projection between the channels of embeddings and those of the stream. */
+bool builder_word_projection(struct builder *builder, struct weight *w, bool out);
 
 /* --- the steps -------------------------------------------------------------------------------- */
 

@@ -62,6 +62,27 @@ void step_embedding(struct builder *builder)
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
 }
 
+/* The parts of the inputs of all tokens, so that those of keys can be followed, too. */
+static void give_input(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct norm *norm = trace_norm(trace);
+    const char *position = trace->config->sinusoids ? "PE" : "wpe";
+    struct weight projection;
+    if (trace->tokens && trace->config->embedding_scale != 1)
+        give_number(builder, "embedding_scale", trace->config->embedding_scale);
+    give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
+              config_word_width(trace->config), false);
+    if (trace->word_rows && builder_word_projection(builder, &projection, false))
+        give_whole(builder, "P_in", &projection);
+    give_rows(builder, position, position, trace->positions, trace->input_size, false);
+    give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
+    give_vector(builder, "gamma", norm ? norm->scale : NULL, trace->input_size);
+    give_vector(builder, "beta", norm ? norm->shift : NULL, trace->input_size);
+    if (norm || trace_row(trace, SITE_RESID_POST))
+        give_number(builder, "epsilon", trace->config->epsilon);
+}
+
 void step_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -76,6 +97,7 @@ void step_input(struct builder *builder)
         {"β", norm ? norm->shift : NULL},
         {"x", trace->x},
     };
+    give_input(builder);
     if (embeds && !trace->stream)
         builder->step->title = "Embedding";
     (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
@@ -98,7 +120,7 @@ static void show_product(struct builder *builder, struct named_vector q)
     size_t count = w->in + (w->bias != NULL);
     struct label *rows = builder_rows(builder, count);
     float *x = builder_floats(builder, count);
-    const float *values = given_query_matrix(builder);
+    const float *values = builder_columns(builder, w, trace->head, width);
     if (builder->failed)
         return;
     for (size_t c = 0; c < count; c++) {
@@ -115,19 +137,26 @@ static void show_product(struct builder *builder, struct named_vector q)
 void step_query(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct config *config = trace->config;
+    const struct weight *w = &trace->weights.q;
     const struct named_vector q = trace_projected(trace);
-    builder_projection(builder, q.name, "q", &trace->weights.q);
-    if (config->projections && given_query_is_small(trace)) {
-        show_product(builder, q);
+    size_t d_k = trace->config->d_k;
+    bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
+    builder_projection(builder, q.name, "q", w);
+    if (!trace->config->projections) {
+        builder_note(builder, "There are no projections: q, k and v are the inputs.");
+        builder_vector(builder, q, d_k);
         return;
     }
-    if (config->projections)
-        builder_note(builder, "W_q: this head's columns of the query projection, [%z, %z].",
-                     trace->weights.q.in, config->d_k);
-    else
-        builder_note(builder, "There are no projections: q, k and v are the inputs.");
-    builder_vector(builder, q, config->d_k);
+    struct given *given = give_columns(builder, "W_q", w, trace->head, d_k);
+    if (given)
+        given->is_shown = is_small;
+    if (is_small) {
+        show_product(builder, q);
+    } else {
+        builder_note(builder, "W_q: this head's columns of the query projection, [%z, %z].", w->in,
+                     d_k);
+        builder_vector(builder, q, d_k);
+    }
 }
 
 /* --- norms of heads --------------------------------------------------------------------------- */
@@ -163,7 +192,11 @@ void step_query_norm(struct builder *builder)
 void step_key_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
+    const float *gamma = trace_head_norm(trace, true).scale;
     bool rotates = trace->k_pre != NULL;
+    struct given *given = give_matrix(builder, "gamma_k", "γ", gamma, 1, trace->config->d_k);
+    if (given)
+        given->table.corner = "";
     builder_keys(builder);
     builder_column(builder, "mean_square", "mean(k_raw_j²)", trace->raw_k.squares);
     builder_vectors(builder, rotates ? "k_pre" : "k", NULL, rotates ? trace->k_pre : trace->k,
@@ -259,10 +292,24 @@ static void show_rotation(struct builder *builder)
     builder->table->corner = "pair";
 }
 
+/* The frequencies of pairs, the distance between the two of a pair, and the amplitude. */
+static void give_rotary(struct builder *builder)
+{
+    const struct rotary *rotary = builder->trace->rotary;
+    size_t pairs = rotary->components / 2;
+    float *frequencies = builder_floats(builder, pairs);
+    for (size_t i = 0; frequencies && i < pairs; i++)
+        frequencies[i] = (float)rotary_frequency(rotary, i, builder->trace->keys);
+    give_vector(builder, "frequencies", frequencies, pairs);
+    give_number(builder, "pair_distance", rotary->neighbours ? 1 : (float)pairs);
+    give_number(builder, "amplitude", (float)rotary_amplitude(rotary));
+}
+
 void step_query_rotary(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct rotary *r = trace->rotary;
+    give_rotary(builder);
     draw_rotation(builder);
     if (r->neighbours)
         builder_note(builder, "Pair i, (a, b): components 2i and 2i + 1.");
@@ -309,17 +356,22 @@ static struct named_vector projected_keys(const struct trace *trace)
 
 static void draw_keys(struct builder *builder, const char *symbol)
 {
-    const struct config *config = builder->trace->config;
+    const struct trace *trace = builder->trace;
+    const struct config *config = trace->config;
     size_t served = config->n_head / config->n_kv_head;
-    size_t first = builder->trace->group * served;
-    builder_projection(builder, symbol, "k", &builder->trace->weights.k);
+    size_t first = trace->group * served;
+    if (config->projections) {
+        give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
+        give_columns(builder, "W_k", &trace->weights.k, trace->group, config->d_k);
+    }
+    builder_projection(builder, symbol, "k", &trace->weights.k);
     if (config->cross && config->n_encoder_layer)
         builder_note(builder, "Keys and values come from the encoder: x_j is row j of its output.");
     else if (config->cross)
         builder_note(builder, "Keys and values come from the source text.");
     if (served > 1)
         builder_note(builder, "Query heads %z to %z share key/value head %z.", first,
-                     first + served - 1, builder->trace->group);
+                     first + served - 1, trace->group);
 }
 
 void step_keys(struct builder *builder)
@@ -786,6 +838,8 @@ void step_values(struct builder *builder)
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
     float weight = trace->weight[builder->key];
     const float *v = trace->v + builder->key * width;
+    if (trace->config->projections)
+        give_columns(builder, "W_v", &trace->weights.v, trace->group, width);
     builder_projection(builder, "v_j", "v", &trace->weights.v);
     builder_keys(builder);
     builder_column(builder, "weight", NULL, trace->weight);

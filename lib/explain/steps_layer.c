@@ -6,6 +6,7 @@
 #include "explain/steps.h"
 #include "math/rows.h"
 #include "model/mechanism.h"
+#include "model/sampler.h"
 
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
@@ -54,11 +55,27 @@ static void show_shares(struct builder *builder)
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
+/* The head's rows of the output projection, and the bias of all heads. */
+static void give_output(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.out;
+    size_t width = trace->config->d_v;
+    float *matrix = builder_floats(builder, width * w->out);
+    for (size_t i = 0; matrix && i < width * w->out; i++)
+        matrix[i] = weight_element(w, trace->head * width + i / w->out, i % w->out);
+    struct given *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
+    if (given)
+        given->table.corner = "dim";
+    give_vector(builder, "b_O", w->bias, w->out);
+}
+
 void step_output(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
     if (config->out_proj) {
+        give_output(builder);
         builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s",
                         trace->weights.out.bias ? " + b_O" : "");
         builder_note(builder, "W_O,h: the rows of the output projection that belong to head h.");
@@ -247,6 +264,8 @@ void step_hidden(struct builder *builder)
     bool gated = rows[0].values != NULL;
     if (builder->failed)
         return;
+    give_whole(builder, "W_gate", &w->gate);
+    give_whole(builder, "W_up", &w->fc);
     if (gated)
         draw_product(builder, "gate", y.name, "gate", &w->gate);
     draw_product(builder, "up", y.name, "up", &w->fc);
@@ -297,6 +316,7 @@ void step_mlp_out(struct builder *builder)
     const struct trace *trace = builder->trace;
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
+    give_whole(builder, "W_down", &trace->mlp.proj);
     draw_product(builder, out.name, act.name, "down", &trace->mlp.proj);
     builder_vector(builder, out, trace->input_size);
     builder_dot(builder, out.name, act.values, &trace->mlp.proj, 0, *out.values);
@@ -305,19 +325,6 @@ void step_mlp_out(struct builder *builder)
 /* --- logits ----------------------------------------------------------------------------------- */
 
 enum { SHOWN = 10 }; /* tokens, those with the largest logits */
-
-/* The token with the largest logit of those after `last`, the one before it; V: none was before. */
-static size_t next_best(const float *logits, size_t count, size_t last)
-{
-    size_t best = count;
-    for (size_t id = 0; id < count; id++) {
-        bool after =
-            last == count || logits[id] < logits[last] || (logits[id] == logits[last] && id > last);
-        if (after && (best == count || logits[id] > logits[best]))
-            best = id;
-    }
-    return best;
-}
 
 /* The last vector before the logits, in the channels of embeddings. */
 static struct named_vector take_input(struct builder *builder)
@@ -329,10 +336,10 @@ static struct named_vector take_input(struct builder *builder)
         y = row_of(trace, SITE_RESID_POST);
     if (!trace->config->n_word)
         return y;
-    if (weights_projection(&trace->viewer->model.weights, true, &projection, builder->err))
-        builder->failed = true;
-    else
-        y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
+    if (!builder_word_projection(builder, &projection, true))
+        return y;
+    give_whole(builder, "P_out", &projection);
+    y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
     builder->failed |= !y.values;
     return y;
 }
@@ -363,14 +370,15 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     const struct trace *trace = builder->trace;
     size_t width = words->in;
     size_t count = words->out < SHOWN ? words->out : SHOWN;
-    size_t id = words->out;
+    uint32_t best[SHOWN];
     struct label *rows = builder_rows(builder, count);
     float *vectors = builder_floats(builder, count * width);
     float *numbers = builder_floats(builder, 3 * count);
+    topk(best, count, columns[2], words->out);
     for (size_t i = 0; i < count && !builder->failed; i++) {
-        id = next_best(columns[2], words->out, id);
-        builder->failed |= label_of_word(&rows[i], trace->viewer->tokenizer, (uint32_t)id,
-                                         builder->arena, builder->err) != 0;
+        uint32_t id = best[i];
+        builder->failed |= label_of_word(&rows[i], trace->viewer->tokenizer, id, builder->arena,
+                                         builder->err) != 0;
         for (size_t k = 0; k < width; k++)
             vectors[i * width + k] = weight_element(words, k, id);
         for (size_t c = 0; c < 3; c++)
