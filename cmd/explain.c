@@ -21,8 +21,8 @@ static const struct option_row own_options[] = {
     STRING("part", 0, "PART", IN(explain.part),
            "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
            .values = &values_parts),
-    STRING("layer", 0, "N", IN(select.layer), "layer, -1 for the last (default: 0)"),
-    STRING("head", 0, "N", IN(select.head), "head, -1 for the last (default: 0)"),
+    STRING("layer", 0, "N", IN(select.layer), "layer to explain, -1 for the last (default: 0, the first)"),
+    STRING("head", 0, "N", IN(select.head), "head to explain, -1 for the last (default: 0, the first)"),
     STRING("file", 'f', "FILE", IN(input.file),
            "one text, without its final newline, or a table (.csv, .tsv, .jsonl) with one; - is "
            "standard input",

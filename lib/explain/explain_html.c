@@ -32,7 +32,6 @@ static const char looks[] =
     ".worked { background: var(--box); border-left: 3px solid var(--line);\n"
     "  padding: .4rem .8rem; margin: .7rem 0; font-variant-numeric: tabular-nums; }\n"
     "sub, sup { line-height: 0; font-size: .74em; }\n"
-    ".root { border-top: 1px solid; padding: 0 .15em; }\n"
     ".scroll { overflow-x: auto; margin: .7rem 0; }\n"
     "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
     "th, td { padding: .12rem .55rem; text-align: right; font-weight: 400; white-space: nowrap; }\n"
@@ -75,12 +74,12 @@ static void add_token(struct buf *out, const struct explanation *explanation)
     buf_text(out, "</bdi>");
 }
 
-static void add_fact(struct buf *out, const char *name, const struct buf *quoted, const char *words)
+static void add_fact(struct buf *out, const char *name, const char *quoted, const char *words)
 {
     buf_format(out, "<dt>%s</dt><dd>", name);
-    if (quoted->size) {
+    if (*quoted) {
         buf_text(out, "<code>");
-        html_text(out, quoted->bytes, quoted->size);
+        html_text(out, quoted, strlen(quoted));
         buf_text(out, "</code>");
     }
     html_text(out, words, strlen(words));
@@ -183,18 +182,23 @@ static void add_links(struct buf *out, const struct explanations *explanations)
     buf_text(out, "</nav>\n");
 }
 
+static void add_visible(struct buf *out, const struct tokenized *text)
+{
+    struct buf title = {0};
+    tokenized_visible(&title, text);
+    html_text(out, title.bytes, title.size);
+    buf_fail_with(out, &title);
+    buf_release(&title);
+}
+
 /* The title of the page, which browsers show on its tab, is the text. */
 static int add_beginning(struct document *document)
 {
     const struct explanations *all = document->all;
     struct buf *out = &document->text;
-    struct buf title = {0};
     buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    tokenized_visible(&title, &all->items->report->sentence);
-    html_text(out, title.bytes, title.size);
-    buf_fail_with(out, &title);
-    buf_release(&title);
+    add_visible(out, &all->items->report->sentence);
     buf_format(out,
                ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n"
                "<h1>%s, step by step</h1>\n<dl>\n",

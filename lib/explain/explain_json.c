@@ -101,16 +101,21 @@ static void put_steps(struct json_writer *json, const struct explanation *explan
     json_put_close(json, ']');
 }
 
-static void put_several(struct json_writer *json, const struct explanations *explanations,
-                        struct buf *latex)
+/* What all queries take; the first has it. */
+static void put_givens(struct json_writer *json, const struct explanation *first)
 {
-    json_put_open(json, "explanations", '[');
-    for (size_t i = 0; i < explanations->count; i++) {
-        json_put_open(json, "\n ", '{');
-        put_steps(json, &explanations->items[i], latex);
-        json_put_close(json, '}');
-    }
-    json_put_close(json, ']');
+    json_put_open(json, "\n given", '{');
+    for (size_t i = 0; i < first->step_count; i++)
+        for (size_t g = 0; g < first->steps[i].given_count; g++) {
+            const struct step_table *table = &first->steps[i].givens[g].table;
+            if (json->comma)
+                json_put_gap(json, "\n   ");
+            if (first->steps[i].givens[g].is_matrix)
+                put_block(json, table, table->blocks);
+            else
+                put_row(json, table->blocks->name, table->blocks, table->blocks->values);
+        }
+    json_put_close(json, '}');
 }
 
 int explain_json_write(struct stream *out, const struct explanations *explanations,
@@ -130,25 +135,19 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
         json_put_text(&json, "attention_of", first->part->name);
     json_put_integer(&json, "layer", first->layer);
     json_put_integer(&json, "head", first->head);
-    /* What all queries take; the first has it. */
-    json_put_open(&json, "\n given", '{');
-    for (size_t i = 0; i < first->step_count; i++)
-        for (size_t g = 0; g < first->steps[i].given_count; g++) {
-            if (json.comma)
-                json_put_gap(&json, "\n   ");
-            const struct given *given = &first->steps[i].givens[g];
-            const struct block *block = given->table.blocks;
-            if (given->is_matrix)
-                put_block(&json, &given->table, block);
-            else
-                put_row(&json, block->name, block, block->values);
-        }
-    json_put_close(&json, '}');
+    put_givens(&json, first);
     json_put_gap(&json, "\n ");
     if (explanations->several)
-        put_several(&json, explanations, &latex);
-    else
-        put_steps(&json, first, &latex);
+        json_put_open(&json, "explanations", '[');
+    for (size_t i = 0; i < explanations->count; i++) {
+        if (explanations->several)
+            json_put_open(&json, "\n ", '{');
+        put_steps(&json, &explanations->items[i], &latex);
+        if (explanations->several)
+            json_put_close(&json, '}');
+    }
+    if (explanations->several)
+        json_put_close(&json, ']');
     json_put_close(&json, '}');
     stream_char(out, '\n');
     int failed = buf_check(&latex, err);

@@ -52,12 +52,12 @@ static void add_prose(struct buf *out, const char *sentence)
     }
 }
 
-static void add_fact(struct buf *out, const char *name, const struct buf *quoted, const char *words)
+static void add_fact(struct buf *out, const char *name, const char *quoted, const char *words)
 {
-    bool bold = strcmp(name, "query") == 0 && quoted->size;
-    buf_format(out, "- %s: %s", name, bold ? "**" : "");
-    add_text(out, quoted->bytes, quoted->size);
-    buf_format(out, "%s%s\n", bold ? "**" : "", words);
+    const char *bold = strcmp(name, "query") == 0 ? "**" : "";
+    buf_format(out, "- %s: %s", name, bold);
+    add_text(out, quoted, strlen(quoted));
+    buf_format(out, "%s%s\n", bold, words);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -162,16 +162,11 @@ static void add_piece(struct document *document, enum piece piece, const char *t
     buf_format(out, "%s\n", marks);
 }
 
-static void add_end(struct document *document)
-{
-    (void)document;
-}
-
 int explain_markdown_write(struct stream *out, const struct explanations *explanations,
                            const struct explain_page *page, struct err *err)
 {
     static const struct document_format format = {
-        add_beginning, add_query, add_piece, add_table, add_end,
+        add_beginning, add_query, add_piece, add_table, NULL,
     };
     struct document document = {.format = &format,
                                 .all = explanations,

@@ -292,11 +292,6 @@ static int write_table(struct document *document, const struct explanation *expl
     return failed;
 }
 
-bool explain_shows(const struct given *given, bool full)
-{
-    return !given->is_shown && (full || given->is_small);
-}
-
 static int write_step(struct document *document, const struct explanation *explanation,
                       const struct step *step)
 {
@@ -308,10 +303,12 @@ static int write_step(struct document *document, const struct explanation *expla
         piece(document, PIECE_NOTE, step->note);
     if (send(document))
         return -1;
-    for (size_t i = 0; i < step->given_count; i++)
-        if (explain_shows(&step->givens[i], document->full) &&
-            write_table(document, explanation, &step->givens[i].table))
+    for (size_t i = 0; i < step->given_count; i++) {
+        const struct given *given = &step->givens[i];
+        if (!given->is_shown && (document->full || given->is_small) &&
+            write_table(document, explanation, &given->table))
             return -1;
+    }
     if (step->table.row_count && write_table(document, explanation, &step->table))
         return -1;
     if (step->worked)
@@ -332,7 +329,7 @@ int document_write(struct document *document)
             failed = write_step(document, explanation, &explanation->steps[s]);
         }
     }
-    if (!failed) {
+    if (!failed && document->format->end) {
         document->format->end(document);
         failed = send(document);
     }
@@ -347,25 +344,23 @@ const char *explain_token(const struct explanation *explanation)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-static void add_text(struct buf *out, const char *name, const struct tokenized *tokenized,
-                     explain_fact *fact)
-{
-    struct buf text = {0};
-    tokenized_visible(&text, tokenized);
-    fact(out, name, &text, "");
-    buf_fail_with(out, &text);
-    buf_release(&text);
-}
-
 void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact)
 {
     const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    add_text(out, "model", &model, fact);
-    if (report->mechanism)
-        fact(out, "mechanism", &(struct buf){0}, report->mechanism);
-    add_text(out, "sentence", &report->sentence, fact);
-    if (report->source.count)
-        add_text(out, "source", &report->source, fact);
+    const struct {
+        const char *name;
+        const struct tokenized *text;
+    } texts[] = {{"model", &model}, {"sentence", &report->sentence}, {"source", &report->source}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct buf visible = {0};
+        tokenized_visible(&visible, texts[i].text);
+        if (i == 1 && report->mechanism)
+            fact(out, "mechanism", "", report->mechanism);
+        if (texts[i].text != &report->source || report->source.count)
+            fact(out, texts[i].name, visible.size ? visible.bytes : "", "");
+        buf_fail_with(out, &visible);
+        buf_release(&visible);
+    }
 }
 
 void explain_query_words(struct buf *out, const struct explanation *explanation,
@@ -379,18 +374,14 @@ void explain_query_words(struct buf *out, const struct explanation *explanation,
 
 void explain_query_facts(struct buf *out, const struct explanation *explanation, explain_fact *fact)
 {
-    struct buf token = {0};
     struct buf words = {0};
-    buf_text(&token, explain_token(explanation));
     explain_query_words(&words, explanation, ", ");
-    fact(out, "query", &token, words.size ? words.bytes : "");
+    fact(out, "query", explain_token(explanation), words.size ? words.bytes : "");
     buf_clear(&words);
     buf_format(&words, "%zu of %zu, with %.2f of the weight", explanation->shown_count,
                explanation->key_count, (double)explanation->shown_weight);
     if (explanation->shown_count < explanation->key_count)
-        fact(out, "keys shown", &(struct buf){0}, words.size ? words.bytes : "");
-    buf_fail_with(out, &token);
+        fact(out, "keys shown", "", words.size ? words.bytes : "");
     buf_fail_with(out, &words);
-    buf_release(&token);
     buf_release(&words);
 }

@@ -64,7 +64,7 @@ struct document_format {
     void (*query)(struct document *, const struct explanation *);
     void (*piece)(struct document *, enum piece, const char *text); /* of a step */
     void (*table)(struct document *, const struct grid *);
-    void (*end)(struct document *);
+    void (*end)(struct document *); /* or NULL */
 };
 
 struct document {
@@ -87,9 +87,6 @@ typedef void explain_notation(struct buf *out, const char *formula);
 void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_slot *slot,
                explain_notation *notation, const char *infinity);
 
-/* Is this on a page by itself? `full`: nothing is left out. */
-bool explain_shows(const struct given *given, bool full);
-
 /* The label of the query's token. */
 const char *explain_token(const struct explanation *explanation);
 
@@ -99,8 +96,7 @@ void explain_query_words(struct buf *out, const struct explanation *explanation,
 
 /* A list of facts for Markdown and HTML: a name, a quoted text from the input or "", and words.
  * About the model and its texts; about a query, and how many of its keys are shown. */
-typedef void explain_fact(struct buf *out, const char *name, const struct buf *quoted,
-                          const char *words);
+typedef void explain_fact(struct buf *out, const char *name, const char *quoted, const char *words);
 void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact);
 void explain_query_facts(struct buf *out, const struct explanation *explanation,
                          explain_fact *fact);

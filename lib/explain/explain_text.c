@@ -131,17 +131,6 @@ static void write_query(struct document *document, const struct explanation *exp
     buf_clear(line);
 }
 
-static bool hides_givens(const struct explanation *explanation, bool full)
-{
-    for (size_t i = 0; i < explanation->step_count; i++)
-        for (size_t g = 0; g < explanation->steps[i].given_count; g++) {
-            const struct given *given = &explanation->steps[i].givens[g];
-            if (!given->is_shown && !explain_shows(given, full))
-                return true;
-        }
-    return false;
-}
-
 static int write_titles(struct document *document)
 {
     struct place place = {.count = 1, .columns = page_width(document)};
@@ -150,12 +139,13 @@ static int write_titles(struct document *document)
 
 static void write_end(struct document *document)
 {
-    if (!hides_givens(document->all->items, document->full))
+    if (document->full)
         return;
     stream_char(document->out, '\n');
     text_wrap(document->out,
-              "(not shown: matrices, inputs of all keys; --full or --format json has them)", 0, 1,
-              page_width(document));
+              "(--layer, --head and --token choose another query; --full shows whole vectors, all "
+              "keys and the matrices)",
+              0, 1, page_width(document));
 }
 
 int explain_text_write(struct stream *out, const struct explanations *explanations,

@@ -1,29 +1,12 @@
-/* notation.c: a formula as the terminal has it, in other notations: k_j, e^(x - max), √(σ² + ε). */
+/* notation.c: a formula as the terminal has it, k_j, e^(x - max), √(σ² + ε), as LaTeX and HTML. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "explain/explain_page.h"
 
-/* What is written before something and after it. */
-struct marks {
-    const char *before, *after;
-};
-
-struct notation {
-    struct marks letter, word; /* x is slanted, cos upright */
-    struct marks index, power;
-    const char *fraction[3]; /* of a / b; NULL: written as it is */
-    const char *space;       /* between words */
-    struct marks root;
-    const char *minus;                                   /* of " - " */
-    void (*number)(struct buf *out, const char *digits); /* NULL: as a word */
-    void (*text)(struct buf *out, const char *text, size_t size);
-};
-
 /* The rest of a formula, or a part of it. */
 struct rest {
     const char *at, *end;
-    const struct notation *notation;
 };
 
 static bool is_letter(char c)
@@ -63,6 +46,15 @@ static struct rest take(struct rest *rest, size_t size)
     return part;
 }
 
+/* Take a character in UTF-8. */
+static struct rest take_character(struct rest *rest)
+{
+    size_t size = 1;
+    while (rest->at + size < rest->end && ((unsigned char)rest->at[size] & 0xc0) == 0x80)
+        size++;
+    return take(rest, size);
+}
+
 /* Take the text between this ( and its ), or all that is left without one; or, without a (, `bare`
  * bytes. */
 static struct rest take_group(struct rest *rest, size_t bare)
@@ -77,26 +69,26 @@ static struct rest take_group(struct rest *rest, size_t bare)
         if (depth == 0)
             break;
     }
-    struct rest group = {rest->at + 1, at, rest->notation};
+    struct rest group = {rest->at + 1, at};
     rest->at = at + (at < rest->end);
     return group;
 }
 
-static void add_formula(struct buf *out, struct rest rest);
+typedef void add_part(struct buf *out, struct rest part);
 
-/* _j, _0, _O,h or _raw_j */
-static void add_index(struct buf *out, struct rest *rest)
+/* _j, _0, _O,h or _raw_j: the indices with commas between them. */
+static void add_indices(struct buf *out, struct rest *rest, add_part *add)
 {
     bool more = true;
-    buf_text(out, rest->notation->index.before);
     while (more) {
         rest->at++;
-        add_formula(out, take(rest, run_of(rest, 0, is_index)));
+        add(out, take(rest, run_of(rest, 0, is_index)));
         more = (begins(rest, "_") || begins(rest, ",")) && run_of(rest, 1, is_index);
         buf_text(out, more ? "," : "");
     }
-    buf_text(out, rest->notation->index.after);
 }
+
+/* --- LaTeX ------------------------------------------------------------------------------------ */
 
 /* 1.00e-05 */
 static void add_number(struct buf *out, struct rest *rest)
@@ -111,14 +103,14 @@ static void add_number(struct buf *out, struct rest *rest)
     size = size < sizeof digits ? size : sizeof digits - 1;
     memcpy(digits, rest->at, size);
     digits[size] = '\0';
-    rest->notation->number(out, digits);
+    numeral_latex(out, digits);
     rest->at += size;
 }
 
-/* LaTeX for a sign or a word of a formula; NULL: the same. */
-static const char *latex_of(const char *sign, size_t size)
+/* A sign, which a blank must end before a letter; or a word. */
+static void add_sign(struct buf *out, struct rest sign)
 {
-    static const struct marks signs[] = {
+    static const char *const signs[][2] = {
         {"·", "\\cdot"},       {"⊙", "\\odot"},          {"γ", "\\gamma"},
         {"β", "\\beta"},       {"ε", "\\varepsilon"},    {"θ", "\\theta"},
         {"π", "\\pi"},         {"φ", "\\varphi"},        {"μ", "\\mu"},
@@ -129,40 +121,15 @@ static const char *latex_of(const char *sign, size_t size)
         {"moved", "\\bar{s}"}, {"cooled", "\\check{s}"}, {"masked", "m"},
         {"softmax", "p"},      {"share", "a"},           {"weight", "\\alpha"},
         {"context", "z"}};
+    bool is_word = is_letter(*sign.at);
+    int size = (int)(sign.end - sign.at);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strlen(signs[i].before) == size && memcmp(signs[i].before, sign, size) == 0)
-            return signs[i].after;
-    return NULL;
-}
-
-static void add_name(struct buf *out, struct rest *rest)
-{
-    const struct notation *notation = rest->notation;
-    if (notation->number && is_digit(*rest->at)) {
-        add_number(out, rest);
-        return;
-    }
-    size_t size = run_of(rest, 0, notation->number ? is_letter : is_index);
-    const struct rest name = take(rest, size);
-    const char *latex = notation->number ? latex_of(name.at, size) : NULL;
-    const struct marks *marks = size == 1 ? &notation->letter : &notation->word;
-    if (latex)
-        buf_text(out, latex);
-    else if (is_digit(*name.at))
-        buf_bytes(out, name.at, size);
-    else
-        buf_format(out, "%s%.*s%s", marks->before, (int)size, name.at, marks->after);
-}
-
-/* e^(x - max), e^x; √(σ² + ε), √d_k, √2 */
-static void add_power_or_root(struct buf *out, struct rest *rest, bool power)
-{
-    rest->at += power ? 1 : strlen("√");
-    size_t bare = power ? run_of(rest, 0, is_index) : strcspn(rest->at, " /)]");
-    const struct marks *marks = power ? &rest->notation->power : &rest->notation->root;
-    buf_text(out, marks->before);
-    add_formula(out, take_group(rest, bare));
-    buf_text(out, marks->after);
+        if (strlen(signs[i][0]) == (size_t)size &&
+            memcmp(signs[i][0], sign.at, (size_t)size) == 0) {
+            buf_format(out, !is_word && is_letter(*sign.end) ? "%s " : "%s", signs[i][1]);
+            return;
+        }
+    buf_format(out, is_word && size > 1 ? "\\mathrm{%.*s}" : "%.*s", size, sign.at);
 }
 
 /* A factor or a whole sum: e^(x - max), tanh(x), (a + b), Σ_t x_t. */
@@ -178,26 +145,31 @@ static struct rest take_operand(struct rest *rest)
             break;
         sum = sum && *rest->at != ' ';
     }
-    struct rest operand = {first, rest->at, rest->notation};
+    struct rest operand = {first, rest->at};
     struct rest inner = operand;
     struct rest group = take_group(&inner, 0);
     return inner.at == operand.end ? group : operand;
 }
 
+static add_part add_latex;
+
+static void add_braces(struct buf *out, const char *before, struct rest part)
+{
+    buf_text(out, before);
+    add_latex(out, part);
+    buf_char(out, '}');
+}
+
 /* a / b; false: there is no fraction here. */
 static bool add_fraction(struct buf *out, struct rest *rest)
 {
-    const char *const *marks = rest->notation->fraction;
     struct rest after = *rest;
     struct rest above = take_operand(&after);
-    if (!marks[0] || above.at == above.end || !begins(&after, " / "))
+    if (above.at == above.end || !begins(&after, " / "))
         return false;
     after.at += strlen(" / ");
-    buf_text(out, marks[0]);
-    add_formula(out, above);
-    buf_text(out, marks[1]);
-    add_formula(out, take_operand(&after));
-    buf_text(out, marks[2]);
+    add_braces(out, "\\frac{", above);
+    add_braces(out, "{", take_operand(&after));
     *rest = after;
     return true;
 }
@@ -209,36 +181,41 @@ static bool is_space(const struct rest *rest, const char *first)
            (is_index(rest->at[-1]) || rest->at[-1] == ')') && is_index(rest->at[1]);
 }
 
-static void add_formula(struct buf *out, struct rest rest)
+static void add_latex(struct buf *out, struct rest rest)
 {
     const char *first = rest.at;
     while (rest.at < rest.end) {
         if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
             continue;
         if (is_space(&rest, first)) {
-            buf_text(out, rest.notation->space);
+            buf_text(out, "\\ ");
             rest.at++;
-        } else if (is_index(*rest.at)) {
-            add_name(out, &rest);
+        } else if (is_digit(*rest.at)) {
+            add_number(out, &rest);
+        } else if (is_letter(*rest.at)) {
+            add_sign(out, take(&rest, run_of(&rest, 0, is_letter)));
         } else if (*rest.at == '_') {
-            add_index(out, &rest);
+            buf_text(out, "_{");
+            add_indices(out, &rest, add_latex);
+            buf_char(out, '}');
         } else if (*rest.at == '^') {
-            add_power_or_root(out, &rest, true);
+            rest.at++;
+            add_braces(out, "^{", take_group(&rest, run_of(&rest, 0, is_index)));
         } else if (begins(&rest, "√")) {
-            add_power_or_root(out, &rest, false);
-        } else if (begins(&rest, " - ")) {
-            buf_text(out, rest.notation->minus);
-            rest.at += strlen(" - ");
+            rest.at += strlen("√");
+            add_braces(out, "\\sqrt{", take_group(&rest, strcspn(rest.at, " /)]")));
         } else {
-            size_t size = 1; /* of a character in UTF-8 */
-            while (rest.at + size < rest.end && ((unsigned char)rest.at[size] & 0xc0) == 0x80)
-                size++;
-            rest.notation->text(out, take(&rest, size).at, size);
+            add_sign(out, take_character(&rest));
         }
     }
 }
 
-/* --- HTML and LaTeX --------------------------------------------------------------------------- */
+void latex_math(struct buf *out, const char *formula)
+{
+    add_latex(out, (struct rest){formula, formula + strlen(formula)});
+}
+
+/* --- HTML ------------------------------------------------------------------------------------- */
 
 void html_text(struct buf *out, const char *text, size_t size)
 {
@@ -254,49 +231,39 @@ void html_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-static const struct notation html = {
-    .letter = {"<i>", "</i>"},
-    .word = {"", ""},
-    .index = {"<sub>", "</sub>"},
-    .power = {"<sup>", "</sup>"},
-    .root = {"√<span class=\"root\">", "</span>"},
-    .minus = " − ",
-    .space = " ",
-    .text = html_text,
-};
+/* x is slanted, cos upright. */
+static void add_html(struct buf *out, struct rest rest)
+{
+    while (rest.at < rest.end) {
+        size_t size = run_of(&rest, 0, is_index);
+        if (size > 0) {
+            const char *form = size == 1 && is_letter(*rest.at) ? "<i>%.*s</i>" : "%.*s";
+            buf_format(out, form, (int)size, take(&rest, size).at);
+        } else if (*rest.at == '_') {
+            buf_text(out, "<sub>");
+            add_indices(out, &rest, add_html);
+            buf_text(out, "</sub>");
+        } else if (*rest.at == '^') {
+            rest.at++;
+            buf_text(out, "<sup>");
+            add_html(out, take_group(&rest, run_of(&rest, 0, is_index)));
+            buf_text(out, "</sup>");
+        } else if (begins(&rest, " - ")) {
+            buf_text(out, " − ");
+            rest.at += strlen(" - ");
+        } else {
+            const struct rest character = take_character(&rest);
+            html_text(out, character.at, (size_t)(character.end - character.at));
+        }
+    }
+}
 
 void html_symbol(struct buf *out, const char *symbol, size_t size)
 {
-    add_formula(out, (struct rest){symbol, symbol + size, &html});
+    add_html(out, (struct rest){symbol, symbol + size});
 }
 
 void html_formula(struct buf *out, const char *formula)
 {
     html_symbol(out, formula, strlen(formula));
-}
-
-static void add_sign(struct buf *out, const char *sign, size_t size)
-{
-    const char *latex = latex_of(sign, size);
-    if (!latex)
-        buf_bytes(out, sign, size);
-    else
-        buf_format(out, is_letter(sign[size]) ? "%s " : "%s", latex);
-}
-
-void latex_math(struct buf *out, const char *formula)
-{
-    static const struct notation latex = {
-        .letter = {"", ""},
-        .word = {"\\mathrm{", "}"},
-        .index = {"_{", "}"},
-        .power = {"^{", "}"},
-        .root = {"\\sqrt{", "}"},
-        .minus = " - ",
-        .fraction = {"\\frac{", "}{", "}"},
-        .space = "\\ ",
-        .number = numeral_latex,
-        .text = add_sign,
-    };
-    add_formula(out, (struct rest){formula, formula + strlen(formula), &latex});
 }

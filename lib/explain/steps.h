@@ -14,8 +14,6 @@
 #include "lens/viewer.h"
 #include "model/weights.h"
 
-/* --- trace: T tokens attend to S keys; vectors are dense. One pass serves all queries --------- */
-
 /* A head's queries or keys as they are projected, [rows, dk], and the mean squares [rows] that
  * their norm divides by: of the head, or of all heads together. */
 struct raw_heads {
@@ -27,7 +25,7 @@ struct named_vector {
     const float *values;
 };
 
-/* All of it lives as long as the arena and the viewer. */
+/* T tokens attend to S keys; vectors are dense. One pass serves all queries. */
 struct trace {
     const struct report *report;
     const struct config *config; /* the model's, as the traced attention has it */
@@ -35,38 +33,29 @@ struct trace {
     struct attention_weights weights; /* the layer's */
     struct mlp_weights mlp;
     struct viewer *viewer;
-    size_t layer, head, query;
-    size_t group;            /* the key/value head of this head */
-    size_t keys;             /* S */
-    float scale, base_scale; /* of the scores; and without the temperature */
-    bool keys_edited;        /* so that they have a step of their own */
-    bool cools;              /* the temperature comes after a cap or ALiBi, not with the scale */
+    size_t layer, head, query, keys; /* keys: S */
+    size_t group;                    /* the key/value head of this head */
+    float scale, base_scale;         /* of the scores; and without the temperature */
+    bool keys_edited;                /* so that they have a step of their own */
+    bool cools;                      /* the temperature comes after a cap or ALiBi */
 
-    size_t input_size;          /* C */
-    const float *word_rows;     /* [T, W] embeddings that are projected; else NULL */
-    struct norm embedding_norm; /* of a first layer's; else it has no scale */
-    const float *tokens;    /* [T, C] with positions a first layer's input; NULL in other layers */
-    const float *positions; /* [T, C] */
-    const float *streams;   /* [T, C] before the norm, where norms come first; else NULL */
-    const float *inputs;    /* [T, C] of the queries */
-    const float *sources;   /* [S, C] of keys and values: the same, or of another text */
-    const float *k;         /* [S, dk] */
-    const float *v;         /* [S, dv] */
-    const float *k_pre;     /* [S, dk] before the rotary embedding; NULL: there is none */
-    struct raw_heads raw_q, raw_k; /* of all tokens, where heads are normed */
-    const struct rotary *rotary;   /* NULL: there is none */
-    const float *cos_sin;          /* [T, components] cosines and sines */
+    size_t input_size;               /* C */
+    const float *word_rows;          /* [T, W] embeddings that are projected; else NULL */
+    struct norm embedding_norm;      /* of a first layer's; else it has no scale */
+    const float *tokens, *positions; /* [T, C] whose sum is a first layer's input; else NULL */
+    const float *streams;            /* [T, C] before the norm, where norms come first; or NULL */
+    const float *inputs, *sources;   /* [T, C] of queries; [S, C] of keys and values */
+    const float *k, *v, *k_pre;      /* [S, dk], [S, dv]; k before the rotary embedding, or NULL */
+    struct raw_heads raw_q, raw_k;   /* of all tokens, where heads are normed */
+    const struct rotary *rotary;     /* or NULL */
+    const float *cos_sin;            /* [T, components] cosines and sines */
 
     /* Of the query: its rows of the above, and what follows from them. */
     const float *token, *position, *stream, *x;
-    const float *q_pre;   /* [dk] before the rotary embedding */
-    const float *q;       /* [dk] */
-    const float *scores;  /* [S] */
-    const float *softmax; /* [S] of all keys, where the mask comes after it; else NULL */
-    const float *masked;  /* [S] */
-    const float *weight;  /* [S] */
-    const float *context; /* [dv] */
-    const float *out;     /* [w.out] of the layer's attention */
+    const float *q, *q_pre;                          /* [dk] */
+    const float *scores, *masked, *weight, *softmax; /* [S]; softmax: of a mask after it, or NULL */
+    const float *context;                            /* [dv] */
+    const float *out;                                /* [w.out] of the layer's attention */
 };
 
 /* Run the pair through the model up to the end of that layer, or of its attention. */
@@ -96,7 +85,7 @@ float trace_slope(const struct trace *trace);
 
 struct builder {
     const struct trace *trace;
-    struct step *step;        /* that is being made */
+    struct step *step;
     struct step_table *table; /* that is filled in: the step's, or of a given matrix */
     struct given *givens;     /* of the step */
     bool gives;               /* this query has them: of several the first */
@@ -108,8 +97,6 @@ struct builder {
     struct arena *arena;
     struct err *err;
 };
-
-typedef void step_builder(struct builder *builder);
 
 /* Texts with values: %s a text, %z a size_t, %g a double, %k the key whose numbers are worked out;
  * %n a number as a double, %f as a factor, in parentheses if negative, %t as a term of a sum, with
@@ -125,9 +112,11 @@ void builder_work(struct builder *builder, const char *form, ...);
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
-/* A projection's formula, k_j = x_j · W_k + b_k. */
+/* A projection's formula, k_j = x_j · W_k + b_k; y_0 = x_0 · W_0,c + … + b_c = … with numbers. */
 void builder_projection(struct builder *builder, const char *name, const char *letter,
                         const struct weight *w);
+void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
+                 size_t column, float y);
 
 /* y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; NULL: y = x. Then with x's numbers; and with a
  * table of all of it. */
@@ -137,10 +126,6 @@ void builder_norm(struct builder *builder, const char *y, struct named_vector x,
                   const struct norm *norm);
 void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
                        const struct norm *norm);
-
-/* y_0 = x_0 · W_0,c + … + b_c = …: the product of x [w->in] and a column of a projection. */
-void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
-                 size_t column, float y);
 
 /* The rows of the table: the keys; or `count` rows to be filled in. */
 void builder_keys(struct builder *builder);
@@ -161,6 +146,11 @@ void builder_vector(struct builder *builder, struct named_vector vector, size_t 
 
 float *builder_floats(struct builder *builder, size_t count);
 
+/* The columns of a head, `width` from its number times that, dense, with the bias below them; the
+ * projection between the channels of embeddings and those of the stream. */
+float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
+bool builder_word_projection(struct builder *builder, struct weight *w, bool out);
+
 /* --- given numbers and matrices, which steps take as they are, for readers who follow them by hand
  */
 
@@ -170,25 +160,21 @@ enum {
 };
 
 /* A number, or a vector, which formulas or tables show; a dense matrix [rows, width] with a row a
- * channel; vectors of the keys' text, or of the queries'. NULL values: none. */
+ * channel; vectors of the keys' text, or of the queries'; NULL values: none. The columns of a head
+ * as "W_q" and "b_q"; a whole matrix that is small enough. */
 void give_number(struct builder *builder, const char *name, float value);
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
 struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
                           const float *values, size_t rows, size_t width);
 void give_rows(struct builder *builder, const char *name, const char *symbol, const float *values,
                size_t width, bool of_keys);
-
-/* The columns of a head, `width` from its number times that, dense, with the bias below them, if
- * there is one; given as "W_q" and "b_q"; or a whole matrix that is small enough. */
-float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
 struct given *give_columns(struct builder *builder, const char *name, const struct weight *w,
                            size_t head, size_t width);
 void give_whole(struct builder *builder, const char *name, const struct weight *w);
 
-/* The projection between the channels of embeddings and those of the stream. */
-bool builder_word_projection(struct builder *builder, struct weight *w, bool out);
-
 /* --- the steps -------------------------------------------------------------------------------- */
+
+typedef void step_builder(struct builder *builder);
 
 extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,

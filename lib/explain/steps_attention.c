@@ -605,14 +605,19 @@ static bool hides_any(const struct trace *trace)
     return count_seen(trace) < trace->keys || visible(trace).count < trace->keys;
 }
 
-static void draw_causal(struct builder *builder, const char *name, const char *hidden)
+static void draw_mask(struct builder *builder, const char *name, const char *hidden)
 {
     const struct trace *trace = builder->trace;
     size_t query = trace->query;
     size_t window = config_window(trace->config, trace->layer);
     size_t first = visible(trace).first;
     builder_add(builder, "masked_j = %s_j", name);
-    if (!trace->config->causal) {
+    if (trace->config->mechanism.kind == ATTENTION_SPARSE) {
+        builder_add(builder, " for visible keys, %s for others", hidden);
+        mechanism_write_attention(&builder->note, &trace->config->mechanism);
+        builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace),
+                     visible(trace).count);
+    } else if (!trace->config->causal) {
         builder_note(builder, "There is no mask: every query attends to every key.");
     } else if (first) {
         builder_add(builder, " for %z ≤ j ≤ %z, %s for others", first, query, hidden);
@@ -626,48 +631,6 @@ static void draw_causal(struct builder *builder, const char *name, const char *h
     builder_formula(builder, "");
 }
 
-/* Each part of the pattern as a condition on j. */
-static void draw_conditions(struct builder *builder)
-{
-    static const char *const before[] = {": ", " or "};
-    const struct pattern *pattern = &builder->trace->config->mechanism.pattern;
-    const char *bar = builder->trace->config->causal ? "" : "|";
-    size_t query = builder->trace->query;
-    size_t parts = 0;
-    if (pattern->window)
-        builder_add(builder, "%s%s%z - j%s < %z", before[parts++ > 0], bar, query, bar,
-                    pattern->window);
-    if (pattern->stride)
-        builder_add(builder, "%s(%z - j) mod %z = 0", before[parts++ > 0], query, pattern->stride);
-    if (pattern->global)
-        builder_add(builder, "%sj < %z", before[parts++ > 0], pattern->global);
-    if (pattern->random)
-        builder_add(builder, "%sj = %z or j drawn", before[parts > 0], query);
-}
-
-/* S = {j ≤ 5: 5 - j < 2 or j < 1}, and how many keys the pattern leaves of those that the mask
- * allows. */
-static void draw_pattern(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct mechanism *mechanism = &trace->config->mechanism;
-    const struct span all = visible(trace);
-    bool sees_all = trace->query < mechanism->pattern.global;
-    mechanism_write_attention(&builder->note, mechanism);
-    builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace), all.count);
-    if (sees_all)
-        builder_note(builder, "The first %z queries attend to all keys.",
-                     mechanism->pattern.global);
-    builder_formula(builder, "masked_j = scaled_j for j in S, -inf for others");
-    builder_add(builder, "S = {");
-    if (all.first)
-        builder_add(builder, "%z ≤ ", all.first);
-    builder_add(builder, "j ≤ %z", all.first + all.count - 1);
-    if (!sees_all)
-        draw_conditions(builder);
-    builder_formula(builder, "}");
-}
-
 /* Scores before a softmax become -inf; shares of one, and products of features, 0. */
 void step_masked(struct builder *builder)
 {
@@ -677,10 +640,7 @@ void step_masked(struct builder *builder)
     const float *values = trace->softmax ? trace->softmax : trace->scores;
     if (!trace->softmax && !linear)
         values = final_scores(builder, &name);
-    if (trace->config->mechanism.kind == ATTENTION_SPARSE)
-        draw_pattern(builder);
-    else
-        draw_causal(builder, name, trace->softmax || linear ? "0" : "-inf");
+    draw_mask(builder, name, trace->softmax || linear ? "0" : "-inf");
     if (!hides_any(trace))
         return;
     builder_keys(builder);
