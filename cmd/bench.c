@@ -53,6 +53,9 @@ static const struct option_row own_options[] = {
     STRING("output", 'o', "FILE", IN(output.path),
            "file (default: standard output); the ending sets the format", .heading = "Output",
            .flags = OPTION_PROCESS),
+    STRING("format", 0, "FORMAT", IN(output.format),
+           "output format (default: by the ending of -o, else text; see 'help formats')",
+           .values = &values_table_formats, .flags = OPTION_FIXED),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
             "number of threads (default: one per processor)", .heading = "Running"),
     {0},
@@ -70,7 +73,7 @@ const struct command command_bench = {
                 "attn-cli bench --only prefill --format json | jq '.tables.bench[].of_compute'\n",
     .run = bench_command,
     .options = own_options,
-    .shared = {{table_options, "output"}, {running_options, "verbose"}},
+    .shared = {{running_options, "threads verbose"}},
     .operand_values = &values_models,
 };
 

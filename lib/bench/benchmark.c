@@ -195,9 +195,8 @@ struct work bench_work(const struct config *c, const struct pass_size *size, siz
 enum {
     DECODE_STEPS = 8, /* of one measurement */
     DECODE_CACHED = 64,
-    GROWTH_LENGTHS = 5,
-    GROWTH_LONGEST = 4096,
-    GROWTH_SHORTEST = 4,
+    LENGTHS = 5,    /* of texts, most by default */
+    LONGEST = 4096, /* of them */
     NOTE_BYTES = 128,
 };
 
@@ -354,23 +353,19 @@ static int choose_lengths(struct bench *bench, struct err *err)
     const struct bench_plan *plan = bench->plan;
     size_t context = bench->viewer.model.config.n_positions;
     size_t limit = context ? context : SIZE_MAX;
-    size_t top = num_min(limit, GROWTH_LONGEST);
-    size_t *lengths = arena_alloc(&bench->arena, GROWTH_LENGTHS, sizeof *lengths, err);
-    if (!lengths)
-        return -1;
+    size_t *lengths = arena_alloc(&bench->arena, LENGTHS, sizeof *lengths, err);
     bench->lengths = plan->lengths ? plan->lengths : lengths;
-    bench->length_count = plan->lengths ? plan->length_count : 0;
-    for (size_t i = GROWTH_LENGTHS; !plan->lengths && plan->ways && i-- > 0;)
-        if (top >> i >= GROWTH_SHORTEST || i == 0)
-            lengths[bench->length_count++] = top >> i;
-    for (size_t i = 0; !plan->lengths && !plan->ways && i < sizeof usual / sizeof *usual; i++)
-        if (usual[i] <= limit)
-            lengths[bench->length_count++] = usual[i];
+    bench->length_count = plan->length_count;
+    for (size_t i = 0; lengths && !plan->lengths && i < (plan->ways ? LENGTHS : LENGTHS - 1); i++) {
+        size_t length = plan->ways ? num_min(limit, LONGEST) >> (LENGTHS - 1 - i) : usual[i];
+        if (length > 0 && length <= limit)
+            lengths[bench->length_count++] = length;
+    }
     for (size_t i = 0; i < bench->length_count; i++)
         if (bench->lengths[i] > limit)
             return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
                              context, bench->lengths[i]);
-    return 0;
+    return lengths ? 0 : -1;
 }
 
 static int add_task(struct bench *bench, struct task task, struct err *err)
@@ -547,49 +542,38 @@ static int summarise(struct bench *bench, struct err *err)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-typedef const char *show(char text[AMOUNT_BYTES], double value);
-
-static const char *show_count(char text[AMOUNT_BYTES], double value)
-{
-    snprintf(text, AMOUNT_BYTES, "%.0f", value);
-    return text;
-}
-
-static const char *show_share(char text[AMOUNT_BYTES], double value)
-{
-    snprintf(text, AMOUNT_BYTES, "%.0f %%", 100 * value);
-    return text;
-}
-
-static const char *show_power(char text[AMOUNT_BYTES], double value)
-{
-    snprintf(text, AMOUNT_BYTES, "n^%.2f", value);
-    return text;
-}
-
-static const char *show_bytes(char text[AMOUNT_BYTES], double value)
-{
-    return num_size(text, (uint64_t)value); /* AMOUNT_BYTES are NUM_SIZE_BYTES */
-}
-
 static const struct value_row {
     const char *name; /* in data */
     bool of_tasks, of_growth;
     const char *title; /* in text; NULL: not there */
-    show *show;
+    const char *form;  /* of the text, of the value times `scale`; NULL: with a unit that fits */
+    double scale;
 } value_rows[VALUES] = {
-    [TOKENS_RUN] = {"tokens", true, true, "tokens", show_count},
-    [TOKENS_CACHED] = {"cached", true, false, "cached", show_count},
-    [SECONDS] = {"seconds", true, true, "time", amount_seconds},
-    [RATE] = {"tokens_per_second", true, false, "tokens/s", show_count},
-    [OPERATIONS] = {"operations", true, false, NULL, NULL},
-    [BYTES] = {"bytes", true, false, NULL, NULL},
-    [OF_COMPUTE] = {"of_compute", true, false, "of compute", show_share},
-    [OF_MEMORY] = {"of_memory", true, false, "of memory", show_share},
-    [TIME_EXPONENT] = {"time_exponent", false, true, "grows as", show_power},
-    [MEMORY] = {"memory_bytes", false, true, "memory", show_bytes},
-    [MEMORY_EXPONENT] = {"memory_exponent", false, true, "grows as", show_power},
+    [TOKENS_RUN] = {"tokens", true, true, "tokens", "%.0f", 1},
+    [TOKENS_CACHED] = {"cached", true, false, "cached", "%.0f", 1},
+    [SECONDS] = {"seconds", true, true, "time"},
+    [RATE] = {"tokens_per_second", true, false, "tokens/s", "%.0f", 1},
+    [OPERATIONS] = {"operations", true, false},
+    [BYTES] = {"bytes", true, false},
+    [OF_COMPUTE] = {"of_compute", true, false, "of compute", "%.0f %%", 100},
+    [OF_MEMORY] = {"of_memory", true, false, "of memory", "%.0f %%", 100},
+    [TIME_EXPONENT] = {"time_exponent", false, true, "grows as", "n^%.2f", 1},
+    [MEMORY] = {"memory_bytes", false, true, "memory"},
+    [MEMORY_EXPONENT] = {"memory_exponent", false, true, "grows as", "n^%.2f", 1},
 };
+
+static const char *show_value(enum value value, double number, struct arena *arena, struct err *err)
+{
+    const struct value_row *row = &value_rows[value];
+    char text[NUM_SIZE_BYTES]; /* AMOUNT_BYTES are as many */
+    if (row->form)
+        snprintf(text, sizeof text, row->form, row->scale * number);
+    else if (value == SECONDS)
+        amount_seconds(text, number);
+    else
+        num_size(text, (uint64_t)number);
+    return arena_format(arena, err, "%s", text);
+}
 
 /* Each value is a number in data, and a text with its unit for people. */
 static int add_value(struct frame *frame, struct column *columns, const struct bench *bench,
@@ -602,10 +586,9 @@ static int add_value(struct frame *frame, struct column *columns, const struct b
     if (!numbers || !texts)
         return -1;
     for (size_t i = 0; i < bench->task_count; i++) {
-        char text[AMOUNT_BYTES];
         numbers[i] = bench->tasks[i].values[value];
-        if (row->show && !isnan(numbers[i]) &&
-            !(texts[i] = arena_format(arena, err, "%s", row->show(text, numbers[i]))))
+        if (row->title && !isnan(numbers[i]) &&
+            !(texts[i] = show_value(value, numbers[i], arena, err)))
             return -1;
     }
     columns[frame->count++] =
@@ -613,7 +596,7 @@ static int add_value(struct frame *frame, struct column *columns, const struct b
                         .flags = COLUMN_DATA_ONLY | (coloured ? COLUMN_COLOURED : 0),
                         .fraction = value == OF_COMPUTE,
                         .values = numbers};
-    if (row->show)
+    if (row->title)
         columns[frame->count++] = (struct column){.name = row->title,
                                                   .kind = COLUMN_TEXT,
                                                   .flags = COLUMN_TEXT_ONLY | COLUMN_RIGHT,
@@ -658,10 +641,10 @@ static size_t count_parameters(const struct weights *weights)
 static int describe(struct report *result, struct frame *frame, const struct bench *bench,
                     struct arena *arena, struct err *err)
 {
-    struct kernels *kernels = bench->viewer.machine.kernels;
-    bool bf16 = bench->plan->precision == PRECISION_BF16;
-    size_t parameters = count_parameters(&bench->viewer.model.weights);
-    size_t threads = pool_threads(bench->viewer.machine.pool);
+    const struct viewer *viewer = &bench->viewer;
+    const char *kernels = kernels_target(viewer->machine.kernels);
+    size_t parameters = count_parameters(&viewer->model.weights);
+    size_t threads = pool_threads(viewer->machine.pool);
     size_t rounds = bench->plan->rounds;
     char operations[AMOUNT_BYTES];
     char bytes[AMOUNT_BYTES];
@@ -669,8 +652,8 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     if (!facts)
         return -1;
     facts_integer(facts, "parameters", (long long)parameters);
-    facts_text(facts, "precision", bf16 ? "bf16" : "f32");
-    facts_text(facts, "kernels", kernels_target(kernels));
+    facts_text(facts, "precision", precision_name(bench->plan->precision));
+    facts_text(facts, "kernels", kernels);
     facts_integer(facts, "threads", (long long)threads);
     facts_integer(facts, "rounds", (long long)rounds);
     frame->note = "Attention only.";
@@ -684,11 +667,9 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     }
     result->facts = &facts->frame;
     result->about = arena_format(
-        arena, err,
-        "%zu parameters, %s%s, %s kernels, %zu thread%s, medians of %zu "
-        "round%s",
-        parameters, bf16 ? "bf16 by " : "f32", bf16 ? pair_way_name(kernels_pair_way(kernels)) : "",
-        kernels_target(kernels), threads, num_plural(threads), rounds, num_plural(rounds));
+        arena, err, "%zu parameters, %s, %s kernels, %zu thread%s, medians of %zu round%s",
+        parameters, viewer_precision(viewer).text, kernels, threads, num_plural(threads), rounds,
+        num_plural(rounds));
     return result->about && frame->note ? 0 : -1;
 }
 
