@@ -61,10 +61,6 @@ const struct command command_explain = {
     .reads_texts = true,
 };
 
-enum { TOKENS_NAMED = 16 }; /* most tokens in a message */
-
-static const char all[] = "all"; /* tokens */
-
 struct job {
     const struct options *options;
     const struct explain_format *format;
@@ -121,33 +117,15 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
     struct nearest nearest;
-    struct buf list = {0};
     nearest_begin(&nearest, name, strlen(name));
     for (size_t i = 0; i < tokenized->count; i++)
         nearest_offer(&nearest, label_name(&tokenized->labels[i]));
-    for (size_t i = 0; i < tokenized->count && i < TOKENS_NAMED; i++)
-        buf_format(&list, "%s%s", i ? ", " : "", tokenized->labels[i].text);
-    if (tokenized->count > TOKENS_NAMED)
-        buf_text(&list, ", …");
     if (nearest.name)
-        err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
-                  nearest.name);
-    else
-        err_usage(err, "--token: expected one of %s, or an index from 0 to %zu, found '%s'",
-                  list.bytes ? list.bytes : "", tokenized->count - 1, name);
-    buf_release(&list);
-    return -1;
-}
-
-/* A token that is called "all" is found by its index. */
-static void choose_all(struct job *job)
-{
-    struct token_match match;
-    job->request.query_count = job->text->count;
-    job->several = true;
-    if (tokenized_find_token(&match, job->text, all))
-        print_note("--token %s means every token; --token %s is the token '%s'", all,
-                   job->text->labels[match.index].exact, all);
+        return err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job),
+                         name, nearest.name);
+    return err_usage(err,
+                     "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'",
+                     called(job), tokenized->count - 1, name);
 }
 
 /* The last token unless one is named, or all; of several with the same name the first. */
@@ -156,11 +134,10 @@ static int choose_query(struct job *job, struct err *err)
     const struct tokenized *tokenized = job->text;
     const char *name = job->options->explain.token;
     struct token_match match = {.index = tokenized->count - 1};
-    job->request.query_count = 1;
-    if (name && strcmp(name, all) == 0) {
-        choose_all(job);
+    job->several = name && strcmp(name, "all") == 0;
+    job->request.query_count = job->several ? tokenized->count : 1;
+    if (job->several)
         return 0;
-    }
     if (name && !tokenized_find_token(&match, tokenized, name))
         return unknown_token(job, name, err);
     job->request.query = match.index;
