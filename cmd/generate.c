@@ -12,7 +12,7 @@
 #include "command.h"
 #include "driver.h"
 #include "lens/continuation.h"
-#include "write/text_page.h"
+#include "write/text.h"
 
 static const struct option_row own_options[] = {
     INTEGER("tokens", 'n', "N", IN(generate.tokens), 1, 1000000,

@@ -11,7 +11,7 @@
 #include "command.h"
 #include "math/kernel.h"
 #include "output.h"
-#include "write/text_line.h"
+#include "write/text.h"
 
 WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some items failed"},
       {"2", "usage error"}, {"3", "input error"}, {"4", "unsupported model"},

@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 #include "command.h"
-#include "write/text_line.h"
+#include "write/text.h"
 #include "page_parts.h"
 
 /* --- the steps -------------------------------------------------------------------------------- */

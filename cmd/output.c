@@ -281,8 +281,7 @@ static int read_colour(struct style *style, const struct options *options, struc
         return -1;
     style->depth = when == NEVER || (when == AUTO && !wanted) ? DEPTH_NONE
                    : is_full                                  ? DEPTH_FULL
-                   : strstr(terminal, "256color")             ? DEPTH_256
-                                                              : DEPTH_16;
+                                                              : DEPTH_256;
     return 0;
 }
 
@@ -298,7 +297,6 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         .title = looks->title,
         .hide_first = options->select.hide_first,
         .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
-        .any_ground = !ground,
         .form = {.font_size = looks->font_size, .dpi = looks->dpi},
     };
     return style_read(style, &words, err) || read_colour(style, options, err) ? -1 : 0;

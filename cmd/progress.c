@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "write/text_line.h"
+#include "write/text.h"
 
 enum { BAR_COLUMNS = 24, BAR_LEAST = 8, LINE_COLUMNS = 80 };
 

@@ -19,7 +19,7 @@
 #include "base/amount.h"
 #include "base/utf8.h"
 #include "explain/explain_page.h"
-#include "write/text_page.h"
+#include "write/text.h"
 
 enum {
     INDENT = 3,

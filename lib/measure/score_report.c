@@ -9,7 +9,7 @@
 #include "math/portable_math.h"
 #include "text/aligned_text.h"
 #include "text/label.h"
-#include "write/text_line.h"
+#include "write/text.h"
 
 enum {
     DIGITS = 4,

@@ -22,7 +22,7 @@
 #include "base/num.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
-#include "write/text_line.h"
+#include "write/text.h"
 
 /* Append a text with \xNN for invisible characters. White space stays as it is: the text of a token
  * is data here. */

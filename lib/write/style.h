@@ -62,6 +62,9 @@ struct ramp {
 
 void ramp_make(struct ramp *ramp, const struct palette *palette);
 
+/* For each level the nearest of the 256 colours of a terminal. */
+void ramp_fixed(uint8_t fixed[RAMP_LEVELS], const struct ramp *ramp);
+
 /* The colour of line `index` of so many. */
 struct colour palette_line(size_t index, size_t count);
 
@@ -81,7 +84,7 @@ enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS };
 enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 
 /* Colours of a terminal. */
-enum style_depth { DEPTH_NONE, DEPTH_16, DEPTH_256, DEPTH_FULL };
+enum style_depth { DEPTH_NONE, DEPTH_256, DEPTH_FULL };
 
 /* Masked cells, such as the future: hatched, or left out of the frame. */
 enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
@@ -125,8 +128,7 @@ struct style {
     const char *title;             /* NULL: the model and the sentence; "": none, nor subtitles */
     bool hide_first;               /* for pages that can show and hide it */
     enum style_depth depth;
-    bool dark;       /* the terminal's ground */
-    bool any_ground; /* that is not known: every cell has a ground of its own, light */
+    bool dark; /* the terminal's background, as far as known */
     struct figure_form form;
 };
 

@@ -1,4 +1,4 @@
-#include "write/text_line.h"
+#include "write/text.h"
 
 #include <string.h>
 

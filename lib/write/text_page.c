@@ -12,7 +12,7 @@
  *     Life    1.0000               Life    1.0000
  *     is      0.4512  0.5488       is      0.5010  0.4990
  */
-#include "write/text_page.h"
+#include "write/text.h"
 
 #include <float.h>
 #include <math.h>
@@ -21,8 +21,6 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "write/table.h"
-#include "write/text_line.h"
 
 static const char ellipsis[] = "…";
 
@@ -186,8 +184,7 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
 {
     const struct sheet *first = matrices->sheets; /* its axes are those of all */
     bool numbers = matrices->heat.numbers;
-    bool last_blank = matrices->heat.colours && place->columns; /* of the last cell */
-    size_t page = place->columns - last_blank;
+    size_t page = place->columns;
     char text[TEXT_CORNER_BYTES];
     matrices->gap = numbers ? TEXT_GAP : 0;
     matrices->cell_width = TEXT_HEAT;
@@ -213,6 +210,16 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     matrices->side_by_side = num_max(num_min(blocks, matrices->count), 1);
 }
 
+/* Write a line, broken at blanks, and release it. */
+static int wrap_line(struct stream *out, struct buf *line, size_t columns, struct err *err)
+{
+    int failed = buf_check(line, err);
+    if (!failed)
+        text_wrap(out, line->bytes, 0, HEADING_INDENT, columns);
+    buf_release(line);
+    return failed;
+}
+
 /* weights · layer 0 · rows: query, columns: key */
 static int write_heading(struct stream *out, const struct sheet *sheet, size_t columns,
                          struct err *err)
@@ -226,11 +233,7 @@ static int write_heading(struct stream *out, const struct sheet *sheet, size_t c
     if (sheet->mean_of_heads)
         buf_text(&line, " · mean of heads");
     buf_format(&line, " · rows: %s, columns: %s", sheet->rows.name, sheet->columns.name);
-    int failed = buf_check(&line, err);
-    if (!failed)
-        text_wrap(out, line.bytes, 0, HEADING_INDENT, columns);
-    buf_release(&line);
-    return failed;
+    return wrap_line(out, &line, columns, err);
 }
 
 /* (24 of 60 rows, 9 of 60 columns shown; --full shows all) */
@@ -248,11 +251,7 @@ static int write_note(struct stream *out, const struct text_cut *rows,
     if (text_is_cut(columns))
         buf_format(&line, "%zu of %zu columns", columns->front + columns->back, columns->size);
     buf_text(&line, " shown; --full shows all)");
-    int failed = buf_check(&line, err);
-    if (!failed)
-        text_wrap(out, line.bytes, 0, HEADING_INDENT, width);
-    buf_release(&line);
-    return failed;
+    return wrap_line(out, &line, width, err);
 }
 
 static void add_header(struct matrices *matrices, const struct sheet *sheet)
@@ -272,7 +271,8 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
         } else if (columns->first + columns->size > 10 && number % 5 != 0) {
             table_text(table, ""); /* two-digit numbers would touch: every fifth has one */
         } else {
-            table_number(table, number % 100);
+            buf_format(&table->cell, "%zu", number % 100);
+            table_put(table);
         }
     }
 }
@@ -327,14 +327,15 @@ static void write_tables(struct matrices *matrices)
     const struct text_cut *cut = &matrices->columns;
     const struct table_column columns[] = {
         {.width = matrices->label_width, .left = true, .shortens = true},
-        {NULL, matrices->gap, matrices->cell_width, cut->front, .shortens = true},
+        {matrices->gap, matrices->cell_width, cut->front, .shortens = true},
         {.gap = matrices->gap, .width = 1},
-        {NULL, matrices->gap, matrices->cell_width, cut->back, .shortens = true},
+        {matrices->gap, matrices->cell_width, cut->back, .shortens = true},
     };
     int slots = (int)text_cut_slots(&matrices->rows);
     for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
         size_t end = num_min(first + matrices->side_by_side, matrices->count);
-        table_begin(&matrices->table, columns, sizeof columns / sizeof *columns);
+        stream_char(matrices->table.out, '\n');
+        matrices->table.columns = columns;
         for (int slot = HEADER; slot < slots; slot++) {
             for (size_t i = first; i < end; i++) {
                 if (i > first)
@@ -396,275 +397,6 @@ static int write_tensor(struct stream *out, const struct report *report, const s
             table_end(&matrices.table);
         }
         failed = table_close(&matrices.table, err);
-    }
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-/* --- a table ----------------------------------------------------------------------------------
- *
- *     token  text   logprob  surprisal
- *         0  Life
- *         1  is     -1.2346     1.2346
- *
- * Columns are as wide as their cells. If a line is too long for the page, headers become brief, and
- * the columns that may shrink do; then columns move to another table below, which repeats the keys.
- * Rows in the middle of a long table are left out.
- */
-
-enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
-
-static const double SMALL = 0.5; /* of the last decimal: smaller numbers are written as 1.2e-05 */
-
-struct shown_column {
-    const struct column *column;
-    struct table_column layout;
-    struct text_heat heat;
-};
-
-struct shown_table {
-    const struct frame *frame;
-    const struct place *place;
-    struct text_cut cut; /* of the rows */
-    struct shown_column *columns;
-    size_t count, keys; /* the first columns are keys: every block repeats them */
-    bool is_brief;
-    bool titled; /* some column has a title */
-};
-
-static bool is_text(const struct column *column)
-{
-    return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
-}
-
-/* The text of a cell, some in the memory given. */
-static const char *cell_text(char text[CELL_BYTES], const struct column *column, size_t row,
-                             bool brief)
-{
-    int digits = column->digits - (brief && column->brief);
-    double number = column_number(column, row);
-    if (is_text(column)) {
-        const char *found = column_text(column, row, true);
-        return found ? found : "";
-    }
-    if (isnan(number))
-        return "";
-    if (column->kind == COLUMN_INTEGER)
-        snprintf(text, CELL_BYTES, "%lld", column_integer(column, row));
-    else if (number != 0 && fabs(number) < SMALL * pow(10, -digits) &&
-             !(column->flags & COLUMN_PLAIN))
-        snprintf(text, CELL_BYTES, "%.1e", number);
-    else
-        snprintf(text, CELL_BYTES, "%.*f", digits, num_shown(number, digits));
-    return text;
-}
-
-/* Choose the columns that are shown, and their colours. */
-static int open_table(struct shown_table *shown, struct stream *out, struct arena *arena,
-                      struct err *err)
-{
-    const struct frame *frame = shown->frame;
-    shown->columns = arena_alloc(arena, frame->count, sizeof *shown->columns, err);
-    if (!shown->columns)
-        return -1;
-    for (size_t i = 0; i < frame->count; i++) {
-        const struct column *column = &frame->columns[i];
-        struct extent extent = {0, 0};
-        if (column->flags & COLUMN_DATA_ONLY)
-            continue;
-        for (size_t row = 0; row < frame->rows.size; row++) {
-            float value = (float)column_number(column, row);
-            if (isfinite(value))
-                extent = extent_join(extent, (struct extent){value, value});
-        }
-        struct shown_column *next = &shown->columns[shown->count++];
-        next->column = column;
-        text_heat_begin(&next->heat, out, extent, column->fraction, shown->place);
-    }
-    while (shown->keys < shown->count && shown->columns[shown->keys].column->flags & COLUMN_KEY)
-        shown->keys++;
-    if (shown->keys == shown->count)
-        shown->keys = 0;
-    return 0;
-}
-
-/* Width of the first columns. */
-static size_t width_of(const struct shown_table *shown, size_t count)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < count; i++)
-        width += shown->columns[i].layout.gap + shown->columns[i].layout.width;
-    return width;
-}
-
-/* Make columns as wide as their titles and cells. */
-static void fit(struct shown_table *shown, bool brief)
-{
-    char cell[CELL_BYTES];
-    shown->is_brief = brief;
-    for (size_t i = 0; i < shown->count; i++) {
-        const struct column *column = shown->columns[i].column;
-        const char *text = brief && column->brief ? column->brief
-                           : column->title        ? column->title
-                                                  : column->name;
-        size_t width = utf8_width(text, strlen(text));
-        shown->titled |= *text;
-        shown->columns[i].layout =
-            (struct table_column){.title = text,
-                                  .gap = i || shown->frame->heading ? GAP : 0,
-                                  .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
-                                  .shortens = column->flags & COLUMN_SHRINKS,
-                                  .tight = true};
-        for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
-            text = cell_text(cell, column, text_cut_place(&shown->cut, slot), brief);
-            width = num_max(width, utf8_width(text, strlen(text)));
-        }
-        shown->columns[i].layout.width = width;
-    }
-}
-
-/* Narrow the columns that may shrink to the page. Other texts are at most as wide as the page has
- * room next to the keys. */
-static void shrink(struct shown_table *shown)
-{
-    size_t page = shown->place->columns;
-    size_t taken = width_of(shown, shown->keys) + GAP + SHRINK_LEAST;
-    for (size_t i = shown->count; i-- > 0;) {
-        const struct column *column = shown->columns[i].column;
-        struct table_column *layout = &shown->columns[i].layout;
-        size_t others = width_of(shown, shown->count) - layout->width;
-        if (page && column->flags & COLUMN_SHRINKS)
-            layout->width =
-                num_min(layout->width, num_max(page > others ? page - others : 0, SHRINK_LEAST));
-        if (i < shown->keys || !is_text(column) || page < taken)
-            continue;
-        size_t room = page - taken + SHRINK_LEAST;
-        layout->shortens |= layout->width > room;
-        layout->width = num_min(layout->width, room);
-    }
-}
-
-/* Write the rows' labels as a text to read, each on the colour of its number; nothing without
- * colours. */
-static int write_running(struct stream *out, struct shown_table *shown, struct err *err)
-{
-    const struct axis *rows = &shown->frame->rows;
-    size_t page = shown->place->columns;
-    size_t index = 0;
-    size_t used = 0;
-    struct buf line = {0};
-    int failed = 0;
-    while (index < shown->count && !(shown->columns[index].column->flags & COLUMN_COLOURED))
-        index++;
-    if (index == shown->count || !shown->columns[index].heat.colours)
-        return 0;
-    struct text_heat *heat = &shown->columns[index].heat;
-    for (size_t row = 0; row < rows->size && !failed; row++) {
-        const char *text = rows->labels[row].text;
-        float value = (float)column_number(shown->columns[index].column, row);
-        size_t width = utf8_width(text, strlen(text)) + 1;
-        if (page && used && used + width > page) {
-            failed = text_end(out, &line, err);
-            used = 0;
-        }
-        if (!isnan(value))
-            text_heat_set(&line, heat, norm_level(&heat->norms.whole, value));
-        buf_text(&line, text);
-        text_heat_reset(&line, heat);
-        buf_char(&line, ' ');
-        used += width;
-    }
-    failed = failed || text_end(out, &line, err);
-    stream_char(out, '\n');
-    buf_release(&line);
-    return failed ? -1 : 0;
-}
-
-static void write_cell(struct table *table, struct shown_table *shown, size_t index, size_t row)
-{
-    char text[CELL_BYTES];
-    const struct column *column = shown->columns[index].column;
-    const char *cell = cell_text(text, column, row, shown->is_brief);
-    struct text_heat *heat = &shown->columns[index].heat;
-    bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
-    table->heat = heat;
-    if (heated && *cell) {
-        float value = (float)column_number(column, row);
-        table_heated(table, cell, norm_level(&heat->norms.whole, value));
-    } else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
-        const struct axis axis = {column->name, shown->frame->rows.size, column->values, 0};
-        text_label(&table->cell, &axis, row, shown->columns[index].layout.width);
-        table_put(table);
-    } else {
-        table_text(table, cell);
-    }
-}
-
-/* Write a table of the keys and the columns from `first` up to `end`; `block` has room for all. */
-static void write_block(struct table *table, struct shown_table *shown, struct table_column *block,
-                        size_t first, size_t end)
-{
-    size_t moved = first - shown->keys;
-    table->columns = block;
-    table->count = end - moved;
-    for (size_t i = 0; i < table->count; i++)
-        block[i] = shown->columns[i < shown->keys ? i : i + moved].layout;
-    if (shown->titled)
-        table_titles(table);
-    for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
-        size_t row = text_cut_place(&shown->cut, slot);
-        if (text_cut_between(&shown->cut, slot))
-            table_text(table, ellipsis);
-        else
-            for (size_t i = 0; i < table->count; i++)
-                write_cell(table, shown, i < shown->keys ? i : i + moved, row);
-        table_end(table);
-    }
-}
-
-static void write_blocks(struct table *table, struct shown_table *shown, struct table_column *block)
-{
-    size_t page = shown->place->columns;
-    for (size_t first = shown->keys, end; first < shown->count; first = end) {
-        size_t width = width_of(shown, shown->keys);
-        for (end = first; end < shown->count; end++) {
-            width += shown->columns[end].layout.gap + shown->columns[end].layout.width;
-            if (page && width > page && end > first)
-                break;
-        }
-        if (first > shown->keys)
-            stream_char(table->out, '\n');
-        write_block(table, shown, block, first, end);
-    }
-}
-
-int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
-                     struct err *err)
-{
-    struct arena arena = {0};
-    struct table table = {.out = out, .page = place->columns};
-    struct shown_table shown = {.frame = frame, .place = place};
-    const struct text_cut *cut = &shown.cut;
-    shown.cut = text_cut_lines(frame->rows.size, place->lines);
-    struct table_column *block = arena_alloc(&arena, frame->count, sizeof *block, err);
-    int failed = !block || open_table(&shown, out, &arena, err) ||
-                 (frame->running && write_running(out, &shown, err));
-    if (!failed) {
-        if (frame->heading)
-            stream_format(out, "%s\n", frame->heading);
-        fit(&shown, false);
-        if (place->columns && width_of(&shown, shown.count) > place->columns)
-            fit(&shown, true);
-        shrink(&shown);
-        if (text_is_cut(cut))
-            stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n", cut->front + cut->back,
-                          cut->size, frame->rows.name);
-        write_blocks(&table, &shown, block);
-    }
-    failed |= table_close(&table, failed ? NULL : err);
-    if (frame->note && !failed) {
-        stream_char(out, '\n');
-        text_wrap(out, frame->note, 0, 0, place->columns);
     }
     arena_release(&arena);
     return failed ? -1 : 0;

@@ -3,7 +3,7 @@
 
 #include "../rigs/memory_stream.h"
 #include "../unit.h"
-#include "write/text_page.h"
+#include "write/text.h"
 
 static const struct label labels[] = {{"a", "0:a", "a"}, {"b", "1:b", "b,"}};
 static const long long heads[] = {0, COLUMN_MISSING};

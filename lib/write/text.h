@@ -1,0 +1,137 @@
+/* text.h: text for people: lines with cells, axes that are too long for a page, tables, and reports
+ * (text_line.c, text_table.c, text_page.c). Widths are columns of a terminal; 0: no limit.
+ *
+ *     struct buf line = {0};
+ *     text_left(&line, "Life", 8);
+ *     text_right(&line, "0.0386", 8);
+ *     if (text_end(out, &line, err)) ...
+ */
+#ifndef ATTN_WRITE_TEXT_H
+#define ATTN_WRITE_TEXT_H
+
+#include "write/format.h"
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* Append a text at the left or the right end of a cell, shortened to its width with an ellipsis. */
+void text_left(struct buf *line, const char *text, size_t width);
+void text_right(struct buf *line, const char *text, size_t width);
+
+/* Append a label of an axis for a cell of this width. Names of models often begin alike: if their
+ * shortened forms would look the same, the shared part is cut, at a slash if there is one:
+ * "…/step-00000040". */
+void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
+
+/* Append blanks; with `taken` columns of them used already. */
+void text_blanks(struct buf *line, size_t count);
+void text_blanks_up_to(struct buf *line, size_t columns, size_t taken);
+
+/* Shorten a whole line to the width of a page, in which colours take no columns. */
+void text_shorten(struct buf *line, size_t width);
+
+/* Write the line without blanks at its end, and clear it; -1 if memory for it ran out. */
+int text_end(struct stream *out, struct buf *line, struct err *err);
+
+/* Write a text as it is; -1 if memory for it ran out. */
+int text_send(struct stream *out, const struct buf *text, struct err *err);
+
+/* Write a text in lines of at most `width` columns, broken at blanks and at its own line ends. The
+ * first line starts at `column`; lines after a break are indented. */
+void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
+
+/* The positions of an axis that are shown: `front` from its start and `back` from its end, with a
+ * slot for an ellipsis between them unless these are all. */
+struct text_cut {
+    size_t front, back;
+    size_t size; /* of the axis */
+};
+
+/* Show at most this many positions, and at least 2; or as many as a page of `lines` (0: no limit)
+ * holds, including the ellipsis. */
+struct text_cut text_cut_to(size_t size, size_t shown);
+struct text_cut text_cut_lines(size_t size, size_t lines);
+
+bool text_is_cut(const struct text_cut *cut);
+
+/* The number of slots, including the ellipsis; whether a slot is the ellipsis; and its position,
+ * for the ellipsis the first that is left out. */
+size_t text_cut_slots(const struct text_cut *cut);
+bool text_cut_between(const struct text_cut *cut, size_t slot);
+size_t text_cut_place(const struct text_cut *cut, size_t slot);
+
+/* --- tables, cell by cell ---------------------------------------------------------------------
+ *
+ *     struct table table = {.out = out, .columns = columns};
+ *     table_text(&table, "Life"), table_heated(&table, "0.97", level), table_end(&table);
+ *     return table_close(&table, err);
+ *
+ * Memory failures stick until the table is closed.
+ */
+
+/* Colours or shades (░▒▓█) of numbers. */
+struct text_heat {
+    bool numbers; /* they are written */
+    bool colours; /* on the terminal's colours */
+    bool shades;  /* with a character for the level, where the terminal has no colours */
+    enum style_depth depth;
+    struct colour_norms norms;
+    struct ramp ramp;
+    uint8_t fixed[RAMP_LEVELS]; /* colours of a terminal with 256 of them */
+    unsigned set;               /* the level whose colours the line has now; 0: none */
+};
+
+/* For numbers, or fractions, in an extent. Marks the stream as one that writes colours. */
+void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
+                     bool fraction, const struct place *place);
+
+/* Give the line the colours of a level, or the terminal's own; no effect without colours. */
+void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level);
+void text_heat_reset(struct buf *line, struct text_heat *heat);
+
+/* Append the scale: colours with the numbers at both ends. */
+void text_heat_legend(struct buf *line, struct text_heat *heat);
+
+struct table_column {
+    size_t gap; /* blanks before it */
+    size_t width;
+    size_t repeat; /* columns like it, side by side; 0: one */
+    bool left;     /* cells are aligned left */
+    bool shortens; /* wider cells end in an ellipsis; else they take the columns they need */
+    bool tight;    /* colour reaches from the blank before a number to its end, not further */
+};
+
+struct table {
+    struct stream *out;
+    const struct table_column *columns;
+    size_t page;            /* width at which a line is shortened */
+    struct text_heat *heat; /* of table_heated; NULL: not used */
+    struct buf line;        /* after the last cell more may be appended */
+    struct buf cell;        /* the next cell, for table_put */
+    size_t next, again;     /* the column of the next cell, and its index among the repeated ones */
+};
+
+/* Write the next cell: a text; the contents of `cell`; a number with the colours or shades of a
+ * level, those alone if heat has no numbers. */
+void table_text(struct table *table, const char *text);
+void table_put(struct table *table);
+void table_heated(struct table *table, const char *number, unsigned level);
+
+/* Continue the line with the first column again, after some blanks. */
+void table_beside(struct table *table, size_t gap);
+
+void table_end(struct table *table); /* the line */
+
+/* Release its memory; -1 if output is missing because memory ran out. */
+int table_close(struct table *table, struct err *err);
+
+/* --- tables of a report, and titles ----------------------------------------------------------- */
+
+int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
+                     struct err *err);
+
+/* Write the first lines of a page, shortened to its width: the model and the text, numbered where
+ * there are several, and the source or the corrupt text. */
+int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err);
+
+#endif
