@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "write/text.h"
-#include "page_parts.h"
+#include "page.h"
 
 /* --- the steps -------------------------------------------------------------------------------- */
 

@@ -1,11 +1,13 @@
 /* page.c: `attn-cli page`: texts as one page to look around in, with all that such a page
  * can tell besides its tensors. */
+#include <math.h>
 #include <string.h>
 
+#include "measure/head_scores.h"
 #include "measure/logit_lens.h"
 #include "command.h"
 #include "driver.h"
-#include "page_parts.h"
+#include "page.h"
 
 static const struct option_row own_options[] = {
     STRING("explain", 0, "LIST", IN(page.explain),
@@ -46,6 +48,15 @@ const struct command command_page = {
     .reads_texts = true,
 };
 
+/* What all texts of a page share. */
+struct page_source {
+    const struct options *options;
+    struct viewer *viewer; /* it attends, and edits, as the options say */
+    size_t texts;          /* of the page, of all models */
+    bool *explains;        /* [layers, heads] named by --explain; NULL: all */
+    bool usual;            /* without --explain: all of them, if that is not too much */
+};
+
 struct state {
     struct driver *driver;
     struct request request;
@@ -54,7 +65,10 @@ struct state {
     struct place place;
 };
 
-enum { LIVE_BYTES_NOTED = 50000000 };
+enum {
+    LIVE_BYTES_NOTED = 50000000,
+    PAGE_NEXT_BEST = 50, /* most likely next tokens, without --top */
+};
 static const double LENS_COST_MAX = 5e9; /* products for which predictions take half a second */
 
 /* What the page holds of a text: one run or, with --unedited, two. */
@@ -65,6 +79,228 @@ struct page_runs {
         struct page_facts facts;
     } items[2];
 };
+
+/* --- --explain: exact tensors of the heads whose cells a page explains ------------------------ */
+
+enum { DEFAULT_BYTES = 1000000 }; /* of a page, for the tensors of all heads without --explain */
+
+static size_t layers_of(const struct config *config)
+{
+    return config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
+}
+
+static int read_explain(struct page_source *source, struct arena *arena, struct err *err)
+{
+    const struct config *config = &source->viewer->model.config;
+    const char *list = source->options->page.explain;
+    size_t count = layers_of(config) * config->n_head;
+    source->usual = !list;
+    if (list && strcmp(list, "all") == 0)
+        return 0;
+    source->explains = arena_alloc(arena, count, sizeof *source->explains, err);
+    if (!source->explains)
+        return -1;
+    if (!list || strcmp(list, "none") == 0)
+        return 0;
+    for (;; list++) {
+        size_t size = strcspn(list, ",");
+        const char *dot = memchr(list, '.', size);
+        size_t before = dot ? (size_t)(dot - list) : size;
+        size_t layer = 0;
+        size_t head = 0;
+        if (!dot || !selection_index(&layer, list, before, layers_of(config)) ||
+            !selection_index(&head, dot + 1, size - before - 1, config->n_head))
+            return err_usage(err,
+                             "--explain: expected LAYER.HEAD of %zu layers of %zu heads, as 0.1, "
+                             "or all or none, found '%.*s'",
+                             layers_of(config), config->n_head, (int)size, list);
+        source->explains[layer * config->n_head + head] = true;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+/* Four letters for three bytes of the visible numbers of all layers. */
+static size_t bytes_of_all(const struct config *config, const struct text_pair *pair)
+{
+    size_t queries = pair->sentence.count;
+    uint64_t all = page_explained_sites(config);
+    size_t bytes = 0;
+    for (int i = 0; i < SITE_ALL; i++) {
+        enum site site = (enum site)i;
+        const struct site_row *row = &site_rows[site];
+        size_t count = 0;
+        if (!(all & site_bit(site)) ||
+            !site_size(&count, config, site, config->n_head, queries, pair->source.count))
+            continue;
+        if (row->masked && config->causal && row->part == PART_SENTENCE)
+            count = count / queries * (queries + 1) / 2;
+        bytes +=
+            (row->part == PART_SOURCE ? config->n_encoder_layer : config->n_layer) * count * 16 / 3;
+    }
+    return bytes;
+}
+
+/* Keep the heads of a tensor that are explained (NULL: all), or their key/value heads; the shape
+ * begins with their count. */
+static int narrow(struct kept *kept, const bool *explains, const struct config *config,
+                  struct arena *arena, struct err *err)
+{
+    bool grouped = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
+    size_t served = grouped ? config->n_head / config->n_kv_head : 1;
+    const bool *layer = explains ? explains + (size_t)kept->layer * config->n_head : NULL;
+    size_t size = kept->shape[1] * kept->shape[2];
+    size_t count = 0;
+    float *data = arena_room(arena, kept->shape[0] * size, sizeof *data, err);
+    size_t *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
+    if (!data || !heads)
+        return -1;
+    for (size_t i = 0; i < kept->shape[0]; i++) {
+        if (layer && !memchr(layer + kept->heads[i] * served, true, served))
+            continue;
+        memcpy(data + count * size, kept->data + i * size, size * sizeof *data);
+        heads[count++] = kept->heads[i];
+    }
+    kept->shape[0] = count;
+    kept->data = data;
+    kept->heads = heads;
+    return 0;
+}
+
+/* The layers that have heads to explain; without any no sites. */
+static int select_layers(struct selection *selection, const bool *explains,
+                         const struct config *config, struct arena *arena, struct err *err)
+{
+    size_t *layers = arena_alloc(arena, layers_of(config), sizeof *layers, err);
+    *selection = (struct selection){.layers = {layers, 0}, .encoder_layers = {layers, 0}};
+    if (!layers)
+        return -1;
+    for (size_t layer = 0, count = 0; layer < layers_of(config); layer++) {
+        if (explains && !memchr(explains + layer * config->n_head, true, config->n_head))
+            continue;
+        layers[count++] = layer;
+        selection->sites = page_explained_sites(config);
+        selection->layers.count += layer < config->n_layer;
+        selection->encoder_layers.count += layer < config->n_encoder_layer;
+    }
+    return 0;
+}
+
+static int find_explained(struct page_facts *facts, const struct page_source *source,
+                          const struct text_pair *pair, struct arena *arena, struct err *err)
+{
+    const struct config *config = &source->viewer->model.config;
+    struct selection selection;
+    struct report *report = arena_alloc(arena, 1, sizeof *report, err);
+    const struct look look = {&selection, pair, 1, 0, report};
+    facts->explained_bytes = bytes_of_all(config, pair);
+    bool all = source->usual && facts->explained_bytes <= DEFAULT_BYTES / source->texts;
+    const bool *explains = all ? NULL : source->explains;
+    if (!report || select_layers(&selection, explains, config, arena, err))
+        return -1;
+    if (!selection.sites)
+        return 0;
+    if (viewer_look(source->viewer, &look, arena, err))
+        return -1;
+    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    size_t count = 0;
+    if (!tensors)
+        return -1;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        tensors[count] = report->tensors[i];
+        if (narrow(&tensors[count], explains, config, arena, err))
+            return -1;
+        count += tensors[count].shape[0] > 0;
+    }
+    report->tensors = tensors;
+    report->tensor_count = count;
+    facts->explained = report;
+    return 0;
+}
+
+/* --- --scores: as `attn-cli heads` measures them on the text and on repeated random tokens ------ */
+
+/* Weights of layers of a model whose scores take less than half a second. */
+static const double QUICK_WEIGHTS = 5e6;
+
+static bool is_quick(const struct config *config)
+{
+    double width = (double)config->n_embd;
+    return 12 * (double)config->n_layer * width * width <= QUICK_WEIGHTS;
+}
+
+/* The scores that `heads` shows and that need no file or lexicon. */
+static int choose_scores(struct score_list *list, struct err *err)
+{
+    for (size_t i = 0; i < score_row_count; i++) {
+        const struct score_row *row = &score_rows[i];
+        if (row->usual && (row->material == OF_TEXTS || row->material == OF_REPEATS) &&
+            !score_choose(list, "--scores", row->name, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int keep_scores(struct page_scores *scores, const struct score_list *list,
+                       const struct head_result *result, struct arena *arena, struct err *err)
+{
+    const size_t heads = result->layers * result->heads;
+    float *values = arena_alloc(arena, heads * list->count, sizeof *values, err);
+    scores->names = arena_alloc(arena, list->count, sizeof *scores->names, err);
+    if (!values || !scores->names)
+        return -1;
+    scores->count = list->count;
+    scores->layers = result->layers;
+    scores->heads = result->heads;
+    scores->values = values;
+    for (size_t i = 0; i < list->count; i++) {
+        scores->names[i] = list->items[i].name;
+        for (size_t head = 0; head < heads; head++)
+            values[head * list->count + i] =
+                (float)mean_value(&result->sums.found[i * heads + head]);
+    }
+    return 0;
+}
+
+static int measure_scores(struct page_scores *scores, const struct page_source *source,
+                          const struct tokenized *sentence, struct arena *arena, struct err *err)
+{
+    struct score_list list = {.count = 0};
+    struct head_survey survey = {
+        .viewer = source->viewer, .scores = &list, .bos = -1, .on_texts = true};
+    struct head_sums sums;
+    struct head_result result;
+    const struct head_text text = {sentence->ids, sentence->count, .sums = &sums};
+    return choose_scores(&list, err) || head_survey_open(&survey, arena, err) ||
+                   head_sums_init(&sums, &survey, arena, err) ||
+                   head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
+                   head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
+                   head_result_keep(&result, &survey, &sums, arena, err)
+               ? -1
+               : keep_scores(scores, &list, &result, arena, err);
+}
+
+static int find_scores(struct page_facts *facts, const struct page_source *source,
+                       const struct tokenized *sentence, struct arena *arena, struct err *err)
+{
+    const char *wanted = source->options->page.scores;
+    const struct config *config = &source->viewer->model.config;
+    struct err none = {0};
+    if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, "none") != 0)
+        return err_usage(err, "--scores: expected all or none, found '%s'", wanted);
+    if (wanted ? strcmp(wanted, "none") == 0 : source->options->page.live || !is_quick(config))
+        return 0;
+    struct page_scores *scores = arena_alloc(arena, 1, sizeof *scores, err);
+    if (!scores)
+        return -1;
+    if (measure_scores(scores, source, sentence, arena, wanted ? err : &none))
+        return wanted ? -1 : 0; /* a model that has no scores */
+    facts->scores = scores;
+    return 0;
+}
+
+/* --- beginning -------------------------------------------------------------------------------- */
 
 /* A name that says something else would be believed. */
 static int check_ending(const char *path, struct err *err)
@@ -135,7 +371,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
     return output_check_selection(&driver->output, &request->selection, err) ||
-                   page_explained_read(&own->source, &session->arena, err) ||
+                   read_explain(&own->source, &session->arena, err) ||
                    (session->options->page.live && note_size(session, err))
                ? -1
                : 0;
@@ -246,8 +482,8 @@ static int find_facts(struct page_facts *facts, const struct page_source *source
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
     if (find_words(facts, source->options, arena, err) ||
-        page_scores_find(facts, source, &pair->sentence, arena, err) ||
-        page_explained_find(facts, source, pair, arena, err) ||
+        find_scores(facts, source, &pair->sentence, arena, err) ||
+        find_explained(facts, source, pair, arena, err) ||
         find_next(facts, source, pair, arena, err))
         return -1;
     return find_live(facts, source, err);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "draw/page_values.h"
+#include "draw/page.h"
 #include "text/label.h"
 #include "write/format.h"
 

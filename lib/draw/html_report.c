@@ -1,17 +1,125 @@
-/* html_report.c: reports as one page to look around in, without any network.
+/* html_report.c: reports as one interactive page that needs no network.
  *
- * A page begins with its looks, goes on with a piece of JSON for each sentence and ends with the
- * program that draws them; page/ holds all but the data. Whatever a token says, no < of it is
- * written as such: nothing in the data can end the element it stands in.
+ * A page begins with its styles and fields, continues with a piece of JSON for each text and ends
+ * with the program that draws them; page/ holds all but the data. No < of a token is written as
+ * such: nothing in the data can end its element. A live page also holds the engine and the model's
+ * files, in base64.
  */
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/arena.h"
+#include "base/listing.h"
+#include "base/names.h"
 #include "draw/figure.h"
-#include "format/json_writer.h"
+#include "draw/page.h"
 #include "write/format.h"
-#include "draw/page_facts.h"
-#include "draw/page_values.h"
+
+/* --- live pages ------------------------------------------------------------------------------- */
+
+enum {
+    PART_BYTES = 3 << 24, /* of a file in one element: texts in a browser have a largest size */
+    MODEL_BYTES_MAX = 1 << 30, /* a page of more is nothing that a browser opens */
+};
+
+int page_live_check(struct err *err)
+{
+    return page_module.size
+               ? 0
+               : err_unsupported(err, "--live: this attn-cli was built without the engine of live "
+                                      "pages: 'make wasm' compiles it, with clang, and builds "
+                                      "attn-cli with it");
+}
+
+static void put_base64(struct stream *out, const char *bytes, size_t size)
+{
+    struct page_exact exact = {.out = out};
+    page_exact_bytes(&exact, bytes, size);
+    page_exact_end(&exact);
+    stream_text(out, "</script>\n");
+}
+
+static int put_file(struct stream *out, const struct folder *folder, const char *name, size_t *left,
+                    struct err *err)
+{
+    struct file file = {0};
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    int failed = file.size > *left
+                     ? err_unsupported(err,
+                                       "--live: expected a model of at most %d MB, found more in "
+                                       "'%s/%s'",
+                                       MODEL_BYTES_MAX >> 20, folder->path, name)
+                     : 0;
+    for (size_t at = 0; at < file.size && !failed; at += PART_BYTES) {
+        size_t size = file.size - at < PART_BYTES ? file.size - at : PART_BYTES;
+        stream_text(out, "<script type=\"text/plain\" class=\"file\" data-name=\"");
+        page_put_text(out, name);
+        stream_text(out, "\">");
+        put_base64(out, file.bytes + at, size);
+    }
+    *left -= failed ? 0 : file.size;
+    file_release(&file);
+    return failed;
+}
+
+/* Config, weights and tokenizer by their endings; no name that could end an attribute. */
+static bool is_of_model(const char *name)
+{
+    static const char *const endings[] = {".json", ".safetensors", "merges.txt", ".model", ".gguf"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (name_ends_in(name, endings[i]))
+            return !strpbrk(name, "\"<>");
+    return false;
+}
+
+static int list_files(struct listing *listing, const struct folder *folder, struct arena *arena,
+                      struct err *err)
+{
+    *listing = (struct listing){0};
+    if (!folder->files)
+        return listing_read(listing, folder->path, arena, err);
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (listing_add(listing, folder->files[i].name, arena, err))
+            return -1;
+    return 0;
+}
+
+int page_live_size(size_t *bytes, const struct folder *folder, struct err *err)
+{
+    struct arena arena = {0};
+    struct listing listing;
+    struct file file = {0};
+    int failed = list_files(&listing, folder, &arena, err);
+    *bytes = page_module.size;
+    for (size_t i = 0; !failed && i < listing.count; i++) {
+        if (!is_of_model(listing.names[i]))
+            continue;
+        failed = folder_open(&file, folder, listing.names[i], err);
+        *bytes += failed ? 0 : file.size;
+        if (!failed)
+            file_release(&file);
+    }
+    *bytes = *bytes / 3 * 4; /* base64 */
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static int put_live(struct stream *out, const struct folder *folder, struct err *err)
+{
+    struct arena arena = {0};
+    struct listing listing;
+    size_t left = MODEL_BYTES_MAX;
+    stream_text(out, "<script type=\"text/plain\" id=\"engine\">");
+    put_base64(out, page_module.bytes, page_module.size);
+    int failed = list_files(&listing, folder, &arena, err);
+    for (size_t i = 0; !failed && i < listing.count; i++)
+        if (is_of_model(listing.names[i]))
+            failed = put_file(out, folder, listing.names[i], &left, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
 
@@ -78,7 +186,7 @@ static int put_head(struct stream *out, const struct report *report, const struc
 
 static int put_end(struct stream *out, const struct folder *live, struct err *err)
 {
-    if (live && page_live_put(out, live, err))
+    if (live && put_live(out, live, err))
         return -1;
     stream_bytes(out, page_behind.bytes, page_behind.size);
     if (live)

@@ -2,7 +2,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
-#include "draw/page_facts.h"
+#include "draw/page.h"
 #include "lens/edits.h"
 #include "lens/viewer.h"
 #include "measure/logit_lens.h"

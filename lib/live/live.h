@@ -1,5 +1,5 @@
 /* live.h: a model that somebody types at: every text gives the piece of JSON that a page draws
- * (draw/page_facts.h), with exact numbers.
+ * (draw/page.h), with exact numbers.
  *
  *     struct live *live = NULL;
  *     struct live_request request = {.text = "Life is short", .size = 13, .show = "weights"};

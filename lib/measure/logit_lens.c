@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "draw/page_facts.h"
+#include "draw/page.h"
 #include "lens/continuation.h"
 #include "math/isa.h"
 #include "math/portable_math.h"

@@ -12,7 +12,7 @@
 #ifndef ATTN_MEASURE_LOGIT_LENS_H
 #define ATTN_MEASURE_LOGIT_LENS_H
 
-#include "draw/page_facts.h"
+#include "draw/page.h"
 #include "measure/text_origin.h"
 
 struct lens_cell {

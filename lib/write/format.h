@@ -27,7 +27,7 @@
 #include "model/weights.h"
 #include "write/style.h"
 
-struct page_facts; /* of draw/page_facts.h */
+struct page_facts; /* of draw/page.h */
 struct target_folder;
 
 /* Origin of results: written into json, jsonl, safetensors, svg and the manifest of a folder. */

@@ -113,22 +113,17 @@ await test('means are the numbers of a run, too', async () => {
     });
 });
 
-await test('many numbers are rounded to three digits, and the page says so', async () => {
+await test('many numbers are rounded, and the page says so', async () => {
     const lines = join(scratch, 'lines');
     const words = LIFE.replace(',', '').split(' ');
     const text = Array.from({ length: 60 }, (_, i) => words[(i * i + 1) % words.length]).join(' ');
     writeFileSync(lines, Array(200).fill(text).join('\n'));
     const options = ['-f', lines, '--show', 'weights,masked,context'];
     const exact = json('-s', text, '--show', 'weights,masked,context').tensors;
-    const short = (value) => (value === null ? '-inf' : String(Number(value.toPrecision(3))));
     await withPage(write(...options), async (page) => {
         await showHead(page, '0.0');
-        yes((await page.locator('#legend').innerText()).includes('three digits'), 'no note');
-        same(
-            causal(exact['h.0.weights'][0]).map((row) => row.map((v) => v && short(Number(v)))),
-            await readTable(page),
-        );
-        for (const kind of ['masked', 'context']) {
+        yes((await page.locator('#legend').innerText()).includes('accurate to 1 %'), 'no note');
+        for (const kind of ['weights', 'masked', 'context']) {
             await showHead(page, '0.0', kind);
             const largest = Math.max(
                 ...exact[`h.0.${kind}`].flat(2).map(Math.abs).filter(isFinite),
@@ -140,7 +135,7 @@ await test('many numbers are rounded to three digits, and the page says so', asy
                     if (found === '') return;
                     const off = Math.abs(Number(found) - value);
                     yes(
-                        off <= Math.max(0.005 * Math.abs(value), 6e-6 * largest),
+                        off <= Math.max(0.008 * Math.abs(value), 2e-5 * largest),
                         `${value} ${found}`,
                     );
                 }),

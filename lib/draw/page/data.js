@@ -1,14 +1,5 @@
 // The numbers of the page. Each tensor is one text, decoded when it is first needed.
 
-const LETTERS = (() => {
-    const letters = new Int16Array(128).fill(-1);
-    let count = 0;
-    for (let code = 0x20; code < 0x7f; code++)
-        if (!'"\\<'.includes(String.fromCharCode(code))) letters[code] = count++;
-    return letters;
-})();
-const BASE = 92;
-
 // Base64 of float32, the lowest byte first.
 function decodeExact(text) {
     const bytes = atob(text);
@@ -17,27 +8,21 @@ function decodeExact(text) {
     return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
 }
 
-// Two letters a number: 0, -infinity, or three digits and one of a few powers of ten, the sign in
-// the lowest bit; see page_values.h.
-function decodeShort(text, spec) {
-    const values = new Float32Array(text.length / 2);
-    const powers = spec.signed ? 4 : 9;
-    for (let i = 0; i < values.length; i++) {
-        let code = LETTERS[text.charCodeAt(2 * i)] * BASE + LETTERS[text.charCodeAt(2 * i + 1)];
-        if (code < 2) {
-            values[i] = code ? -Infinity : 0;
-            continue;
-        }
-        code -= 2;
-        const negative = spec.signed && code & 1;
-        if (spec.signed) code >>= 1;
-        const small = code < 99;
-        const digits = small ? code + 1 : 100 + ((code - 99) % 900);
-        const power = spec.top - 2 - (small ? powers - 1 : Math.floor((code - 99) / 900));
-        const value = power < 0 ? digits / 10 ** -power : digits * 10 ** power;
-        values[i] = negative ? -value : value;
-    }
-    return values;
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+// Two letters a number: 0, -infinity, or a level of a logarithmic scale; see lib/draw/page.h.
+function decodeShort(text, { signed, most }) {
+    const digits = new Map([...LETTERS].map((letter, digit) => [letter, digit]));
+    const highest = (signed ? 2048 : 4096) - 3;
+    const valueOf = (code) => {
+        if (code < 2) return code ? -Infinity : 0;
+        const level = signed ? (code - 2) >> 1 : code - 2;
+        const value = most * 10 ** ((signed ? 5 : 6) * (level / highest - 1));
+        return signed && code & 1 ? -value : value;
+    };
+    return Float32Array.from({ length: text.length / 2 }, (_, i) =>
+        valueOf(64 * digits.get(text[2 * i]) + digits.get(text[2 * i + 1])),
+    );
 }
 
 // A token without the mark of its leading space; a token that is only a space keeps it.

@@ -40,7 +40,7 @@ print_part() { # NAME, its bytes on standard input
 }
 
 printf '/* Made by lib/draw/page/embed.sh from the files next to it. */\n'
-printf '#include "draw/page_values.h"\n'
+printf '#include "draw/page.h"\n'
 before | print_part before
 behind | print_part behind
 live | print_part live

@@ -178,16 +178,15 @@ function drawProfile() {
 // Scores of the command `heads`, where the page has them.
 function drawScores(box, tensor) {
     const { scores } = current();
-    const found = scores?.heads.find(
-        (one) => `${one.layer}.${one.head}` === tensor.headName(state.head),
-    );
+    const at = tensor.layer * scores?.heads + tensor.heads?.[state.head];
+    const found = scores?.values[at];
     const list = byId('scores');
     list.hidden = !found || tensor.tensor !== 'weights';
     if (list.hidden) return;
     list.querySelector('dl').replaceChildren(
         ...scores.names.flatMap((name, i) => [
             element('dt', name),
-            element('dd', found.values[i] === '' ? '–' : brief(Number(found.values[i]))),
+            element('dd', found[i] === null ? '–' : brief(found[i])),
         ]),
     );
 }

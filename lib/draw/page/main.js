@@ -419,7 +419,7 @@ function drawHeadColours(legend, tensor) {
 function drawNotes(legend, tensor) {
     const { rowStep, columnStep } = views.matrix.cells;
     const notes = [];
-    if (tensor.coding !== 'exact') notes.push('numbers have three digits in this page');
+    if (tensor.coding !== 'exact') notes.push('numbers in this page are accurate to 1 %');
     if (look.hide_first) notes.push('the first token is left out');
     if (rowStep * columnStep > 1)
         notes.push(`a cell shows the largest of ${rowStep} × ${columnStep} numbers`);

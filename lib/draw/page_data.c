@@ -1,0 +1,453 @@
+/* page_data.c: the JSON of a text in a page. */
+#include "draw/page.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/attention_strip.h"
+#include "model/mechanism.h"
+#include "write/format.h"
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+struct page_short page_short_of(const float *values, size_t count)
+{
+    struct page_short code = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        code.has_sign |= values[i] < 0;
+        code.most = fmaxf(code.most, fabsf(values[i]));
+    }
+    return code;
+}
+
+/* data.js decodes it. */
+static unsigned encode(const struct page_short *code, float value)
+{
+    enum { ZERO, MINUS_INFINITY, FIRST, CODES = 4096 };
+    unsigned highest = (code->has_sign ? CODES / 2 : CODES) - FIRST - 1;
+    double powers = code->has_sign ? 5 : 6;
+    if (!isfinite(value))
+        return MINUS_INFINITY;
+    if (value == 0)
+        return ZERO;
+    long level = lround(highest * (1 + log10(fabs((double)value) / (double)code->most) / powers));
+    if (level < 0)
+        return ZERO;
+    return FIRST + (unsigned)(code->has_sign ? 2 * level + (value < 0) : level);
+}
+
+void page_short_put(struct stream *out, const struct page_short *code, float value)
+{
+    unsigned pair = encode(code, value);
+    char text[2] = {digits[pair / 64], digits[pair % 64]};
+    stream_bytes(out, text, sizeof text);
+}
+
+static void put_three(struct page_exact *exact)
+{
+    uint32_t bits = (uint32_t)exact->held[0] << 16 | (uint32_t)exact->held[1] << 8 | exact->held[2];
+    char text[4] = "====";
+    for (size_t i = 0; i <= exact->held_count; i++)
+        text[i] = digits[bits >> (18 - 6 * i) & 63];
+    stream_bytes(exact->out, text, sizeof text);
+    memset(exact->held, 0, sizeof exact->held);
+    exact->held_count = 0;
+}
+
+static void put_byte(struct page_exact *exact, unsigned char byte)
+{
+    exact->held[exact->held_count++] = byte;
+    if (exact->held_count == 3)
+        put_three(exact);
+}
+
+void page_exact_put(struct page_exact *exact, float value)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    for (int byte = 0; byte < 4; byte++)
+        put_byte(exact, (unsigned char)(bits >> (8 * byte)));
+}
+
+void page_exact_bytes(struct page_exact *exact, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        put_byte(exact, (unsigned char)bytes[i]);
+}
+
+void page_exact_end(struct page_exact *exact)
+{
+    if (exact->held_count)
+        put_three(exact);
+}
+
+void page_put_text(struct stream *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            stream_text(out, "&lt;");
+        else if (*text == '&')
+            stream_text(out, "&amp;");
+        else
+            stream_char(out, *text);
+    }
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+/* The labels of tokens, or of words if axes count those. */
+static const struct label *labels_of(const struct tokenized *tokenized, size_t *count)
+{
+    *count = tokenized->words ? tokenized->word_count : tokenized->count;
+    return tokenized->words ? tokenized->word_labels : tokenized->labels;
+}
+
+/* Which labels an axis has. */
+static const char *kind_of(const struct report *report, const struct axis *axis)
+{
+    size_t count = 0;
+    const struct label *labels = axis->labels - axis->first;
+    if (labels == labels_of(&report->sentence, &count))
+        return "sentence";
+    if (labels == labels_of(&report->source, &count))
+        return "source";
+    return report->words && labels == report->words ? "words" : "numbers";
+}
+
+static size_t seen_columns(const struct sheet *sheet, size_t row)
+{
+    size_t columns = sheet->columns.size;
+    return sheet->causal && row + 1 < columns ? row + 1 : columns;
+}
+
+size_t page_count_numbers(const struct report *report)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < report_sheet_count(report); i++) {
+        struct sheet sheet = report_sheet(report, i);
+        for (size_t row = 0; row < sheet.rows.size; row++)
+            count += seen_columns(&sheet, row);
+    }
+    return count;
+}
+
+static void put_values(struct stream *out, const struct report *report, const struct kept *kept,
+                       const struct page_short *code)
+{
+    struct page_exact exact = {.out = out};
+    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
+        struct sheet sheet = kept_sheet(report, kept, i);
+        for (size_t row = 0; row < sheet.rows.size; row++) {
+            for (size_t column = 0; column < seen_columns(&sheet, row); column++) {
+                if (code)
+                    page_short_put(out, code, sheet_cell(&sheet, row, column));
+                else
+                    page_exact_put(&exact, sheet_cell(&sheet, row, column));
+            }
+        }
+    }
+    page_exact_end(&exact);
+}
+
+static void put_tensor(struct json_writer *json, const struct report *report,
+                       const struct kept *kept, bool exact)
+{
+    struct sheet sheet = kept_sheet(report, kept, 0);
+    const size_t shape[] = {kept_sheet_count(kept), sheet.rows.size, sheet.columns.size};
+    struct page_short code = page_short_of(kept->data, shape[0] * shape[1] * shape[2]);
+    const char *of_layers =
+        sheet.mean_of_heads ? "mean of layers · mean of heads" : "mean of layers";
+    json_put_open(json, "\n", '{');
+    json_put_text(json, "tensor", sheet.tensor);
+    json_report_place(json, kept);
+    json_put_text(json, "mean_of",
+                  sheet.mean_of_layers  ? of_layers
+                  : sheet.mean_of_heads ? "mean of heads"
+                                        : "");
+    json_put_text(json, "rows", sheet.rows.name);
+    json_put_text(json, "columns", sheet.columns.name);
+    json_put_text(json, "row_labels", kind_of(report, &sheet.rows));
+    json_put_text(json, "column_labels", kind_of(report, &sheet.columns));
+    json_put_integers(json, "shape", shape, 3);
+    json_put_bool(json, "causal", sheet.causal);
+    json_put_text(json, "coding", exact ? "exact" : "short");
+    if (!exact) {
+        json_put_bool(json, "signed", code.has_sign);
+        json_put_float(json, "most", code.most);
+    }
+    json_put_raw(json, "values", "\"");
+    put_values(json->stream, report, kept, exact ? NULL : &code);
+    stream_char(json->stream, '"');
+    json_put_close(json, '}');
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+/* Without blanks: there may be thousands. */
+static void put_labels(struct json_writer *json, const char *name, const struct label *labels,
+                       size_t count)
+{
+    json_put_open(json, name, '[');
+    json->compact = true;
+    for (size_t i = 0; i < count; i++)
+        json_put_text(json, NULL, labels[i].text);
+    json->compact = false;
+    json_put_close(json, ']');
+}
+
+/* The labels of every kind of axis; numbers need none. */
+static void put_all_labels(struct json_writer *json, const struct report *report)
+{
+    size_t first = report->first_shown;
+    bool has_source = report->source.count > 0;
+    size_t words = 0;
+    for (size_t i = 0; i < report->tensor_count && report->words; i++)
+        if (site_rows[report->tensors[i].site].axes == AXES_TOKEN_WORD)
+            words = report->tensors[i].shape[1];
+    size_t count = 0;
+    const struct label *labels = labels_of(&report->sentence, &count);
+    json_put_open(json, "\nlabels", '{');
+    put_labels(json, "sentence", labels + first, count - first);
+    labels = labels_of(&report->source, &count);
+    if (has_source)
+        put_labels(json, "source", labels + first, count - first);
+    if (words)
+        put_labels(json, "words", report->words, words);
+    json_put_close(json, '}');
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+/* How a score becomes a weight. */
+static void put_attention(struct json_writer *json, const struct config *config)
+{
+    static const char *const alibis[] = {"", "bloom", "falcon"};
+    const struct mechanism *mechanism = &config->mechanism;
+    size_t layers =
+        config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
+    bool cools =
+        mechanism->temperature > 0 && (config->score_cap > 0 || attention_slope(config, 0) > 0);
+    json_put_open(json, "\nattention", '{');
+    json_put_bool(json, "linear", mechanism->kind == ATTENTION_LINEAR);
+    json_put_bool(json, "renormalise", mechanism->renormalise);
+    json_put_integer(json, "layers", (long long)config->n_layer);
+    json_put_integer(json, "heads", (long long)config->n_head);
+    json_put_integer(json, "queries_of_a_key", (long long)(config->n_head / config->n_kv_head));
+    json_put_integer(json, "width", (long long)config->d_k);
+    json_put_open(json, "scales", '[');
+    for (size_t layer = 0; layer < layers; layer++)
+        json_put_float(json, NULL,
+                       cools ? mechanism_base_scale(config, layer)
+                             : mechanism_scale(config, layer));
+    json_put_close(json, ']');
+    json_put_float(json, "cap", config->score_cap);
+    json_put_text(json, "alibi", alibis[config->alibi]);
+    json_put_open(json, "slopes", '[');
+    for (size_t head = 0; head < config->n_head; head++)
+        json_put_float(json, NULL, attention_slope(config, head));
+    json_put_close(json, ']');
+    json_put_float(json, "temperature", cools ? mechanism->temperature : 0);
+    json_put_float(json, "dropout", mechanism->dropout);
+    json_put_close(json, '}');
+}
+
+static void put_explained(struct json_writer *json, const struct page_facts *facts)
+{
+    const struct report *report = facts->explained;
+    json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
+    json_put_open(json, "\nexplained", '[');
+    for (size_t i = 0; report && i < report->tensor_count; i++)
+        put_tensor(json, report, &report->tensors[i], true);
+    json_put_close(json, ']');
+}
+
+static void put_exact(struct json_writer *json, const char *name, const float *values, size_t count,
+                      size_t stride)
+{
+    struct page_exact exact = {.out = json->stream};
+    json_put_raw(json, name, "\"");
+    for (size_t i = 0; i < count; i++)
+        page_exact_put(&exact, values[i * stride]);
+    page_exact_end(&exact);
+    stream_char(json->stream, '"');
+}
+
+static void put_next_layer(struct json_writer *json, const struct page_next_layer *layer,
+                           size_t tokens)
+{
+    static const char *const steps[PAGE_STEPS] = {"embedding", "attention", "mlp", "layer"};
+    size_t count = tokens * layer->best_count;
+    json_put_open(json, "\n", '{');
+    json_put_text(json, "step", steps[layer->step]);
+    json_put_integer(json, "layer", (long long)layer->layer);
+    json_put_integer(json, "count", (long long)layer->best_count);
+    json_put_open(json, "ids", '[');
+    json->compact = true;
+    for (size_t i = 0; i < count; i++)
+        json_put_integer(json, NULL, layer->best[i].id);
+    json->compact = false;
+    json_put_close(json, ']');
+    put_exact(json, "logprobs", &layer->best->logprob, count,
+              sizeof *layer->best / sizeof layer->best->logprob);
+    put_exact(json, "came", layer->came, tokens, 1);
+    json_put_close(json, '}');
+}
+
+/* Predictions, and the names of all their tokens. */
+static void put_next(struct json_writer *json, const struct page_next *next)
+{
+    json_put_open(json, "\nnext", '{');
+    json_put_integer(json, "vocabulary", (long long)next->vocabulary);
+    json_put_open(json, "layers", '[');
+    for (size_t i = 0; i < next->layer_count; i++)
+        put_next_layer(json, &next->layers[i], next->token_count);
+    json_put_close(json, ']');
+    json_put_open(json, "\nnames", '[');
+    json->compact = true;
+    for (size_t i = 0; i < next->name_count; i++) {
+        json_put_integer(json, NULL, next->named[i]);
+        json_put_text(json, NULL, next->names[i].text);
+    }
+    json->compact = false;
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
+/* What a command line says to look at it again: the text, or the ids that were given. */
+static void put_text(struct json_writer *json, const struct tokenized *sentence)
+{
+    if (sentence->text) {
+        json_put_bytes(json, "\ntext", sentence->text, sentence->size);
+        return;
+    }
+    json_put_open(json, "\nids", '[');
+    for (size_t i = 0; i < sentence->count; i++)
+        json_put_integer(json, NULL, sentence->tokens[i].id);
+    json_put_close(json, ']');
+}
+
+/* Of the attention of a text; others are like it. */
+static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
+                                            SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
+                                            SITE_WEIGHTS, SITE_CONTEXT};
+
+uint64_t page_explained_sites(const struct config *config)
+{
+    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
+    uint64_t all = 0;
+    for (int part = PART_SENTENCE; part <= (int)last; part++)
+        for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++) {
+            enum site site = site_of((enum site_part)part, explained_sites[i]);
+            if (site_rows[site].part == (enum site_part)part && site_exists(config, site))
+                all |= site_bit(site);
+        }
+    return all;
+}
+
+static void put_scores(struct json_writer *json, const struct page_scores *scores)
+{
+    json_put_open(json, "\nscores", '{');
+    json_put_open(json, "names", '[');
+    for (size_t i = 0; i < scores->count; i++)
+        json_put_text(json, NULL, scores->names[i]);
+    json_put_close(json, ']');
+    json_put_integer(json, "heads", (long long)scores->heads);
+    json_put_open(json, "values", '[');
+    for (size_t i = 0; i < scores->layers * scores->heads; i++)
+        json_put_floats(json, "\n", scores->values + i * scores->count, scores->count);
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
+static void put_site(struct json_writer *json, const struct config *config, enum site site)
+{
+    const struct site_row *row = &site_rows[site];
+    bool in_encoder = row->part == PART_SOURCE && config->n_encoder_layer;
+    if (!site_exists(config, site))
+        return;
+    json_put_text(json, NULL, row->name);
+    json_put_integer(
+        json, NULL,
+        row->in_layer ? (long long)(in_encoder ? config->n_encoder_layer : config->n_layer) : 0);
+}
+
+/* What a pass announces, in its order, each with its layers; a norm that comes last stands after
+ * its sum. */
+static void put_sites(struct json_writer *json, const struct config *config)
+{
+    json_put_open(json, "\nsites", '[');
+    json->compact = true;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (config->norm_first || !site_rows[site].after)
+            put_site(json, config, (enum site)site);
+        for (int norm = 0; norm < SITE_COUNT && !config->norm_first; norm++)
+            if (site_rows[norm].after == (enum site)site && site)
+                put_site(json, config, (enum site)norm);
+    }
+    json->compact = false;
+    json_put_close(json, ']');
+}
+
+static void put_lesson(struct json_writer *json, const struct page_lesson *lesson)
+{
+    json_put_open(json, "\nlesson", '{');
+    json_put_integer(json, "number", (long long)lesson->number);
+    json_put_integer(json, "count", (long long)lesson->count);
+    json_put_text(json, "title", lesson->title);
+    json_put_text(json, "before", lesson->before);
+    json_put_text(json, "line", lesson->line);
+    json_put_text(json, "look", lesson->look);
+    json_put_text(json, "marks", lesson->marks);
+    json_put_text(json, "question", lesson->question);
+    json_put_text(json, "answer", lesson->answer);
+    json_put_bool(json, "walk", lesson->is_walk);
+    json_put_close(json, '}');
+}
+
+static void put_facts(struct json_writer *json, const struct page_facts *facts)
+{
+    if (facts->run)
+        json_put_text(json, "\nrun", facts->run);
+    put_text(json, facts->sentence);
+    const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
+    json_put_integers(json, "\ntokens", tokens, 2);
+    put_sites(json, facts->config);
+    if (facts->scores)
+        put_scores(json, facts->scores);
+    if (facts->lesson)
+        put_lesson(json, facts->lesson);
+    put_attention(json, facts->config);
+    put_explained(json, facts);
+    if (facts->next)
+        put_next(json, facts->next);
+    json_put_open(json, "\ncommand", '[');
+    for (size_t i = 0; i < facts->command_count; i++)
+        json_put_text(json, NULL, facts->command[i]);
+    json_put_close(json, ']');
+}
+
+int page_sentence_put(struct stream *out, const struct report *report, bool exact,
+                      const struct page_facts *facts, struct err *err)
+{
+    struct json_writer json = {.stream = out, .in_html = true};
+    struct buf title = {0};
+    tokenized_visible(&title, &report->sentence);
+    int failed = buf_check(&title, err);
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", report->model);
+    json_put_bytes(&json, "title", title.bytes ? title.bytes : "", title.size);
+    buf_release(&title);
+    put_all_labels(&json, report);
+    json_put_open(&json, "\ntensors", '[');
+    for (size_t i = 0; i < report->tensor_count; i++)
+        put_tensor(&json, report, &report->tensors[i], exact);
+    json_put_close(&json, ']');
+    if (facts)
+        put_facts(&json, facts);
+    json_put_close(&json, '}');
+    return failed;
+}
