@@ -111,7 +111,8 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
         buf_text(out, RIGHT_TO_LEFT); /* or the ellipsis would stand at the text's beginning */
 }
 
-size_t letters_line(const char *text, double width, double size)
+/* Bytes of the words that fit into a line; all of the text if not even the first word does. */
+static size_t line_of(const char *text, double width, double size)
 {
     double used = 0;
     size_t bytes = beginning(text, width * 1000 / size, &used);
@@ -120,6 +121,19 @@ size_t letters_line(const char *text, double width, double size)
     while (bytes && text[bytes] != ' ')
         bytes--;
     return bytes ? bytes : strlen(text);
+}
+
+int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
+                  double size, struct arena *arena, struct err *err)
+{
+    for (*count = 0; *text && *count < most; ++*count) {
+        size_t bytes = *count + 1 == most ? strlen(text) : line_of(text, width, size);
+        lines[*count] = arena_text(arena, text, bytes, err);
+        if (!lines[*count])
+            return -1;
+        text += bytes + (text[bytes] == ' ');
+    }
+    return 0;
 }
 
 int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,

@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/stream.h"
 #include "write/style.h"
@@ -92,8 +93,10 @@ double letters_width(const char *text, double size);
 /* Append the text, its end replaced by an ellipsis if it is wider. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Bytes of the words that fit into a line; all of the text if not even the first word does. */
-size_t letters_line(const char *text, double width, double size);
+/* Break a text at blanks into at most `most` lines of that width, in memory of the arena; the last
+ * line has the rest. */
+int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
+                  double size, struct arena *arena, struct err *err);
 
 /* Write a text in which each # is replaced by the next number, with at most three decimals. */
 void canvas_put(struct canvas *canvas, const char *text, const double *numbers);

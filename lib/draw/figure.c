@@ -44,59 +44,29 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     }
 }
 
-static bool title_fits(const char *title, double room, double size)
-{
-    for (int line = 0; line < FIGURE_TITLE_LINES; line++) {
-        size_t bytes = letters_line(title, room, size);
-        if (!title[bytes])
-            return letters_width(title, size) <= room;
-        title += bytes + 1;
-    }
-    return false;
-}
-
-/* Widen a figure, up to a usual page's width, until its title names the whole question, or both
- * texts. */
-static void widen_to_title(struct figure *figure, const struct report *report,
-                           const struct style *style)
+/* Break the title into lines and move all sections below it. If it names a query or two texts the
+ * figure is widened for it, up to the width of a page. */
+static int place_title(struct figure *figure, bool widens, struct arena *arena, struct err *err)
 {
     static const double step = 12;
     double size = type_size(figure->form, TYPE_TITLE);
-    if ((!report->about && !report->source.count) || style->title)
-        return;
-    while (figure->width + step <= FIGURE_WIDEST &&
-           !title_fits(figure->title, (figure->width - 2 * figure->margin) / BOLD, size))
-        figure->width += step;
-}
-
-/* Break the title into lines and move all sections below it. */
-static int place_title(struct figure *figure, struct arena *arena, struct err *err)
-{
-    const char *rest = figure->title;
-    double size = type_size(figure->form, TYPE_TITLE);
-    double room = (figure->width - 2 * figure->margin) / BOLD;
-    while (*rest && figure->title_count < FIGURE_TITLE_LINES) {
-        bool last = figure->title_count + 1 == FIGURE_TITLE_LINES;
-        size_t bytes = last ? strlen(rest) : letters_line(rest, room, size);
-        const char *line = arena_text(arena, rest, bytes, err);
-        if (!line)
+    double room = 0;
+    for (bool fits = false; !fits; figure->page.width += fits ? 0 : step) {
+        room = (figure->page.width - 2 * figure->margin) / BOLD;
+        if (letters_break(figure->title_lines, &figure->title_count, FIGURE_TITLE_LINES,
+                          figure->page.title, room, size, arena, err))
             return -1;
-        figure->title_lines[figure->title_count++] = line;
-        rest += bytes + (rest[bytes] == ' ');
+        fits = !widens || figure->page.width + step > FIGURE_WIDEST ||
+               letters_width(figure->title_lines[figure->title_count - 1], size) <= room;
     }
     double height = (double)figure->title_count * type_line(figure->form, TYPE_TITLE);
     for (size_t i = 0; i < figure->section_count; i++)
         figure->sections[i].at.y += height;
-    figure->height += height;
+    figure->page.height += height;
     return 0;
 }
 
 /* --- from a report to sheets ------------------------------------------------------------------ */
-
-static bool is_of(const struct kept *kept, enum site site)
-{
-    return !kept->made && kept->site == site;
-}
 
 /* The shown part of an axis, after `skipped` positions. */
 static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_form *form,
@@ -116,112 +86,89 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
     return 0;
 }
 
-/* Cut the tokens that are not to be shown from a sheet: from rows, columns or both. */
-static int crop(struct sheet *sheet, bool has_rows, bool has_columns,
-                const struct figure_form *form, struct arena *arena, struct err *err)
-{
-    struct sheet whole = *sheet;
-    size_t row = 0;
-    size_t column = 0;
-    if ((has_rows && crop_axis(&sheet->rows, &row, form, err)) ||
-        (has_columns && crop_axis(&sheet->columns, &column, form, err)))
-        return -1;
-    size_t size = sheet->rows.size * sheet->columns.size;
-    float *values = arena_alloc(arena, size, sizeof *values, err);
-    float *visible = whole.visible ? arena_alloc(arena, size, sizeof *visible, err) : NULL;
-    const char **texts = whole.texts ? arena_alloc(arena, size, sizeof *texts, err) : NULL;
-    if (!values || (whole.visible && !visible) || (whole.texts && !texts))
-        return -1;
-    for (size_t i = 0; i < size; i++) {
-        size_t from =
-            (row + i / sheet->columns.size) * whole.columns.size + column + i % sheet->columns.size;
-        values[i] = whole.values[from];
-        if (visible)
-            visible[i] = whole.visible[from];
-        if (texts)
-            texts[i] = whole.texts[from];
-    }
-    sheet->values = values;
-    sheet->visible = visible;
-    sheet->texts = texts;
-    if (whole.regions)
-        sheet->regions += row;
-    return 0;
-}
-
-/* Crop a site's sheet: only the sentence's tokens, not a source's. */
-static int crop_site(struct sheet *sheet, const struct report *report, enum site site,
-                     const struct figure_form *form, struct arena *arena, struct err *err)
-{
-    enum site_part part = site_rows[site].part;
-    const struct tokenized *sentence = &report->sentence;
-    bool has_rows = strcmp(sheet->rows.name, "key") == 0 ? report_keys(report, part) == sentence
-                                                         : report_queries(report, part) == sentence;
-    bool has_columns =
-        strcmp(sheet->columns.name, "key") == 0 && report_keys(report, part) == sentence;
-    return crop(sheet, has_rows, has_columns, form, arena, err);
-}
-
-static bool is_of_tokens(const struct axis *axis)
+/* True for an axis of the text's tokens or words, not of a source or of the vocabulary. */
+static bool is_of_text(const struct axis *axis, const struct report *report)
 {
     static const char *const names[] = {"token", "query", "key", "word"};
+    const struct tokenized *source = &report->source;
+    const struct label *labels = axis->labels - axis->first;
+    if (labels == report->words ||
+        (source->count && (labels == source->labels || labels == source->word_labels)))
+        return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(axis->name, names[i]) == 0)
             return true;
     return false;
 }
 
-/* Collect the sheets of a site in all layers; no layers: the report has none. */
-static int gather_site(struct section_sheets *what, const struct report *report, enum site site,
-                       const struct figure_form *form, struct arena *arena, struct err *err)
+/* Cut the tokens that are not to be shown from the rows, the columns or both; false in `cropped` if
+ * neither are tokens of the text. */
+static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
+                const struct figure_form *form, struct arena *arena, struct err *err)
 {
-    struct sheet *sheets = NULL;
-    *what = (struct section_sheets){.first_hidden = report->first_shown > 0,
-                                    .cropped = form->has_token_range};
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        if (!is_of(&report->tensors[i], site))
-            continue;
-        what->heads = kept_sheet_count(&report->tensors[i]); /* the same in all layers */
-        what->layers++;
-    }
-    if (!what->layers)
+    struct sheet whole = *sheet;
+    size_t row = 0;
+    size_t column = 0;
+    bool has_rows = form->has_token_range && is_of_text(&sheet->rows, report);
+    bool has_columns = form->has_token_range && is_of_text(&sheet->columns, report);
+    *cropped = has_rows || has_columns;
+    if (!*cropped)
         return 0;
-    what->sheets = sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
-    for (size_t i = 0; i < report->tensor_count && sheets; i++)
-        for (size_t head = 0; is_of(&report->tensors[i], site) && head < what->heads; head++) {
-            *sheets = kept_sheet(report, &report->tensors[i], head);
-            if (what->cropped && crop_site(sheets, report, site, form, arena, err))
-                return -1;
-            sheets++;
-        }
-    return sheets ? 0 : -1;
+    if ((has_rows && crop_axis(&sheet->rows, &row, form, err)) ||
+        (has_columns && crop_axis(&sheet->columns, &column, form, err)))
+        return -1;
+    size_t size = sheet->rows.size * sheet->columns.size;
+    float *values = arena_alloc(arena, size, sizeof *values, err);
+    float *visible = arena_alloc(arena, size, sizeof *visible, err);
+    const char **texts = arena_alloc(arena, size, sizeof *texts, err);
+    if (!values || !visible || !texts)
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        size_t from =
+            (row + i / sheet->columns.size) * whole.columns.size + column + i % sheet->columns.size;
+        values[i] = whole.values[from];
+        visible[i] = whole.visible ? whole.visible[from] : 1;
+        texts[i] = whole.texts ? whole.texts[from] : NULL;
+    }
+    sheet->values = values;
+    sheet->visible = visible;
+    sheet->texts = whole.texts ? texts : NULL;
+    if (whole.regions)
+        sheet->regions += row;
+    return 0;
 }
 
-/* Each sheet that is no site's is a section; those of several layers are drawn side by side. */
-static int gather_made(struct section_sheets *kinds, size_t *count, const struct report *report,
-                       const struct figure_form *form, struct arena *arena, struct err *err)
+/* True for tensors of one site, and for sheets of one name that were made together. */
+static bool is_alike(const struct kept *a, const struct kept *b, size_t distance)
 {
-    const struct sheet *before = NULL;
-    struct sheet *shown = arena_alloc(arena, report->tensor_count, sizeof *shown, err);
-    for (size_t i = 0; shown && i < report->tensor_count; i++) {
-        const struct sheet *made = report->tensors[i].made;
-        if (!made)
+    if (!a->made || !b->made)
+        return !a->made && !b->made && a->site == b->site;
+    return b->made == a->made + distance && strcmp(a->made->tensor, b->made->tensor) == 0;
+}
+
+/* Collect the tensors like the first one, which are drawn together; they are marked as taken. */
+static int gather(struct section_sheets *what, const struct report *report, size_t first,
+                  bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
+{
+    const struct kept *tensors = report->tensors;
+    size_t heads = kept_sheet_count(&tensors[first]); /* the same in all layers */
+    *what = (struct section_sheets){.heads = heads,
+                                    .first_hidden = !tensors[first].made && report->first_shown};
+    for (size_t i = first; i < report->tensor_count; i++)
+        what->layers += is_alike(&tensors[first], &tensors[i], i - first);
+    struct sheet *sheets = arena_alloc(arena, what->layers * heads, sizeof *sheets, err);
+    what->sheets = sheets;
+    for (size_t i = first; i < report->tensor_count && sheets; i++) {
+        if (!is_alike(&tensors[first], &tensors[i], i - first))
             continue;
-        bool has_rows = is_of_tokens(&made->rows);
-        bool has_columns = is_of_tokens(&made->columns);
-        bool cropped = form->has_token_range && (has_rows || has_columns);
-        *shown = *made;
-        if (cropped && crop(shown, has_rows, has_columns, form, arena, err))
-            return -1;
-        if (before && made == before + 1 && strcmp(made->tensor, before->tensor) == 0)
-            kinds[*count - 1].layers++;
-        else
-            kinds[(*count)++] = (struct section_sheets){
-                .sheets = shown, .layers = 1, .heads = 1, .cropped = cropped};
-        before = made;
-        shown++;
+        taken[i] = true;
+        for (size_t head = 0; head < heads; head++, sheets++) {
+            *sheets = kept_sheet(report, &tensors[i], head);
+            if (crop(sheets, &what->cropped, report, form, arena, err))
+                return -1;
+        }
     }
-    return shown ? 0 : -1;
+    return sheets ? 0 : -1;
 }
 
 /* Refuse a part of the text that no picture shows. */
@@ -281,29 +228,22 @@ static const char *attention_name(const struct section_sheets *kinds, size_t cou
                                                : "decoder self-attention";
 }
 
-/* The style of several attentions: one range for all of them, unless another was asked for. */
-static const struct style *share_range(const struct section_sheets *kinds, size_t count,
-                                       const struct style *style, struct arena *arena,
-                                       struct err *err)
+/* True if several attentions have the same range, and so one bar. */
+static bool share_bar(const struct section_sheets *kinds, size_t count, const struct style *style)
 {
-    struct extent whole = {0, 0};
+    struct extent first = {0, 0};
     size_t shared = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_attention(&kinds[i]))
             continue;
-        struct colour_norms norms =
-            norms_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false);
-        whole = extent_join(whole, norms.whole.extent);
-        shared++;
+        struct extent extent =
+            norms_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false)
+                .whole.extent;
+        if (shared++ && (extent.low != first.low || extent.high != first.high))
+            return false;
+        first = extent;
     }
-    if (shared < 2 || style->range != RANGE_ALL || style_has_bounds(style) || whole.low < 0)
-        return style;
-    struct style *common = arena_alloc(arena, 1, sizeof *common, err);
-    if (common) {
-        *common = *style;
-        common->bounds = whole;
-    }
-    return common;
+    return shared > 1 && style->range == RANGE_ALL;
 }
 
 /* --- layout ----------------------------------------------------------------------------------- */
@@ -332,38 +272,38 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
     const double bar_room = (printed ? style->form.width : FIGURE_WIDEST) - 2 * figure->margin;
     bool row = in_a_row(kinds, count, style, bar_room);
     double room = row ? (bar_room - SECTION_GAP * (double)(count - 1)) / (double)count : bar_room;
-    const struct style *common = share_range(kinds, count, style, arena, err);
+    bool shares = share_bar(kinds, count, style);
     figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
-    if (!common || !figure->sections)
+    if (!figure->sections)
         return -1;
     for (size_t i = 0; i < count; i++)
         last = is_attention(&kinds[i]) ? i : last;
     for (size_t i = 0; i < count; i++) {
         struct section *section = &figure->sections[i];
         struct section_sheets what = kinds[i];
-        bool attention = is_attention(&what);
         what.attention = attention_name(kinds, count, i);
-        what.shares_range = common != style && attention;
-        what.barless = what.shares_range && (row ? i > 0 : i < last);
-        if (section_plan(section, &what, attention ? common : style, room, arena, err))
+        what.shares_bar = shares && is_attention(&what);
+        what.barless = what.shares_bar && (row ? i > 0 : i < last);
+        if (section_plan(section, &what, style, room, arena, err))
             return -1;
         section->at = at;
         section->bar_room = bar_room;
         section->first_label = labels;
         labels += section->label_count;
         foot = fmax(foot, section->foot);
-        figure->height = fmax(figure->height, at.y + section->height + figure->margin);
+        figure->page.height = fmax(figure->page.height, at.y + section->height + figure->margin);
         at.x += row ? room + SECTION_GAP : 0;
         at.y += row ? 0 : section->height + SECTION_GAP;
         if (!printed)
-            figure->width = fmax(figure->width, section->width + 2 * FIGURE_MARGIN);
+            figure->page.width = fmax(figure->page.width, section->width + 2 * FIGURE_MARGIN);
         figure->section_count++;
     }
     if (row) {
         struct section *first = figure->sections;
         first->height += foot - first->foot;
         first->foot = foot;
-        figure->height = fmax(figure->height, first->at.y + first->height + figure->margin);
+        figure->page.height =
+            fmax(figure->page.height, first->at.y + first->height + figure->margin);
     }
     return check_marks(figure, &style->form, err);
 }
@@ -372,38 +312,39 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
                 struct arena *arena, struct err *err)
 {
     const struct figure_form *form = &style->form;
-    size_t most = SITE_ALL + report->tensor_count;
-    struct section_sheets *kinds = arena_alloc(arena, most, sizeof *kinds, err);
+    bool printed = form->width > 0;
+    struct section_sheets *kinds = arena_alloc(arena, report->tensor_count, sizeof *kinds, err);
+    bool *taken = arena_alloc(arena, report->tensor_count, sizeof *taken, err);
     struct buf title = {0};
     size_t count = 0;
     figure_title(&title, report, style);
     *figure = (struct figure){
-        .title = buf_keep(&title, arena, err),
+        .page = {.width = printed ? form->width : NARROWEST,
+                 .title = buf_keep(&title, arena, err),
+                 .font = form->font,
+                 .dpi = form->dpi},
         .form = form,
-        .margin = form->width > 0 ? PRINT_MARGIN : FIGURE_MARGIN,
-        .width = form->width > 0 ? form->width : NARROWEST,
+        .margin = printed ? PRINT_MARGIN : FIGURE_MARGIN,
     };
-    figure->height = 2 * figure->margin;
-    if (!kinds)
+    figure->page.height = 2 * figure->margin;
+    if (!kinds || !taken || !figure->page.title)
         return -1;
-    for (int site = 0; site < SITE_ALL; site++) {
-        if (gather_site(&kinds[count], report, (enum site)site, form, arena, err))
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (!taken[i] && gather(&kinds[count++], report, i, taken, form, arena, err))
             return -1;
-        count += kinds[count].layers > 0;
-    }
-    if (!figure->title || gather_made(kinds, &count, report, form, arena, err) ||
-        check_tokens(kinds, count, form, err) || plan(figure, kinds, count, style, arena, err))
+    if (check_tokens(kinds, count, form, err) || plan(figure, kinds, count, style, arena, err))
         return -1;
-    if (form->width <= 0)
-        widen_to_title(figure, report, style);
-    return style_is_untitled(style) ? 0 : place_title(figure, arena, err);
+    if (style_is_untitled(style))
+        return 0;
+    bool widens = !printed && (report->about || report->source.count) && !style->title;
+    return place_title(figure, widens, arena, err);
 }
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
     const struct font font = {.size = type_size(figure->form, TYPE_TITLE), .bold = true};
     struct point at = {figure->margin, figure->margin + font.size - 1};
-    double room = (figure->width - 2 * figure->margin) / BOLD;
+    double room = (figure->page.width - 2 * figure->margin) / BOLD;
     for (size_t i = 0; i < figure->title_count; i++) {
         if (canvas_text_fit(canvas, at, figure->title_lines[i], room, &font, err))
             return -1;
@@ -417,38 +358,25 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
-                 struct err *err)
-{
-    struct drawing drawing;
-    const struct drawing_page page = {
-        .width = figure->width,
-        .height = figure->height,
-        .title = figure->title,
-        .metadata = figure->metadata,
-        .font = figure->form->font,
-        .dpi = figure->form->dpi,
-    };
-    if (drawing_begin(&drawing, form, out, &page, err))
-        return -1;
-    int failed = figure_draw(figure, &drawing.canvas, err);
-    return drawing_end(&drawing, err) || failed ? -1 : 0;
-}
-
-static int write_report(struct stream *out, enum drawing_form form, const struct report *report,
-                        const struct place *place, struct err *err)
+static int write_picture(struct stream *out, enum drawing_form form, const struct report *report,
+                         const struct place *place, struct err *err)
 {
     struct arena arena = {0};
     struct figure figure;
+    struct drawing drawing;
     struct buf metadata = {0};
     const struct style *style = place->style ? place->style : &style_default;
     int failed = figure_plan(&figure, report, style, &arena, err);
     if (!failed && form == DRAWING_SVG && place->provenance) {
         json_report_metadata(&metadata, report, place);
-        figure.metadata = metadata.bytes;
+        figure.page.metadata = metadata.bytes;
         failed = buf_check(&metadata, err);
     }
-    failed = failed || figure_write(out, form, &figure, err);
+    failed = failed || drawing_begin(&drawing, form, out, &figure.page, err);
+    if (!failed) {
+        failed = figure_draw(&figure, &drawing.canvas, err);
+        failed |= drawing_end(&drawing, err);
+    }
     buf_release(&metadata);
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -458,7 +386,7 @@ static int write_report(struct stream *out, enum drawing_form form, const struct
     int figure_write_##ending(struct stream *out, const struct report *report, \
                               const struct place *place, struct err *err)      \
     {                                                                          \
-        return write_report(out, form, report, place, err);                    \
+        return write_picture(out, form, report, place, err);                   \
     }
 
 PICTURE(svg, DRAWING_SVG)
@@ -466,93 +394,32 @@ PICTURE(tex, DRAWING_TEX)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
 
-/* --- figures on a page for browsers ------------------------------------------------------------
- *
- * Each figure has its numbers as tables below: for screen readers, and for copying.
- */
-
-static void put_heading(struct stream *out, const char *scope, const char *text)
-{
-    stream_format(out, "<th scope=\"%s\">", scope);
-    page_put_text(out, text);
-}
-
-static void put_sheet(struct stream *out, const struct sheet *sheet, bool alone)
-{
-    char title[SHEET_NAME_BYTES];
-    stream_text(out, "<table>");
-    if (!alone)
-        stream_format(out, "<caption>%s</caption>", sheet_title(title, sheet));
-    stream_text(out, "\n<tr><td>");
-    for (size_t i = 0; i < sheet->columns.size; i++)
-        put_heading(out, "col", sheet->columns.labels[i].text);
-    for (size_t row = 0; row < sheet->rows.size; row++) {
-        stream_text(out, "\n<tr>");
-        put_heading(out, "row", sheet->rows.labels[row].text);
-        for (size_t column = 0; column < sheet->columns.size; column++) {
-            float value = sheet_cell(sheet, row, column);
-            stream_text(out, "<td>");
-            if (!sheet_hides(sheet, row, column) && !isnan(value))
-                stream_float(out, value);
-        }
-    }
-    stream_text(out, "\n</table>\n");
-}
-
-static void put_numbers(struct stream *out, const struct section *section)
-{
-    size_t sheets = section->what.layers * section->what.heads;
-    bool bars = section->kind == KIND_BARS;
-    stream_text(out, "<details><summary>");
-    page_put_text(out, section->subtitle);
-    stream_text(out, bars ? "</summary>\n<table>\n" : "</summary>\n");
-    for (size_t i = 0; bars && i < section->strongest->count; i++) {
-        stream_text(out, "<tr>");
-        put_heading(out, "row", section->strong_names[i]);
-        stream_text(out, "<td>");
-        stream_float(out, section->strongest->cells[i].value);
-        stream_char(out, '\n');
-    }
-    for (size_t i = 0; !bars && i < sheets; i++)
-        put_sheet(out, &section->what.sheets[i], sheets == 1);
-    stream_text(out, bars ? "</table>\n</details>\n" : "</details>\n");
-}
-
-/* "tiny · Life is short · fraction", or "tiny · score of 12 texts"; the user's own as it is. */
-static int begin_page(struct stream *out, const struct figure *figure, const struct report *report,
-                      const struct place *place, struct arena *arena, struct err *err)
-{
-    const char *own = place->style ? place->style->title : NULL;
-    const char *what = report->tensor_count ? report->tensors->made->tensor : "pictures";
-    const char *title = own;
-    if (!own || !*own)
-        title = place->count > 1 ? arena_format(arena, err, "%s · %s of %zu texts", report->model,
-                                                what, place->count)
-                                 : arena_format(arena, err, "%s · %s", figure->title, what);
-    if (!title)
-        return -1;
-    stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    page_put_text(out, title);
-    stream_text(out, "</title>\n"
-                     "<style>svg { display: block; max-width: 100%; margin: 0 auto }\n"
-                     "details { margin: 1em; overflow: auto; font: 14px sans-serif }\n"
-                     "caption, th, td { padding: 1px 7px; text-align: right }\n"
-                     "caption { text-align: left }</style>\n");
-    return 0;
-}
-
+/* Figures below each other on a page, which is titled "tiny · Life is short · attribution", or
+ * "tiny · attribution of 12 texts", or as the user says. */
 int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
 {
-    struct arena arena = {0};
-    struct figure figure;
     const struct style *style = place->style ? place->style : &style_default;
-    int failed = figure_plan(&figure, report, style, &arena, err) ||
-                 (place->index == 0 && begin_page(out, &figure, report, place, &arena, err)) ||
-                 figure_write(out, DRAWING_SVG, &figure, err);
-    for (size_t i = 0; !failed && i < figure.section_count; i++)
-        put_numbers(out, &figure.sections[i]);
-    arena_release(&arena);
+    const char *what = report->tensor_count ? report->tensors->made->tensor : "pictures";
+    struct buf title = {0};
+    if (place->index > 0)
+        return write_picture(out, DRAWING_SVG, report, place, err);
+    if (place->count > 1 && !(style->title && *style->title))
+        buf_format(&title, "%s · %s of %zu texts", report->model, what, place->count);
+    else
+        figure_title(&title, report, style);
+    if (place->count == 1 && !(style->title && *style->title))
+        buf_format(&title, " · %s", what);
+    int failed = buf_check(&title, err);
+    if (!failed) {
+        stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+        page_put_text(out, title.bytes);
+        stream_text(out,
+                    "</title>\n"
+                    "<style>svg { display: block; max-width: 100%; margin: 0 auto }</style>\n");
+        failed = write_picture(out, DRAWING_SVG, report, place, err);
+    }
+    buf_release(&title);
     return failed ? -1 : 0;
 }

@@ -4,7 +4,7 @@
  *
  *     struct figure figure;
  *     if (figure_plan(&figure, report, style, &arena, err) ||
- *         figure_write(&stream, DRAWING_PDF, &figure, err)) ...
+ *         figure_draw(&figure, canvas, err)) ...
  */
 #ifndef ATTN_DRAW_FIGURE_H
 #define ATTN_DRAW_FIGURE_H
@@ -20,13 +20,11 @@ enum {
 };
 
 struct figure {
-    const char *metadata;                        /* JSON for files that hold it; NULL: none */
-    const char *title;                           /* all of it, which names the file */
+    struct drawing_page page;                    /* its size, and its whole title */
     const char *title_lines[FIGURE_TITLE_LINES]; /* the part that is drawn */
     size_t title_count;
     struct section *sections;
     size_t section_count;
-    double width, height; /* points */
     double margin;
     const struct figure_form *form;
 };
@@ -39,10 +37,6 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
                 struct arena *arena, struct err *err);
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
 
-/* Draw it in one of the formats. */
-int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
-                 struct err *err);
-
 /* --- between figure.c, section.c and panel.c -------------------------------------------------- */
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS, KIND_CURVES };
@@ -53,7 +47,7 @@ struct section_sheets {
     size_t layers, heads;
     const char *attention; /* which of several attentions, always written; NULL: one or none */
     bool first_hidden, cropped;
-    bool barless, shares_range; /* another section has the bar; and the same range */
+    bool barless, shares_bar; /* another section has the bar; one bar is that of several */
 };
 
 /* An axis fitted to a length. Axes without room for all labels have the positions of a few. */

@@ -568,24 +568,6 @@ static int draw_scale(const struct section *section, struct canvas *canvas, stru
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* In one line on screens, where it makes the figure wider; in several on paper. */
-static int add_note(struct section *section, const char *text, struct arena *arena, struct err *err)
-{
-    double size = type_size(&section->style->form, TYPE_NUMBER);
-    double room = section_is_printed(section) ? section->room : INFINITY;
-    if (!text)
-        return -1;
-    while (*text && section->note_count < SECTION_NOTES_MAX) {
-        size_t bytes = letters_line(text, room, size);
-        const char *line = arena_text(arena, text, bytes, err);
-        if (!line)
-            return -1;
-        section->notes[section->note_count++] = line;
-        text += bytes + (text[bytes] == ' ');
-    }
-    return 0;
-}
-
 static int make_notes(struct section *section, struct arena *arena, struct err *err)
 {
     enum { NOTES = 8 };
@@ -618,9 +600,16 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
             arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token);
     if (section->what.first_hidden)
         notes[count++] = "the first token is hidden";
-    for (size_t i = 0; i < count; i++)
-        if (add_note(section, notes[i], arena, err))
+    /* in one line on screens, where it makes the figure wider; in several on paper */
+    double room = section_is_printed(section) ? section->room : INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        size_t taken = 0;
+        if (!notes[i] || letters_break(section->notes + section->note_count, &taken,
+                                       SECTION_NOTES_MAX - section->note_count, notes[i], room,
+                                       type_size(&style->form, TYPE_NUMBER), arena, err))
             return -1;
+        section->note_count += taken;
+    }
     return 0;
 }
 
@@ -702,7 +691,7 @@ static void name_axes(struct section *section)
     section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
-    if (section->what.shares_range) /* one bar for enc.weights, weights, cross_weights */
+    if (section->what.shares_bar) /* one bar for enc.weights, weights, cross_weights */
         section->bar_title = "attention weights, all panels";
 }
 

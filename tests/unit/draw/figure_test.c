@@ -18,8 +18,8 @@ static void draw(const struct report *report, const struct style *style)
     struct figure figure;
     struct err err = {0};
     ck_assert_msg(figure_plan(&figure, report, style, &arena, &err) == 0, "%s", err.text);
-    canvas_witness_begin(figure.width, figure.height);
-    ck_assert_double_le(figure.width, 504.01);
+    canvas_witness_begin(figure.page.width, figure.page.height);
+    ck_assert_double_le(figure.page.width, 504.01);
     ck_assert_msg(figure_draw(&figure, &witness.canvas, &err) == 0, "%s", err.text);
     canvas_witness_check();
     arena_release(&arena);
