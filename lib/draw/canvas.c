@@ -136,15 +136,14 @@ int letters_break(const char **lines, size_t *count, size_t most, const char *te
     return 0;
 }
 
-int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
-                    const struct font *font, struct err *err)
+void canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
+                     const struct font *font)
 {
     struct buf fitted = {0};
     buf_text(&fitted, "");
     letters_fit(&fitted, text, width, font->size);
-    int failed = buf_check(&fitted, err);
-    if (!failed)
+    canvas->failed = canvas->failed || buf_check(&fitted, canvas->err);
+    if (!canvas->failed)
         canvas->text(canvas, at, fitted.bytes, font);
     buf_release(&fitted);
-    return failed;
 }

@@ -77,14 +77,16 @@ struct canvas {
     /* cells that fill a box without gaps */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
+    bool failed; /* sticks: memory ran out, as `err` says; what is drawn afterwards may be lost */
+    struct err *err;
 };
 
 /* A light hatching for masked cells, which a grey copy still tells from numbers. */
 void canvas_hatch(struct canvas *canvas, struct box box);
 
-/* A text, its end replaced by an ellipsis if it is wider; -1: out of memory. */
-int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
-                    const struct font *font, struct err *err);
+/* A text, its end replaced by an ellipsis if it is wider. */
+void canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
+                     const struct font *font);
 
 /* Width of a text before the font is known: as in DejaVu Sans, which is wider than its usual
  * replacements. */

@@ -89,8 +89,8 @@ void curves_fit(struct section *section)
     section->height = put_legend(section, NULL, (struct point){0, 0}, plan_plot(section).legend);
 }
 
-static int draw_regions(const struct section *section, const struct plot *plot,
-                        struct canvas *canvas, struct point corner, struct err *err)
+static void draw_regions(const struct section *section, const struct plot *plot,
+                         struct canvas *canvas, struct point corner)
 {
     const struct sheet *sheet = section->what.sheets;
     struct font letters = section_font(section, TYPE_NAME, 0x555555);
@@ -107,14 +107,12 @@ static int draw_regions(const struct section *section, const struct plot *plot,
         struct point above = {box.x + box.width / 2, box.y - GAP};
         if (shade++ % 2 == 0)
             canvas->rect(canvas, box, colour_of_hex(0xefefef));
-        if (canvas_text_fit(canvas, above, name, box.width, &letters, err))
-            return -1;
+        canvas_text_fit(canvas, above, name, box.width, &letters);
     }
-    return 0;
 }
 
-static int draw_axes(const struct section *section, const struct plot *plot, struct canvas *canvas,
-                     struct point corner, struct err *err)
+static void draw_axes(const struct section *section, const struct plot *plot, struct canvas *canvas,
+                      struct point corner)
 {
     const struct sheet *sheet = section->what.sheets;
     struct font letters = section_font(section, TYPE_NAME, 0x111111);
@@ -142,18 +140,19 @@ static int draw_axes(const struct section *section, const struct plot *plot, str
     letters.anchor = ANCHOR_MIDDLE;
     letters.turn = -90;
     struct point beside = {corner.x + letters.size, box.y + box.height / 2};
-    return canvas_text_fit(canvas, beside, sheet->tensor, box.height, &letters, err);
+    canvas_text_fit(canvas, beside, sheet->tensor, box.height, &letters);
 }
 
 /* A line goes on where a number is missing, as in a shorter region. */
-static int draw_line(const struct section *section, const struct plot *plot, size_t line,
-                     struct canvas *canvas, struct point corner, struct err *err)
+static void draw_line(const struct section *section, const struct plot *plot, size_t line,
+                      struct canvas *canvas, struct point corner)
 {
     const struct sheet *sheet = section->what.sheets;
     struct arena arena = {0};
     struct pen pen = {palette_line(line, sheet->columns.size), WIDTH, 1};
-    struct point *points = arena_alloc(&arena, sheet->rows.size, sizeof *points, err);
+    struct point *points = arena_alloc(&arena, sheet->rows.size, sizeof *points, canvas->err);
     size_t count = 0;
+    canvas->failed |= !points;
     canvas->open(canvas, sheet->columns.labels[line].text);
     for (size_t i = 0; points && i < sheet->rows.size; i++) {
         struct point at = place_of(plot, corner, i, (double)sheet_cell(sheet, i, line));
@@ -167,17 +166,15 @@ static int draw_line(const struct section *section, const struct plot *plot, siz
         canvas->path(canvas, points, count, &pen);
     canvas->close(canvas);
     arena_release(&arena);
-    return points ? 0 : -1;
 }
 
-int curves_draw(const struct section *section, struct canvas *canvas, struct err *err)
+void curves_draw(const struct section *section, struct canvas *canvas)
 {
     struct point corner = section->at;
     struct plot plot = plan_plot(section);
-    int failed = draw_regions(section, &plot, canvas, corner, err) ||
-                 draw_axes(section, &plot, canvas, corner, err);
-    for (size_t i = 0; i < section->what.sheets->columns.size && !failed; i++)
-        failed = draw_line(section, &plot, i, canvas, corner, err);
+    draw_regions(section, &plot, canvas, corner);
+    draw_axes(section, &plot, canvas, corner);
+    for (size_t i = 0; i < section->what.sheets->columns.size; i++)
+        draw_line(section, &plot, i, canvas, corner);
     put_legend(section, canvas, corner, plot.legend);
-    return failed ? -1 : 0;
 }

@@ -345,15 +345,14 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
     const struct font font = {.size = type_size(figure->form, TYPE_TITLE), .bold = true};
     struct point at = {figure->margin, figure->margin + font.size - 1};
     double room = (figure->page.width - 2 * figure->margin) / BOLD;
+    canvas->err = err;
     for (size_t i = 0; i < figure->title_count; i++) {
-        if (canvas_text_fit(canvas, at, figure->title_lines[i], room, &font, err))
-            return -1;
+        canvas_text_fit(canvas, at, figure->title_lines[i], room, &font);
         at.y += type_line(figure->form, TYPE_TITLE);
     }
     for (size_t i = 0; i < figure->section_count; i++)
-        if (section_draw(&figure->sections[i], canvas, err))
-            return -1;
-    return 0;
+        section_draw(&figure->sections[i], canvas);
+    return canvas->failed ? -1 : 0;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

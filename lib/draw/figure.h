@@ -115,18 +115,18 @@ static inline bool section_is_printed(const struct section *section)
 /* Lay out sheets that live as long as the section, within a width, in memory of the arena. */
 int section_plan(struct section *section, const struct section_sheets *what,
                  const struct style *style, double room, struct arena *arena, struct err *err);
-int section_draw(const struct section *section, struct canvas *canvas, struct err *err);
+void section_draw(const struct section *section, struct canvas *canvas);
 
 /* Draw a panel's label in bold letters; returns its width with a gap. */
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
                           struct point at);
 
 /* Draw a panel: cells or lines with labels around them. */
-int panel_draw(const struct section *section, size_t index, struct canvas *canvas, struct err *err);
+void panel_draw(const struct section *section, size_t index, struct canvas *canvas);
 
 /* The columns of a sheet as lines (curves.c). */
 void curves_fit(struct section *section);
-int curves_draw(const struct section *section, struct canvas *canvas, struct err *err);
+void curves_draw(const struct section *section, struct canvas *canvas);
 
 /* A step of 1, 2 or 5 times a power of ten, of which at most five make `whole`. */
 double nice_step(double whole);

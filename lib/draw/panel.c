@@ -158,8 +158,8 @@ void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room
 }
 
 /* Draw the labels of rows, left (ANCHOR_END) or right of the first cell's corner. */
-static int draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
-                     struct point corner, enum anchor anchor, struct err *err)
+static void draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                      struct point corner, enum anchor anchor)
 {
     const struct font font = {
         .size = fit->size, .colour = colour_of_hex(0x333333), .anchor = anchor};
@@ -168,15 +168,13 @@ static int draw_rows(struct canvas *canvas, const struct axis *axis, const struc
     double middle = 0;
     for (const char *label; (label = next_label(&walk, &middle));) {
         struct point at = {x, corner.y + middle + CAP * fit->size};
-        if (canvas_text_fit(canvas, at, label, fit->label, &font, err))
-            return -1;
+        canvas_text_fit(canvas, at, label, fit->label, &font);
     }
-    return 0;
 }
 
 /* Draw the labels of columns above the first cell's corner. */
-static int draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
-                        struct point corner, struct err *err)
+static void draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                         struct point corner)
 {
     bool level = fit->turn == 0;
     const struct font font = {.size = fit->size,
@@ -188,10 +186,8 @@ static int draw_columns(struct canvas *canvas, const struct axis *axis, const st
     double middle = 0;
     for (const char *label; (label = next_label(&walk, &middle));) {
         struct point at = {corner.x + middle + sink, corner.y - (level ? 2 : LABEL_GAP)};
-        if (canvas_text_fit(canvas, at, label, level ? 1e9 : fit->label, &font, err))
-            return -1;
+        canvas_text_fit(canvas, at, label, level ? 1e9 : fit->label, &font);
     }
-    return 0;
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
@@ -274,9 +270,8 @@ bool panel_has_numbers(const struct section *section, int *decimals)
            number_size(section, *decimals) > 0;
 }
 
-static int draw_numbers(const struct section *section, const struct sheet *sheet,
-                        const struct cells *cells, struct canvas *canvas, struct box area,
-                        struct err *err)
+static void draw_numbers(const struct section *section, const struct sheet *sheet,
+                         const struct cells *cells, struct canvas *canvas, struct box area)
 {
     int decimals = 0;
     struct font font = {.anchor = ANCHOR_MIDDLE};
@@ -294,23 +289,21 @@ static int draw_numbers(const struct section *section, const struct sheet *sheet
             font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
             write_number(number, sheet_cell(sheet, r, c), decimals);
             const char *text = sheet_text(sheet, r, c);
-            if (canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font,
-                                err))
-                return -1;
+            canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font);
         }
     }
-    return 0;
 }
 
-static int draw_heat(const struct section *section, const struct sheet *sheet,
-                     struct canvas *canvas, struct box area, struct err *err)
+static void draw_heat(const struct section *section, const struct sheet *sheet,
+                      struct canvas *canvas, struct box area)
 {
     struct arena arena = {0};
     struct cells cells;
     int decimals = 0;
     bool numbers = panel_has_numbers(section, &decimals);
-    int failed = cells_make(&cells, section, sheet, &arena, err);
-    if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
+    if (cells_make(&cells, section, sheet, &arena, canvas->err)) {
+        canvas->failed = true;
+    } else if (section->style->cells != CELLS_NUMBERS || !numbers) {
         bool masked = section->style->form.mask == MASK_HATCH; /* shown below cells */
         if (masked && fmin(area.width, area.height) < HATCHED)
             canvas->rect(canvas, area, colour_of_hex(0xececec));
@@ -318,9 +311,9 @@ static int draw_heat(const struct section *section, const struct sheet *sheet,
             canvas_hatch(canvas, area);
         canvas->cells(canvas, area, &cells, &section->ramp);
     }
-    failed = failed || (numbers && draw_numbers(section, sheet, &cells, canvas, area, err));
+    if (numbers && !canvas->failed)
+        draw_numbers(section, sheet, &cells, canvas, area);
     arena_release(&arena);
-    return failed ? -1 : 0;
 }
 
 /* --- attention as lines, from queries at the left to keys at the right ------------------------ */
@@ -374,18 +367,18 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
 
 /* Strong lines are drawn last, over the weak ones, whatever their head. An overlay has the sheets
  * of all heads. */
-static int draw_lines(const struct section *section, const struct sheet *sheets,
-                      struct canvas *canvas, struct box area, struct err *err)
+static void draw_lines(const struct section *section, const struct sheet *sheets,
+                       struct canvas *canvas, struct box area)
 {
     struct arena arena = {0};
     size_t heads = section->kind == KIND_OVERLAY ? section->what.heads : 1;
     size_t most = section->rows.cells * section->columns.cells; /* of a head */
-    struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, err);
-    struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, err);
-    int failed = !cells || !strokes;
-    for (size_t head = 0; head < heads && !failed; head++)
-        failed = cells_make(&cells[head], section, &sheets[head], &arena, err);
-    for (size_t i = 0; i < PENS * heads && !failed; i++) {
+    struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
+    struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
+    canvas->failed |= !cells || !strokes;
+    for (size_t head = 0; head < heads && !canvas->failed; head++)
+        canvas->failed = cells_make(&cells[head], section, &sheets[head], &arena, canvas->err);
+    for (size_t i = 0; i < PENS * heads && !canvas->failed; i++) {
         unsigned rank = (unsigned)(i / heads);
         size_t count = collect(strokes, section, &cells[i % heads], area, i % heads, rank);
         struct pen pen = choose_pen(section, i % heads, rank);
@@ -393,7 +386,6 @@ static int draw_lines(const struct section *section, const struct sheet *sheets,
             canvas->strokes(canvas, strokes, count, false, &pen);
     }
     arena_release(&arena);
-    return failed ? -1 : 0;
 }
 
 /* --- names, borders and marks ----------------------------------------------------------------- */
@@ -412,8 +404,8 @@ struct spot {
 
 /* Draw the label and "layer 3" or "head 1"; if each has its own range, its largest number, too.
  * Above the labels of columns if there are any. */
-static int draw_name(const struct section *section, const struct spot *spot, size_t index,
-                     struct canvas *canvas, struct err *err)
+static void draw_name(const struct section *section, const struct spot *spot, size_t index,
+                      struct canvas *canvas)
 {
     char name[NAME_BYTES];
     const struct font font = section_font(section, TYPE_NAME, 0x111111);
@@ -424,7 +416,7 @@ static int draw_name(const struct section *section, const struct spot *spot, siz
     if (section->style->form.panel_labels)
         at.x += section_draw_label(section, index, canvas, at);
     if (section->panels == 1)
-        return 0;
+        return;
     bool heads = section->what.layers == 1 && section->kind != KIND_OVERLAY;
     int number = heads ? spot->sheet->head : spot->sheet->layer;
     double room = section->panel_width - NAME_GAP;
@@ -436,7 +428,7 @@ static int draw_name(const struct section *section, const struct spot *spot, siz
         snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
                  (double)fmaxf(-extent.low, extent.high));
     room -= at.x - spot->area.x;
-    return canvas_text_fit(canvas, at, name, printed ? room : 1e9, &font, err);
+    canvas_text_fit(canvas, at, name, printed ? room : 1e9, &font);
 }
 
 /* Number heads above the first row of a grid, and layers at the left of its first column. */
@@ -467,25 +459,24 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
 
 /* Rows have labels at the left of the first panel, columns above the first; lines right of the
  * last. */
-static int draw_labels(const struct section *section, const struct spot *spot, bool last,
-                       struct canvas *canvas, struct err *err)
+static void draw_labels(const struct section *section, const struct spot *spot, bool last,
+                        struct canvas *canvas)
 {
     struct point corner = {spot->area.x, spot->area.y};
     struct point end = {corner.x + spot->area.width, corner.y};
     const struct axis *columns = &spot->sheet->columns;
     bool matrix = section->kind == KIND_MATRIX;
-    if (spot->column == 0 &&
-        draw_rows(canvas, &spot->sheet->rows, &section->rows, corner, ANCHOR_END, err))
-        return -1;
+    if (spot->column == 0)
+        draw_rows(canvas, &spot->sheet->rows, &section->rows, corner, ANCHOR_END);
     if (matrix && spot->row == 0)
-        return draw_columns(canvas, columns, &section->columns, corner, err);
-    return !matrix && last ? draw_rows(canvas, columns, &section->columns, end, ANCHOR_START, err)
-                           : 0;
+        draw_columns(canvas, columns, &section->columns, corner);
+    else if (!matrix && last)
+        draw_rows(canvas, columns, &section->columns, end, ANCHOR_START);
 }
 
 /* Around all cells; or in steps around the visible ones. */
-static int draw_border(const struct section *section, const struct spot *spot,
-                       struct canvas *canvas, struct err *err)
+static void draw_border(const struct section *section, const struct spot *spot,
+                        struct canvas *canvas)
 {
     struct box area = spot->area;
     size_t rows = section->rows.cells;
@@ -494,9 +485,10 @@ static int draw_border(const struct section *section, const struct spot *spot,
     if (section->style->form.mask != MASK_TRIANGLE || !spot->sheet->causal ||
         spot->sheet->rows.numbers) {
         canvas->frame(canvas, area, &panel_border);
-        return 0;
+        return;
     }
-    struct point *points = arena_alloc(&arena, 2 * rows + 3, sizeof *points, err);
+    struct point *points = arena_alloc(&arena, 2 * rows + 3, sizeof *points, canvas->err);
+    canvas->failed |= !points;
     for (size_t row = 0; points && row < rows; row++) {
         double right =
             area.x + section->columns.pitch * (double)num_min(row + 1, section->columns.cells);
@@ -511,7 +503,6 @@ static int draw_border(const struct section *section, const struct spot *spot,
         canvas->path(canvas, points, count + 1, &panel_border);
     }
     arena_release(&arena);
-    return points ? 0 : -1;
 }
 
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
@@ -546,7 +537,7 @@ static void draw_marks(const struct section *section, const struct spot *spot,
     }
 }
 
-int panel_draw(const struct section *section, size_t index, struct canvas *canvas, struct err *err)
+void panel_draw(const struct section *section, size_t index, struct canvas *canvas)
 {
     char title[SHEET_NAME_BYTES];
     size_t sheets = section->kind == KIND_OVERLAY ? section->what.heads : 1;
@@ -557,23 +548,20 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
         .sheet = &section->what.sheets[index * sheets],
     };
     bool last = spot.column + 1 == section->across || index + 1 == section->panels;
-    int failed = 0;
     spot.area.x += section->at.x + section->left + (double)spot.column * section->panel_width;
     spot.area.y += section->at.y + section->top + (double)spot.row * section->panel_height;
     canvas->open(canvas, sheet_title(title, spot.sheet));
     if (section->by_layer)
         draw_names_of_grid(section, &spot, canvas);
     else if (section->panels > 1 || section->style->form.panel_labels)
-        failed = draw_name(section, &spot, index, canvas, err);
-    failed = failed || draw_labels(section, &spot, last, canvas, err);
-    if (!failed && section->kind == KIND_MATRIX) {
-        failed = draw_heat(section, spot.sheet, canvas, spot.area, err);
-        if (!failed)
-            draw_marks(section, &spot, canvas);
-        failed = failed || draw_border(section, &spot, canvas, err);
-    } else if (!failed) {
-        failed = draw_lines(section, spot.sheet, canvas, spot.area, err);
+        draw_name(section, &spot, index, canvas);
+    draw_labels(section, &spot, last, canvas);
+    if (section->kind == KIND_MATRIX) {
+        draw_heat(section, spot.sheet, canvas, spot.area);
+        draw_marks(section, &spot, canvas);
+        draw_border(section, &spot, canvas);
+    } else {
+        draw_lines(section, spot.sheet, canvas, spot.area);
     }
     canvas->close(canvas);
-    return failed ? -1 : 0;
 }

@@ -360,7 +360,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     return 0;
 }
 
-static int draw_bars(const struct section *section, struct canvas *canvas, struct err *err)
+static void draw_bars(const struct section *section, struct canvas *canvas)
 {
     static const struct pen pen = {{0x99, 0x99, 0x99}, 0.5, 1};
     const struct strongest *strongest = section->strongest;
@@ -380,16 +380,14 @@ static int draw_bars(const struct section *section, struct canvas *canvas, struc
         char text[NUMERAL_BYTES];
         number.anchor = above ? ANCHOR_START : ANCHOR_END;
         numeral_write(text, bars.numeral, value);
-        if (canvas_text_fit(canvas, (struct point){corner.x + section->left, base},
-                            section->strong_names[i], section->left + ROUNDING, &name, err))
-            return -1;
+        canvas_text_fit(canvas, (struct point){corner.x + section->left, base},
+                        section->strong_names[i], section->left + ROUNDING, &name);
         canvas->rect(canvas, (struct box){above ? zero : zero - length, y, length, bars.thick},
                      section->ramp.colours[above ? RAMP_LEVELS * 5 / 6 : RAMP_LEVELS / 6]);
         canvas->text(canvas, (struct point){end, base}, text, &number);
     }
     double end = corner.y + bars.pitch * (double)strongest->count;
     canvas->path(canvas, (struct point[]){{zero, corner.y - 1}, {zero, end - 3}}, 2, &pen);
-    return 0;
 }
 
 /* --- the scale of colours, or the legend of an overlay ---------------------------------------- */
@@ -547,7 +545,7 @@ static double height_of_scale(const struct section *section)
 }
 
 /* The scale of colours with its title, shortened to the bar's room. */
-static int draw_scale(const struct section *section, struct canvas *canvas, struct err *err)
+static void draw_scale(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x333333);
     double left = section->left;
@@ -562,8 +560,8 @@ static int draw_scale(const struct section *section, struct canvas *canvas, stru
     draw_bar(section, canvas, bar);
     double room = section->bar_room - (bar.x - section->at.x) - width - 2 * font.size;
     struct point at = {bar.x + width + 2 * font.size, bar.y + bar.height};
-    return room > 2 * font.size ? canvas_text_fit(canvas, at, section->bar_title, room, &font, err)
-                                : 0;
+    if (room > 2 * font.size)
+        canvas_text_fit(canvas, at, section->bar_title, room, &font);
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */
@@ -743,7 +741,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
 }
 
 /* Along the left of all panels; above them, or along their right if columns have lines. */
-static int draw_axis_titles(const struct section *section, struct canvas *canvas, struct err *err)
+static void draw_axis_titles(const struct section *section, struct canvas *canvas)
 {
     struct font font = section_font(section, TYPE_NAME, 0x111111);
     struct point corner = section->at;
@@ -759,32 +757,30 @@ static int draw_axis_titles(const struct section *section, struct canvas *canvas
     bool matrix = section->kind == KIND_MATRIX;
     font.anchor = ANCHOR_MIDDLE;
     font.turn = -90;
-    if (section->row_title && canvas_text_fit(canvas, left, section->row_title, height, &font, err))
-        return -1;
+    if (section->row_title)
+        canvas_text_fit(canvas, left, section->row_title, height, &font);
     font.turn = matrix ? 0 : -90;
-    return section->column_title
-               ? canvas_text_fit(canvas, matrix ? above : right, section->column_title,
-                                 matrix ? width : height, &font, err)
-               : 0;
+    if (section->column_title)
+        canvas_text_fit(canvas, matrix ? above : right, section->column_title,
+                        matrix ? width : height, &font);
 }
 
-static int draw_foot(const struct section *section, struct canvas *canvas, struct err *err)
+static void draw_foot(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x666666);
     struct point at = {section->at.x, section->at.y + section->foot};
     if (section->kind == KIND_OVERLAY)
         draw_legend(section, canvas, at);
-    else if (has_bar(section) && draw_scale(section, canvas, err))
-        return -1;
+    else if (has_bar(section))
+        draw_scale(section, canvas);
     at.y += height_of_scale(section);
     for (size_t i = 0; i < section->note_count; i++) {
         double line = section_line(section, TYPE_NUMBER) * (double)(i + 1);
         canvas->text(canvas, (struct point){at.x, at.y + line}, section->notes[i], &font);
     }
-    return 0;
 }
 
-int section_draw(const struct section *section, struct canvas *canvas, struct err *err)
+void section_draw(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_SUBTITLE, 0x555555);
     double room = section_is_printed(section) ? section->room : 1e9;
@@ -792,16 +788,20 @@ int section_draw(const struct section *section, struct canvas *canvas, struct er
     if (has_own_label(section))
         at.x += section_draw_label(section, 0, canvas, at);
     room -= at.x - section->at.x;
-    if (has_subtitle(section) && canvas_text_fit(canvas, at, section->subtitle, room, &font, err))
-        return -1;
-    if (section->kind == KIND_CURVES)
-        return curves_draw(section, canvas, err);
-    if (section->kind == KIND_BARS)
-        return draw_bars(section, canvas, err);
+    if (has_subtitle(section))
+        canvas_text_fit(canvas, at, section->subtitle, room, &font);
+    if (section->kind == KIND_CURVES) {
+        curves_draw(section, canvas);
+        return;
+    }
+    if (section->kind == KIND_BARS) {
+        draw_bars(section, canvas);
+        return;
+    }
     if (section->kind == KIND_TEXT)
         draw_text(section, canvas);
     for (size_t i = 0; section->kind != KIND_TEXT && i < section->panels; i++)
-        if (panel_draw(section, i, canvas, err))
-            return -1;
-    return draw_axis_titles(section, canvas, err) || draw_foot(section, canvas, err) ? -1 : 0;
+        panel_draw(section, i, canvas);
+    draw_axis_titles(section, canvas);
+    draw_foot(section, canvas);
 }
