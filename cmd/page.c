@@ -65,10 +65,7 @@ struct state {
     struct place place;
 };
 
-enum {
-    LIVE_BYTES_NOTED = 50000000,
-    PAGE_NEXT_BEST = 50, /* most likely next tokens, without --top */
-};
+enum { PAGE_NEXT_BEST = 50 };            /* most likely next tokens, without --top */
 static const double LENS_COST_MAX = 5e9; /* products for which predictions take half a second */
 
 /* What the page holds of a text: one run or, with --unedited, two. */
@@ -119,27 +116,6 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
         if (!*list)
             return 0;
     }
-}
-
-/* Four letters for three bytes of the visible numbers of all layers. */
-static size_t bytes_of_all(const struct config *config, const struct text_pair *pair)
-{
-    size_t queries = pair->sentence.count;
-    uint64_t all = page_explained_sites(config);
-    size_t bytes = 0;
-    for (int i = 0; i < SITE_ALL; i++) {
-        enum site site = (enum site)i;
-        const struct site_row *row = &site_rows[site];
-        size_t count = 0;
-        if (!(all & site_bit(site)) ||
-            !site_size(&count, config, site, config->n_head, queries, pair->source.count))
-            continue;
-        if (row->masked && config->causal && row->part == PART_SENTENCE)
-            count = count / queries * (queries + 1) / 2;
-        bytes +=
-            (row->part == PART_SOURCE ? config->n_encoder_layer : config->n_layer) * count * 16 / 3;
-    }
-    return bytes;
 }
 
 /* Keep the heads of a tensor that are explained (NULL: all), or their key/value heads; the shape
@@ -194,7 +170,7 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
     struct selection selection;
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     const struct look look = {&selection, pair, 1, 0, report};
-    facts->explained_bytes = bytes_of_all(config, pair);
+    facts->explained_bytes = page_explained_numbers(config, pair->sentence.count) * 16 / 3;
     bool all = source->usual && facts->explained_bytes <= DEFAULT_BYTES / source->texts;
     const bool *explains = all ? NULL : source->explains;
     if (!report || select_layers(&selection, explains, config, arena, err))
@@ -347,18 +323,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return check_live(options, pages, err);
 }
 
-/* State the size of a large live page before it is written. */
-static int note_size(const struct session *session, struct err *err)
-{
-    size_t bytes = 0;
-    if (page_live_size(&bytes, &session->viewer.model.folder, err))
-        return -1;
-    if (bytes > LIVE_BYTES_NOTED)
-        print_note("--live: the page will take about %zu MB: it includes the model",
-                   bytes / 1000000);
-    return 0;
-}
-
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -371,8 +335,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
     return output_check_selection(&driver->output, &request->selection, err) ||
-                   read_explain(&own->source, &session->arena, err) ||
-                   (session->options->page.live && note_size(session, err))
+                   read_explain(&own->source, &session->arena, err)
                ? -1
                : 0;
 }

@@ -84,26 +84,6 @@ static int list_files(struct listing *listing, const struct folder *folder, stru
     return 0;
 }
 
-int page_live_size(size_t *bytes, const struct folder *folder, struct err *err)
-{
-    struct arena arena = {0};
-    struct listing listing;
-    struct file file = {0};
-    int failed = list_files(&listing, folder, &arena, err);
-    *bytes = page_module.size;
-    for (size_t i = 0; !failed && i < listing.count; i++) {
-        if (!is_of_model(listing.names[i]))
-            continue;
-        failed = folder_open(&file, folder, listing.names[i], err);
-        *bytes += failed ? 0 : file.size;
-        if (!failed)
-            file_release(&file);
-    }
-    *bytes = *bytes / 3 * 4; /* base64 */
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
 static int put_live(struct stream *out, const struct folder *folder, struct err *err)
 {
     struct arena arena = {0};

@@ -64,7 +64,7 @@ struct page_facts {
     const struct tokenized *sentence, *source; /* the tokens, even if axes count words */
 
     const struct report *explained; /* exact tensors of the heads whose cells are explained */
-    size_t explained_bytes;         /* that those of all heads would take in a page */
+    size_t explained_bytes;         /* about what those of all heads take in a page */
 
     const struct page_next *next;
 
@@ -81,6 +81,9 @@ struct page_facts {
 
 /* The sites that explain cells of attention, of each attention that the model has. */
 uint64_t page_explained_sites(const struct config *config);
+
+/* About how many numbers these sites have, of all layers and heads. */
+size_t page_explained_numbers(const struct config *config, size_t tokens);
 
 /* Write a report and its facts (NULL: none) as JSON in which nothing ends an element of HTML. */
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
@@ -112,10 +115,8 @@ void page_exact_end(struct page_exact *exact);
 /* Write text of HTML. */
 void page_put_text(struct stream *out, const char *text);
 
-/* Refuse a live page if this attn-cli has no engine; the size of the engine and of the model's
- * files in a page. */
+/* Refuse a live page if this attn-cli has no engine. */
 int page_live_check(struct err *err);
-int page_live_size(size_t *bytes, const struct folder *folder, struct err *err);
 
 /* Parts of each page, made by page/embed.sh. */
 struct page_part {

@@ -348,6 +348,12 @@ uint64_t page_explained_sites(const struct config *config)
     return all;
 }
 
+size_t page_explained_numbers(const struct config *config, size_t tokens)
+{
+    size_t layers = config->n_layer + config->n_encoder_layer;
+    return layers * config->n_head * tokens * 5 * (config->d_k + tokens);
+}
+
 static void put_scores(struct json_writer *json, const struct page_scores *scores)
 {
     json_put_open(json, "\nscores", '{');

@@ -67,8 +67,7 @@ static int read_selection(struct selection *selection, const char *show, struct 
 /* The sites that explain the cells of all heads; none if they take too long for every key. */
 static uint64_t sites_of_cells(const struct config *config, size_t tokens)
 {
-    size_t numbers = config->n_layer * config->n_head * tokens * 5 * (config->d_k + tokens);
-    bool is_much = numbers > CELLS_MAX || config->n_encoder_layer;
+    bool is_much = page_explained_numbers(config, tokens) > CELLS_MAX || config->n_encoder_layer;
     return is_much ? 0 : page_explained_sites(config);
 }
 

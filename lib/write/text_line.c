@@ -62,41 +62,16 @@ void text_right(struct buf *line, const char *text, size_t width)
     put(line, text, width, true);
 }
 
-/* How many bytes a text begins with as another does; SIZE_MAX: a cell tells them apart. */
-static size_t alike(const char *text, const char *other, size_t width)
+void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width)
 {
+    const char *text = axis->labels[index].text;
     size_t size = strlen(text);
-    size_t at = 0;
-    if (strncmp(text, other, beginning(text, size, width ? width - 1 : 0)) != 0 ||
-        utf8_width(other, strlen(other)) <= width || strcmp(text, other) == 0)
-        return SIZE_MAX;
-    while (at < size) {
-        size_t length = utf8_grapheme(text + at, size - at);
-        if (strncmp(text + at, other + at, length) != 0)
-            break;
-        at += length;
-    }
-    return at;
-}
-
-void text_label(struct buf *line, const struct axis *axis, size_t place, size_t width)
-{
-    const char *text = axis->labels[place].text;
-    size_t size = strlen(text);
-    size_t shared = SIZE_MAX;
-    if (strcmp(axis->name, "model") == 0 && utf8_width(text, size) > width)
-        for (size_t i = 0; i < axis->size; i++)
-            shared = num_min(shared, alike(text, axis->labels[i].text, width));
-    if (shared == SIZE_MAX) {
-        buf_text(line, text);
-        return;
-    }
     size_t start = 0;
-    while (start < shared && utf8_width(text + start, size - start) + 1 > width)
+    bool is_cut = strcmp(axis->name, "model") == 0 && utf8_width(text, size) > width;
+    while (is_cut && start < size && utf8_width(text + start, size - start) >= width)
         start += utf8_grapheme(text + start, size - start);
-    const char *slash = memchr(text + start, '/', shared - start);
-    buf_text(line, ellipsis);
-    buf_text(line, slash ? slash : text + start);
+    buf_text(line, is_cut ? ellipsis : "");
+    buf_text(line, text + start);
 }
 
 void text_shorten(struct buf *line, size_t width)

@@ -2,7 +2,7 @@
 //
 // page.mjs imports it.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import {
@@ -91,18 +91,6 @@ if (write()) {
             same(2, status, args.join(' '));
             yes(stderr.includes('--live: ') && stderr.includes(reason), stderr.toString());
         }
-    });
-
-    await test('a large live page states its size', () => {
-        const model = join(scratch, 'large');
-        const sizes = 'n_layer=4,n_head=4,n_embd=1024,n_positions=64';
-        const words = ['--shape', 'tiny', '--set', sizes, '-s', LIFE, '-o', model];
-        execFileSync(attn, ['init', '-q', ...words]);
-        const out = join(scratch, 'large.html');
-        const { stderr } = spawnSync(attn, ['page', '--live', '-m', model, '-s', LIFE, '-o', out]);
-        const [, told] = /the page will take about (\d+) MB/.exec(stderr.toString()) || [];
-        const real = statSync(out).size / 1e6;
-        yes(Math.abs(told - real) < 0.05 * real, `${told} of ${real} MB: ${stderr}`);
     });
 
     await test('fifty sentences that are typed have the numbers of run', () =>

@@ -339,7 +339,7 @@ class WhyPanel {
         const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
         this.say(
             `This page does not hold the queries, keys and values of head ${name}. Those of one ` +
-                `head take ${one} bytes, those of all heads ${all}. To include them:`,
+                `head take about ${one} bytes, those of all heads ${all}. To include them:`,
         );
         for (const list of [name, 'all']) {
             const words = ['--explain', list, '-o', 'page.html'];
