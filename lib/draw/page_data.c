@@ -237,7 +237,6 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
     json_put_integer(json, "queries_of_a_key", (long long)(config->n_head / config->n_kv_head));
-    json_put_integer(json, "width", (long long)config->d_k);
     json_put_open(json, "scales", '[');
     for (size_t layer = 0; layer < layers; layer++)
         json_put_float(json, NULL,
@@ -251,7 +250,6 @@ static void put_attention(struct json_writer *json, const struct config *config)
         json_put_float(json, NULL, attention_slope(config, head));
     json_put_close(json, ']');
     json_put_float(json, "temperature", cools ? mechanism->temperature : 0);
-    json_put_float(json, "dropout", mechanism->dropout);
     json_put_close(json, '}');
 }
 
@@ -301,7 +299,6 @@ static void put_next_layer(struct json_writer *json, const struct page_next_laye
 static void put_next(struct json_writer *json, const struct page_next *next)
 {
     json_put_open(json, "\nnext", '{');
-    json_put_integer(json, "vocabulary", (long long)next->vocabulary);
     json_put_open(json, "layers", '[');
     for (size_t i = 0; i < next->layer_count; i++)
         put_next_layer(json, &next->layers[i], next->token_count);

@@ -82,20 +82,11 @@ static void put_letters(struct canvas *tex, const char *text)
     }
 }
 
-/* A line of comment, where TeX reads no sign. */
 static void put_comment(struct canvas *tex, const char *text)
 {
-    size_t size = strlen(text);
     stream_text(tex->out, "% ");
-    for (size_t at = 0; at < size;) {
-        uint32_t letter = 0;
-        size_t length = take_letter(&letter, text + at, size - at);
-        if (letter == 0xfffd)
-            stream_text(tex->out, "\xEF\xBF\xBD");
-        else
-            stream_bytes(tex->out, text + at, length);
-        at += length;
-    }
+    for (; *text; text++)
+        stream_char(tex->out, (unsigned char)*text < ' ' ? ' ' : *text);
     stream_char(tex->out, '\n');
 }
 

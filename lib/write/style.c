@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -150,70 +149,47 @@ const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure
     return label;
 }
 
-/* A whole number at `*at`, which moves behind it; false if there is none. */
-static bool read_number(size_t *number, const char **at)
-{
-    char *end = NULL;
-    if (**at < '0' || **at > '9')
-        return false;
-    *number = strtoul(*at, &end, 10);
-    bool sound = end - *at <= 9;
-    *at = end;
-    return sound;
-}
-
 static int read_tokens(struct figure_form *form, const char *text, struct err *err)
 {
-    const char *at = text;
-    bool sound = read_number(&form->first_token, &at);
-    form->last_token = form->first_token;
-    if (sound && *at == '-') {
-        at++;
-        sound = read_number(&form->last_token, &at);
-    }
-    if (!sound || *at || form->first_token > form->last_token)
+    int end = 0;
+    bool plain = !text[strspn(text, "0123456789-")] && *text != '-' && !strstr(text, "--");
+    form->has_token_range = true;
+    int found = sscanf(text, "%9zu%n-%9zu%n", &form->first_token, &end, &form->last_token, &end);
+    if (found == 1)
+        form->last_token = form->first_token;
+    if (!plain || found < 1 || text[end] || form->first_token > form->last_token)
         return err_usage(err,
                          "--token-range: expected the places of the first and the last token, as "
                          "3-12, found '%s'",
                          text);
-    form->has_token_range = true;
     return 0;
 }
 
 /* LAYER.HEAD:ROW:COLUMN, without its head, or without both. */
-static bool read_mark(struct cell_mark *mark, const char **at)
+static bool read_mark(struct cell_mark *mark, const char *text, size_t size)
 {
-    size_t numbers[3] = {0};
-    size_t head = 0;
-    size_t count = 0;
-    bool has_head = false;
-    while (count < 3) {
-        if (!read_number(&numbers[count++], at))
-            return false;
-        if (count == 1 && **at == '.') {
-            (*at)++;
-            has_head = true;
-            if (!read_number(&head, at))
-                return false;
-        }
-        if (**at != ':')
-            break;
-        (*at)++;
+    int end = 0;
+    bool plain = strspn(text, "0123456789.:") == size;
+    *mark = (struct cell_mark){-1, -1, 0, 0};
+    bool found = sscanf(text, "%9d.%9d:%9zu:%9zu%n", &mark->layer, &mark->head, &mark->row,
+                        &mark->column, &end) == 4;
+    if (!found) {
+        mark->head = -1;
+        found = sscanf(text, "%9d:%9zu:%9zu%n", &mark->layer, &mark->row, &mark->column, &end) == 3;
     }
-    bool has_layer = count == 3;
-    if (count < 2 || (has_head && !has_layer) || (**at && **at != ','))
-        return false;
-    *mark = (struct cell_mark){has_layer ? (int)numbers[0] : -1, has_head ? (int)head : -1,
-                               numbers[count - 2], numbers[count - 1]};
-    return true;
+    if (!found) {
+        mark->layer = -1;
+        found = sscanf(text, "%9zu:%9zu%n", &mark->row, &mark->column, &end) == 2;
+    }
+    return plain && found && (size_t)end == size;
 }
 
 static int read_marks(struct figure_form *form, const char *list, struct err *err)
 {
-    const char *at = list;
-    for (;; at++) {
+    for (const char *at = list;; at++) {
+        size_t size = strcspn(at, ",");
         struct cell_mark mark;
-        if (!read_mark(&mark, &at))
+        if (!read_mark(&mark, at, size))
             return err_usage(err,
                              "--mark: expected ROW:COLUMN, as 4:2, with a layer or head before it, "
                              "as 0:4:2 or 0.1:4:2, found '%s'",
@@ -222,6 +198,7 @@ static int read_marks(struct figure_form *form, const char *list, struct err *er
             return err_usage(err, "--mark: expected at most %d cells, found more",
                              FIGURE_MARKS_MAX);
         form->marks[form->mark_count++] = mark;
+        at += size;
         if (!*at)
             return 0;
     }

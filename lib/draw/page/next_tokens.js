@@ -2,7 +2,6 @@
 
 class NextTokens {
     constructor(json) {
-        this.vocabulary = json.vocabulary;
         this.names = new Map();
         for (let i = 0; i < json.names.length; i += 2)
             this.names.set(json.names[i], json.names[i + 1]);
