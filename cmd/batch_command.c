@@ -25,7 +25,7 @@ static bool done_at(struct value *value, size_t index)
         }
     return false;
 }
-static const struct value_list values_done = {"done", NULL, done_at, NULL};
+static const struct value_list values_done = {"done", NULL, done_at};
 
 WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 

@@ -12,8 +12,8 @@
 #include "output.h"
 #include "session.h"
 
-VALUES(measurements, "Measurements, medians of all rounds", TASK_KINDS, task_rows[index].name,
-       task_rows[index].about)
+VALUES(measurements, "Measurements (--only), medians of all rounds", TASK_KINDS,
+       task_rows[index].name, task_rows[index].about)
 
 struct bench_options {
     const char *lengths, *only, *shape;
@@ -55,7 +55,7 @@ static const struct option_row own_options[] = {
            .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
            "output format (default: by the ending of -o, else text; see 'help formats')",
-           .values = &values_table_formats, .flags = OPTION_FIXED),
+           .values = &values_formats, .flags = OPTION_FIXED),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
             "number of threads (default: one per processor)", .heading = "Running"),
     {0},

@@ -16,7 +16,6 @@ typedef int command_verb(const struct options *options, struct err *err);
 enum {
     COMMANDS_MAX = 24,
     OPTION_USES = 9, /* tables of shared options that a command may have */
-    COMMAND_LISTS = 4,
 };
 
 /* A command is one file: its row, its options and what it does. */
@@ -29,12 +28,10 @@ struct command {
     const struct task *task;          /* texts are run as it says (driver.h), in a batch, too */
     command_verb *run;                /* NULL: run the task */
     const struct option_row *options; /* its own */
-    struct option_use shared[OPTION_USES];         /* and those it shares, in the order of help */
-    const struct value_list *operand_values;       /* NULL: free */
-    const struct value_list *lists[COMMAND_LISTS]; /* that its page explains, besides those that
-                                                      only its own options take */
-    bool reads_texts;                              /* 'help options' describes its shared options */
-    const struct command *done;                    /* batch: what it does without --do */
+    struct option_use shared[OPTION_USES];   /* and those it shares, in the order of help */
+    const struct value_list *operand_values; /* NULL: free */
+    bool reads_texts;                        /* 'help options' describes its shared options */
+    const struct command *done;              /* batch: what it does without --do */
 };
 
 /* All commands in the order of help, each by its row. */

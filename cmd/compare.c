@@ -40,7 +40,7 @@ const struct command command_compare = {
                {model_options, "precision"},
                {edit_options, NULL},
                {select_options, "show query mean hide-first"},
-               {table_options, NULL},
+               {output_options, NULL},
                {running_options, "verbose"}},
     .reads_texts = true,
 };

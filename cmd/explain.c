@@ -8,7 +8,7 @@
 #include "output.h"
 #include "session.h"
 
-VALUES(explain_formats, "Formats", explain_format_count, explain_formats[index].name,
+VALUES(explain_formats, "Formats (--format)", explain_format_count, explain_formats[index].name,
        explain_formats[index].about)
 
 VALUES(parts, NULL, attention_part_count, attention_parts[index].name, attention_parts[index].words)
@@ -169,8 +169,6 @@ static int check_options(struct job *job, struct err *err)
     const struct names parts = NAMES(attention_parts, attention_part_count);
     const char *name = options->explain.part;
     size_t part = 0;
-    if (removed_explain_format(&options->output, err))
-        return -1;
     job->format = format_choose(&table, &options->output, err);
     if (!job->format || (name && names_choose(&part, parts, "--part", name, err)))
         return -1;

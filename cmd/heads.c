@@ -13,8 +13,8 @@
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
-VALUES(scores, "Scores, averaged over all queries but the first", score_row_count,
-       score_rows[index].name, score_rows[index].about)
+VALUES(scores, "Scores (--score, --sort, --map), averaged over all queries but the first",
+       score_row_count, score_rows[index].name, score_rows[index].about)
 
 VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 
@@ -81,7 +81,7 @@ const struct command command_heads = {
     .shared = {{text_options, "source words"},
                {model_options, "precision"},
                {edit_options, NULL},
-               {table_options, NULL},
+               {output_options, NULL},
                {terminal_options, NULL},
                {figure_options, "view token-range"},
                {running_options, "verbose"}},

@@ -1,7 +1,5 @@
 /* help.c: `attn-cli help`: pages of text and of the manual, and completions, from rows of commands
  * and options. */
-#include <assert.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,11 +31,6 @@ struct help_options {
     bool man;
 };
 
-static const struct help_options *own(const struct options *options)
-{
-    return (const void *)options->own;
-}
-
 static const struct option_row own_options[] = {
     FLAG("man", 0, OWN(struct help_options, man), "print a manual page, for man"),
     STRING("completion", 0, "SHELL", OWN(struct help_options, completion),
@@ -57,7 +50,6 @@ const struct command command_help = {
     .options = own_options,
     .shared = {{running_options, "threads quiet verbose"}},
     .operand_values = &values_commands,
-    .lists = {&values_variables, &values_files, &values_statuses},
 };
 
 #ifdef __clang__
@@ -70,273 +62,189 @@ enum {
     NAME_COLUMNS = 22, /* of the left column of lists */
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
+    MANUAL_COLUMNS = 72, /* man indents by 7 */
     FORM_BYTES = 80,
-    TITLE_COLUMNS = 8, /* of groups of commands */
-    COMMAND_COLUMNS = 10,
-    COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 1,
-    FEW = 9, /* options of a command that needs no headings */
-    TOPIC_LISTS = 6,
+    COMMAND_COLUMN = 21, /* in the overview */
+    TOPIC_PARTS = 7,
 };
 
-/* Pages about more than one command, and the lists of values that they explain. */
+/* Pages about more than one command: tables of options, and lists of values. */
 static const struct help_topic {
     const char *name, *about;
-    const struct value_list *lists[TOPIC_LISTS];
+    const struct option_row *tables[TOPIC_PARTS];
+    const struct value_list *lists[TOPIC_PARTS];
 } topics[] = {
     {"options",
      "options shared by the commands that read texts",
-     {&values_attention, &values_models}},
-    {"edits", "changing values during the pass", {&values_edits}},
-    {"formats",
-     "output formats, and what they show by default",
-     {&values_defaults, &values_formats, &values_palettes, &values_venues}},
-    {"sizes", "the sizes of new models", {&values_shapes, &values_keys}},
+     {text_options, model_options, select_options, output_options, terminal_options,
+      running_options},
+     {&values_models}},
+    {"tensors",
+     "tensors, and which ones --show selects by default",
+     {0},
+     {&values_tensors, &values_defaults}},
+    {"edits",
+     "interventions: change values during the forward pass",
+     {edit_options},
+     {&values_edits}},
+    {"attention",
+     "replace or modify the attention mechanism",
+     {mechanism_options},
+     {&values_attention}},
+    {"formats", "output formats", {0}, {&values_formats}},
+    {"figures",
+     "size, colours and labels of figures",
+     {figure_options},
+     {&values_palettes, &values_venues}},
+    {"sizes", "sizes of new models", {0}, {&values_shapes, &values_keys}},
+    {"environment",
+     "environment variables, files and exit status",
+     {0},
+     {&values_variables, &values_files, &values_statuses}},
 };
 
 enum { TOPICS = sizeof topics / sizeof *topics };
 
-/* --- text and roff ---------------------------------------------------------------------------- */
+/* --- parts of a page -------------------------------------------------------------------------- */
 
-/* Text in roff. Escaped: what roff would read or print in another form, and letters that a manual
- * page in the C locale would lose. */
-static void write_roff(struct stream *out, const char *text)
-{
-    static const struct {
-        const char *plain, *roff;
-    } escapes[] = {{"\\", "\\e"},  {"-", "\\-"},   {"'", "\\(aq"}, {"`", "\\(ga"}, {"^", "\\(ha"},
-                   {"~", "\\(ti"}, {"…", "..."},   {"·", "\\(md"}, {"√", "\\(sr"}, {"β", "\\(*b"},
-                   {"ε", "\\(*e"}, {"φ", "\\(*f"}, {"₁", "_1"},    {"₂", "_2"}};
-    enum { COUNT = sizeof escapes / sizeof *escapes };
-    if (*text == '.')
-        stream_text(out, "\\&");
-    while (*text) {
-        size_t i = 0;
-        while (i < COUNT && strncmp(text, escapes[i].plain, strlen(escapes[i].plain)) != 0)
-            i++;
-        if (i < COUNT)
-            stream_text(out, escapes[i].roff);
-        else
-            stream_char(out, *text);
-        text += i < COUNT ? strlen(escapes[i].plain) : 1;
-    }
-}
-
-/* A page of text, or of the manual. */
 struct page {
     struct stream *out;
-    bool is_manual;
-    const char *heading;    /* the last one */
-    const char *name_group; /* text: the names on the line follow this one */
-    size_t name_column;     /* text: of the next name; 0: the line is empty */
+    size_t columns;
 };
 
-/* Names without a meaning are listed after each other. */
-static void end_names(struct page *page)
+/* A name with its argument, and a line about it. */
+static void write_entry(const struct page *page, const char *form, const char *about)
 {
-    if (page->name_column)
-        stream_char(page->out, '\n');
-    page->name_group = NULL;
-    page->name_column = 0;
-}
-
-static void write_name(struct page *page, const char *group, const char *name)
-{
-    size_t size = strlen(name);
-    bool continues = page->name_column && page->name_group == group;
-    if (!continues) {
-        end_names(page);
-        stream_format(page->out, "  %s", group);
-        page->name_group = group;
-        page->name_column = 2 + strlen(group);
-    }
-    const char *gap = *group || continues ? " " : "";
-    stream_text(page->out, continues ? "," : "");
-    page->name_column += continues + strlen(gap);
-    if (page->name_column + size + 1 > PAGE_COLUMNS) { /* 1: a comma after it */
-        stream_text(page->out, "\n  ");
-        page->name_column = 2;
-        gap = "";
-    }
-    stream_format(page->out, "%s%s", gap, name);
-    page->name_column += size;
-}
-
-/* Begin a part of the page, unless it has begun. */
-static void write_heading(struct page *page, const char *heading)
-{
-    if (page->heading && strcmp(page->heading, heading) == 0)
-        return;
-    page->heading = heading;
-    stream_text(page->out, page->is_manual ? ".SS " : "\n");
-    if (page->is_manual)
-        write_roff(page->out, heading);
-    else
-        stream_text(page->out, heading);
-    stream_text(page->out, page->is_manual ? "\n" : ":\n");
-}
-
-/* A name, what follows it ("" or " N"), and a line about it. */
-static void write_entry(struct page *page, const char *name, const char *argument,
-                        const char *about)
-{
-    struct stream *out = page->out;
-    char form[FORM_BYTES];
-    if (page->is_manual) {
-        stream_text(out, ".TP\n\\fB");
-        write_roff(out, name);
-        stream_text(out, "\\fR");
-        stream_format(out, *argument ? " \\fI%s\\fR\n" : "%s\n", argument + (*argument == ' '));
-        write_roff(out, about);
-        stream_text(out, *about ? "\n" : "");
-        return;
-    }
-    end_names(page);
-    snprintf(form, sizeof form, "%s%s", name, argument);
     if (strlen(form) > NAME_COLUMNS)
-        stream_format(out, "  %s\n%*s", form, ABOUT_COLUMN, "");
+        stream_format(page->out, "  %s\n%*s", form, ABOUT_COLUMN, "");
     else
-        stream_format(out, "  %-*s  ", NAME_COLUMNS, form);
-    text_wrap(out, about, ABOUT_COLUMN, ABOUT_COLUMN, PAGE_COLUMNS);
+        stream_format(page->out, "  %-*s  ", NAME_COLUMNS, form);
+    text_wrap(page->out, about, ABOUT_COLUMN, ABOUT_COLUMN, page->columns);
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
-
-static void write_option(struct page *page, const struct option_row *row)
+/* Append a name to a list of names; the heading is written before the first. */
+static void add_name(struct buf *names, const char *heading, const char *name)
 {
-    char name[FORM_BYTES];
-    char argument[FORM_BYTES] = "";
+    buf_format(names, "%s%s%s", names->size ? ", " : heading, names->size || !*heading ? "" : " ",
+               name);
+}
+
+static void write_names(const struct page *page, struct buf *names)
+{
+    if (names->size && !names->out_of_memory) {
+        stream_text(page->out, "  ");
+        text_wrap(page->out, names->bytes, 2, 2, page->columns);
+    }
+    buf_clear(names);
+}
+
+static void write_option(const struct page *page, const struct option_row *row)
+{
+    char form[FORM_BYTES];
     char letter[] = {'-', row->letter, ',', ' ', '\0'};
-    const char *gap = page->is_manual ? "" : "    ";
-    snprintf(name, sizeof name, "%s--%s", row->letter ? letter : gap, row->name);
-    if (row->argument)
-        snprintf(argument, sizeof argument, " %s", row->argument);
-    write_entry(page, name, argument, row->about);
+    snprintf(form, sizeof form, "%s--%s%s%s", row->letter ? letter : "    ", row->name,
+             row->argument ? " " : "", row->argument ? row->argument : "");
+    write_entry(page, form, row->about);
 }
 
-/* In text those that 'help options' describes are only named. */
-static void write_options(struct page *page, const struct command *command)
-{
-    bool refers = command->reads_texts && !page->is_manual;
-    char name[FORM_BYTES];
-    size_t count = 0;
-    for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);)
-        count++;
-    bool has_headings = count > FEW && !refers;
-    for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);)
-        if (!walk.is_shared || !refers) {
-            write_heading(page, has_headings && walk.heading ? walk.heading : "Options");
-            write_option(page, walk.row);
-        }
-    for (struct option_walk walk = {.set = command_set(command)}; refers && option_next(&walk);)
-        if (walk.is_shared) {
-            write_heading(page, "Shared options ('attn-cli help options' describes them)");
-            snprintf(name, sizeof name, "--%s", walk.row->name);
-            write_name(page, "", name);
-        }
-    end_names(page);
-}
-
-/* --- lists of values -------------------------------------------------------------------------- */
-
-static bool has_list(const struct value_list *const *lists, size_t count,
-                     const struct value_list *list)
-{
-    for (size_t i = 0; i < count; i++)
-        if (lists[i] == list)
-            return true;
-    return false;
-}
-
-/* A topic explains it, or the page of one command for all. */
-static bool is_elsewhere(const struct value_list *list)
-{
-    for (size_t i = 0; i < TOPICS; i++)
-        if (has_list(topics[i].lists, TOPIC_LISTS, list))
-            return true;
-    for (size_t i = 0; i < command_count; i++)
-        if (has_list(commands[i]->lists, COMMAND_LISTS, list))
-            return true;
-    return false;
-}
-
-/* Append "Scores (--sort, --map), averaged …": with the options of a command that take the list; of
- * no command the first option of any. */
-static void add_title(struct buf *title, const struct value_list *list,
-                      const struct command *command)
-{
-    const char *gap = " (--";
-    size_t size = strcspn(list->title, ",;");
-    buf_format(title, "%.*s", (int)size, list->title);
-    for (size_t i = 0; i < command_count; i++)
-        for (struct option_walk walk = {.set = command_set(commands[i])}; option_next(&walk);) {
-            if ((command ? command != commands[i] : gap[0] == ',') || walk.row->values != list)
-                continue;
-            buf_format(title, "%s%s", gap, walk.row->name);
-            gap = ", --";
-        }
-    buf_format(title, "%s%s", gap[0] == ',' ? ")" : "", list->title + size);
-}
-
-static void write_list(struct page *page, const struct value_list *list,
-                       const struct command *command)
+/* Values without a description, and those under a heading, are listed by name alone. */
+static void write_list(const struct page *page, const struct value_list *list)
 {
     struct value value;
-    struct buf title = {0};
-    char form[FORM_BYTES];
-    add_title(&title, list, command);
-    write_heading(page, title.out_of_memory ? list->title : title.bytes);
+    struct buf names = {0};
+    const char *heading = "";
+    stream_format(page->out, "\n%s:\n", list->title);
     for (size_t i = 0; value_at(&value, list, i); i++) {
+        char form[FORM_BYTES];
+        const char *next = value.heading ? value.heading : "";
+        if (next != heading)
+            write_names(page, &names);
+        heading = next;
         snprintf(form, sizeof form, value.argument ? "%s%c%s" : "%s", value.name, value.end,
                  value.argument);
-        if (!page->is_manual && (value.heading || !value.about))
-            write_name(page, value.heading ? value.heading : "", value.name);
+        if (*heading || !value.about)
+            add_name(&names, heading, value.name);
         else
-            write_entry(page, form, "", value.about ? value.about : "");
+            write_entry(page, form, value.about);
     }
-    end_names(page);
-    if (list->note)
-        stream_format(page->out, page->is_manual ? ".PP\n%s\n" : "  %s\n", list->note);
-    page->heading = NULL;
-    buf_release(&title);
+    write_names(page, &names);
+    buf_release(&names);
 }
 
-/* Those of a command's own options and operands, and those that its row names. */
-static void write_lists(struct page *page, const struct command *command)
+static bool is_in_topic(const struct value_list *list)
 {
-    enum { LISTS_MAX = 12 };
-    const struct value_list *lists[LISTS_MAX] = {command->operand_values};
-    size_t count = 1;
-    for (struct option_walk walk = {.set = {.command = command}}; option_next(&walk);)
-        if (!walk.is_shared && walk.row->values) {
-            assert(count < LISTS_MAX);
-            lists[count++] = walk.row->values;
+    for (size_t i = 0; i < TOPICS; i++)
+        for (size_t k = 0; k < TOPIC_PARTS; k++)
+            if (topics[i].lists[k] == list)
+                return true;
+    return false;
+}
+
+/* The values of a command's operands and own options, unless a topic lists them. */
+static void write_lists(const struct page *page, const struct command *command)
+{
+    const struct value_list *last = command->operand_values;
+    if (last && last->title && !is_in_topic(last))
+        write_list(page, last);
+    for (struct option_walk walk = {.set = {.command = command}}; option_next(&walk);) {
+        const struct value_list *list = walk.row->values;
+        if (walk.is_shared || !list || !list->title || list == last || is_in_topic(list))
+            continue;
+        write_list(page, list);
+        last = list;
+    }
+}
+
+/* The options that 'help options' describes are only named. */
+static void write_options(const struct page *page, const struct command *command)
+{
+    const char *heading = NULL;
+    struct buf names = {0};
+    for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
+        const char *next = command->reads_texts ? "Options"
+                           : walk.is_shared     ? "Other options"
+                           : walk.heading       ? walk.heading
+                                                : "Options";
+        if (walk.is_shared && command->reads_texts) {
+            buf_format(&names, "%s--%s", names.size ? ", " : "", walk.row->name);
+            continue;
         }
-    for (size_t i = 0; i < count; i++)
-        if (lists[i] && lists[i]->title && !has_list(lists, i, lists[i]) && !is_elsewhere(lists[i]))
-            write_list(page, lists[i], command);
-    for (size_t i = 0; i < COMMAND_LISTS && command->lists[i]; i++)
-        write_list(page, command->lists[i], command);
+        if (next != heading)
+            stream_format(page->out, "\n%s:\n", next);
+        heading = next;
+        write_option(page, walk.row);
+    }
+    if (names.size)
+        stream_text(page->out, "\nShared options (see 'attn-cli help options', attention, edits "
+                               "and figures):\n");
+    write_names(page, &names);
+    buf_release(&names);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
 /* It fits on a terminal of 24 lines. */
-static void write_overview(struct stream *out)
+static void write_overview(const struct page *page)
 {
     const char *group = "";
-    stream_text(out, "attn-cli: inspect attention in transformer language models\n\n");
+    struct buf help = {0};
+    stream_text(page->out, "attn-cli: inspect attention in transformer language models\n\n");
     for (size_t i = 0; i < command_count && commands[i]->group; i++) {
         bool begins = strcmp(group, commands[i]->group) != 0;
         group = commands[i]->group;
-        stream_format(out, "%-*s  %-*s ", TITLE_COLUMNS, begins ? group : "", COMMAND_COLUMNS,
-                      commands[i]->name);
-        text_wrap(out, commands[i]->about, COMMAND_COLUMN, COMMAND_COLUMN, PAGE_COLUMNS);
+        stream_format(page->out, "%-9s %-10s ", begins ? group : "", commands[i]->name);
+        text_wrap(page->out, commands[i]->about, COMMAND_COLUMN, COMMAND_COLUMN, page->columns);
     }
-    stream_text(out, "\n'attn-cli help COMMAND' lists its options; 'attn-cli help options' lists "
-                     "shared options.\n");
+    buf_text(&help, "help COMMAND");
+    for (size_t i = 0; i < TOPICS; i++)
+        buf_format(&help, ", help %s", topics[i].name);
+    stream_text(page->out, "\nHelp      ");
+    if (!help.out_of_memory)
+        text_wrap(page->out, help.bytes, 10, 10, page->columns);
+    buf_release(&help);
 }
 
-static void write_command(struct page *page, const struct command *command)
+static void write_command(const struct page *page, const struct command *command)
 {
     struct stream *out = page->out;
     stream_format(out, "attn-cli %s: %s\n\nExamples:\n", command->name, command->about);
@@ -350,95 +258,70 @@ static void write_command(struct page *page, const struct command *command)
     write_lists(page, command);
 }
 
-static void write_topic(struct page *page, const struct help_topic *topic)
+static void write_topic(const struct page *page, const struct help_topic *topic)
 {
     stream_format(page->out, "attn-cli help %s: %s\n", topic->name, topic->about);
-    for (size_t i = 0; shared_options[i] && topic == topics; i++) /* options */
-        for (const struct option_row *row = shared_options[i]; row->name; row++) {
+    for (size_t i = 0; i < TOPIC_PARTS && topic->tables[i]; i++)
+        for (const struct option_row *row = topic->tables[i]; row->name; row++) {
             if (row->heading)
-                write_heading(page, row->heading);
+                stream_format(page->out, "\n%s:\n", row->heading);
             write_option(page, row);
         }
-    for (size_t i = 0; i < TOPIC_LISTS && topic->lists[i]; i++)
-        write_list(page, topic->lists[i], NULL);
+    for (size_t i = 0; i < TOPIC_PARTS && topic->lists[i]; i++)
+        write_list(page, topic->lists[i]);
 }
 
-static void write_version(struct stream *out)
-{
-    struct kernels *kernels = NULL;
-    const char *library = kernels_library();
-    stream_text(out, "attn-cli " ATTN_VERSION "\n");
-    if (kernels_open(&kernels, NULL) == 0)
-        stream_format(out, "kernels: %s%s%s\n", kernels_target(kernels), library ? ", " : "",
-                      library ? library : "");
-    kernels_free(kernels);
-    stream_format(out, "unicode: %s\n", unicode_version);
-    stream_text(out, "built:   " COMPILER "\n");
-}
+/* --- manual pages ----------------------------------------------------------------------------- */
 
-/* Of a command, or of the program (NULL). */
-static void write_manual(struct page *page, const struct command *command)
+/* A line of text in roff; a line that ends in a colon is a heading. */
+static void write_roff(struct stream *out, const char *line, size_t size)
 {
-    struct stream *out = page->out;
-    const char *dash = command ? "\\-" : "";
-    const char *name = command ? command->name : "";
-    stream_format(out, ".TH \"ATTN\\-CLI%s", dash);
-    for (const char *letter = name; *letter; letter++)
-        stream_char(out, (char)toupper((unsigned char)*letter));
-    stream_format(out, "\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n", ATTN_VERSION);
-    stream_format(out, ".SH NAME\nattn\\-cli%s%s \\- ", dash, name);
-    write_roff(out, command ? command->about : "inspect attention in transformer language models");
-    stream_format(out, "\n.SH SYNOPSIS\n.B attn\\-cli %s\n", name);
-    stream_format(out, command ? "[options] %s\n" : ".I COMMAND\n[options]\n%s",
-                  command ? command->operands : ".br\n.B attn\\-cli \\-\\-version\n");
-    stream_text(out, ".SH EXAMPLES\n.nf\n");
-    write_roff(out, command ? command->examples : command_run.examples);
-    stream_format(out, ".fi\n.SH %s\n", command ? "OPTIONS" : "COMMANDS");
-    if (command)
-        write_options(page, command);
-    for (size_t i = 0; i < command_count && commands[i]->group && !command; i++) {
-        write_heading(page, commands[i]->group);
-        write_entry(page, commands[i]->name, "", commands[i]->about);
+    static const char plain[] = "\\-'`^~";
+    static const char *const escapes[] = {"\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti"};
+    bool is_heading = size && line[0] != ' ' && line[size - 1] == ':';
+    stream_text(out, is_heading ? ".fi\n.SH " : *line == '.' ? "\\&" : "");
+    for (size_t i = 0; i < size - is_heading; i++) {
+        const char *found = strchr(plain, line[i]);
+        if (found)
+            stream_text(out, escapes[found - plain]);
+        else
+            stream_char(out, line[i]);
     }
-    write_lists(page, command ? command : &command_help);
-    stream_text(out, ".SH SEE ALSO\n");
-    for (size_t i = 0; i < command_count && !command; i++)
-        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", commands[i]->name,
-                      i + 1 < command_count ? "," : "");
-    stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
+    stream_text(out, is_heading ? "\n.nf\n" : "\n");
 }
 
-enum page_kind { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL, PAGE_TOPIC };
-
-/* Of a command (NULL: of them all), or of a topic. */
-static int write_page(enum page_kind kind, const struct command *command,
-                      const struct help_topic *topic, struct err *err)
+/* The page of a command; or of the program (NULL): the overview and all topics. */
+static int write_manual(struct stream *out, const struct command *command, struct err *err)
 {
-    struct stream out;
-    struct page page = {.out = &out, .is_manual = kind == PAGE_MANUAL};
-    if (stream_to(&out, STDOUT_FILENO, err))
+    struct buf text = {0};
+    struct stream memory;
+    const struct page page = {&memory, MANUAL_COLUMNS};
+    if (stream_to_memory(&memory, &text, err))
         return -1;
-    if (kind == PAGE_VERSION)
-        write_version(&out);
-    else if (kind == PAGE_MANUAL)
-        write_manual(&page, command);
-    else if (kind == PAGE_TOPIC)
-        write_topic(&page, topic);
-    else if (command)
+    if (command)
         write_command(&page, command);
     else
-        write_overview(&out);
-    return stream_commit(&out, err);
-}
-
-int help_of(const struct command *command, struct err *err)
-{
-    return write_page(PAGE_HELP, command, NULL, err);
-}
-
-int help_version(struct err *err)
-{
-    return write_page(PAGE_VERSION, NULL, NULL, err);
+        write_overview(&page);
+    for (size_t i = 0; i < TOPICS && !command; i++)
+        stream_text(&memory, "\n"), write_topic(&page, &topics[i]);
+    stream_char(&memory, '\0');
+    if (stream_commit(&memory, err)) {
+        buf_release(&text);
+        return -1;
+    }
+    const char *line = strchr(text.bytes, ':') + 2; /* after "attn-cli run: " */
+    stream_format(out, ".TH \"attn\\-cli%s%s\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n",
+                  command ? "\\-" : "", command ? command->name : "", ATTN_VERSION);
+    stream_format(out, ".SH NAME\nattn\\-cli%s%s \\- ", command ? "\\-" : "",
+                  command ? command->name : "");
+    for (size_t size = 0; *line; line += size + 1) {
+        size = strcspn(line, "\n");
+        write_roff(out, line, size);
+    }
+    stream_format(out, ".fi\n.SH SEE ALSO\n%s\n",
+                  command ? ".BR attn\\-cli (1)" : "attn\\-cli\\-COMMAND(1), for each command");
+    buf_release(&text);
+    return 0;
 }
 
 /* --- completions ------------------------------------------------------------------------------ */
@@ -454,112 +337,140 @@ static const char *path_kind(const char *argument)
     return NULL;
 }
 
-/* Fields with tabs between; "-": there is none. The scripts have the rows in quotes. */
-static void write_row(struct stream *out, const char *const *fields, size_t count)
+static const char *or_dash(const char *text)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *text = fields[i] && *fields[i] ? fields[i] : "-";
-        stream_text(out, i ? "\t" : "");
-        for (; *text; text++)
-            if (*text == '\'')
-                stream_text(out, "’");
-            else
-                stream_char(out, *text);
-    }
-    stream_char(out, '\n');
+    return text && *text ? text : "-";
 }
 
-#define ROW(out, ...)                                    \
-    write_row((out), (const char *const[]){__VA_ARGS__}, \
-              sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *))
-
-/* The rows of a list that was not written yet. */
-static void write_list_rows(struct stream *out, const struct value_list *list,
-                            const struct value_list **written, size_t *count)
+/* Append `value LIST NAME ABOUT` for each value, unless the list is there already. */
+static void add_values(struct buf *rows, const struct value_list *list)
 {
-    enum { LISTS_MAX = 64 };
+    char key[FORM_BYTES];
     struct value value;
-    if (!list || has_list(written, *count, list))
+    snprintf(key, sizeof key, "value\t%s\t", list ? list->name : "");
+    if (!list || rows->out_of_memory || strstr(rows->bytes, key))
         return;
-    assert(*count < LISTS_MAX);
-    written[(*count)++] = list;
-    for (size_t i = 0; value_at(&value, list, i); i++) {
-        char name[FORM_BYTES];
-        snprintf(name, sizeof name, "%s%.*s", value.name, value.end != 0, &value.end);
-        ROW(out, "value", list->name, name, value.about);
-    }
+    for (size_t i = 0; value_at(&value, list, i); i++)
+        buf_format(rows, "%s%s%.*s\t%s\n", key, value.name, value.end != 0, &value.end,
+                   or_dash(value.about));
 }
 
-/* For each list `value LIST NAME ABOUT`; for each option of a command, and for its operands,
- * `KIND COMMAND NAME LETTER ARGUMENT PATHS LIST JOINTS ABOUT`. */
-static void write_rows(struct stream *out)
+/* Append the rows of a command: `KIND COMMAND NAME LETTER ARGUMENT PATHS LIST JOINTS ABOUT`, with
+ * tabs between the fields, and the values of its lists. */
+static void add_command(struct buf *rows, const struct command *command)
 {
     static const char *const kinds[] = {[OPTION_FLAG] = "flag",
                                         [OPTION_TEXTS] = "options",
                                         [OPTION_TEXT] = "option",
                                         [OPTION_NUMBER] = "option",
                                         [OPTION_REAL] = "option"};
-    const struct value_list *written[64];
-    size_t count = 0;
-    for (size_t i = 0; i < command_count; i++) {
-        const struct command *command = commands[i];
-        const struct value_list *values = command->operand_values;
-        const char *paths = path_kind(command->operands);
-        for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
-            const struct option_row *row = walk.row;
-            char name[FORM_BYTES];
-            char letter[] = {'-', row->letter, '\0'};
-            snprintf(name, sizeof name, "--%s", row->name);
-            write_list_rows(out, row->values, written, &count);
-            ROW(out, kinds[row->kind], command->name, name, row->letter ? letter : NULL,
-                row->argument, path_kind(row->argument), row->values ? row->values->name : NULL,
-                row->joints, row->about);
-        }
-        write_list_rows(out, values, written, &count);
-        if (values || paths)
-            ROW(out, "operand", command->name, "operands", NULL, command->operands, paths,
-                values ? values->name : NULL, NULL, NULL);
+    const struct value_list *list = command->operand_values;
+    for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
+        const struct option_row *row = walk.row;
+        char letter[] = {'-', row->letter, '\0'};
+        add_values(rows, row->values);
+        buf_format(rows, "%s\t%s\t--%s\t%s\t%s\t%s\t%s\t%s\t%s\n", kinds[row->kind], command->name,
+                   row->name, letter, or_dash(row->argument), or_dash(path_kind(row->argument)),
+                   row->values ? row->values->name : "-", or_dash(row->joints), row->about);
     }
+    add_values(rows, list);
+    if (list || path_kind(command->operands))
+        buf_format(rows, "operand\t%s\toperands\t-\t%s\t%s\t%s\t-\t-\n", command->name,
+                   command->operands, or_dash(path_kind(command->operands)),
+                   list ? list->name : "-");
 }
 
 extern const unsigned char completion_bash[], completion_zsh[], completion_fish[]; /* embed.sh */
 
-/* The script of a shell, in cmd/completion, with the rows in the place of a mark. */
+/* Print the script of a shell in cmd/completion; the rows, which it quotes, replace a mark. */
 static int write_completion(const char *shell, struct err *err)
 {
     static const char mark[] = "#@ rows\n";
     static const char *const shells[] = {"bash", "zsh", "fish"};
     const unsigned char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
     struct stream out;
+    struct buf rows = {0};
     size_t index = 0;
     if (names_choose(&index, NAMES_LIST(shells), "--completion", shell, err) ||
         stream_to(&out, STDOUT_FILENO, err))
         return -1;
     const char *script = (const char *)scripts[index];
-    const char *rows = strstr(script, mark);
-    stream_bytes(&out, script, (size_t)(rows - script));
-    write_rows(&out);
-    stream_text(&out, rows + sizeof mark - 1);
-    return stream_commit(&out, err);
+    const char *rest = strstr(script, mark);
+    buf_bytes(&rows, script, (size_t)(rest - script));
+    size_t begin = rows.size;
+    for (size_t i = 0; i < command_count; i++)
+        add_command(&rows, commands[i]);
+    for (size_t i = begin; i < rows.size; i++)
+        if (rows.bytes[i] == '\'')
+            rows.bytes[i] = '"'; /* the rows are in single quotes */
+    buf_text(&rows, rest + sizeof mark - 1);
+    int failed = text_send(&out, &rows, err);
+    buf_release(&rows);
+    return stream_end(&out, failed, err);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+int help_of(const struct command *command, struct err *err)
+{
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    write_command(&(struct page){&out, PAGE_COLUMNS}, command);
+    return stream_commit(&out, err);
+}
+
+int help_version(struct err *err)
+{
+    struct kernels *kernels = NULL;
+    const char *library = kernels_library();
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    stream_text(&out, "attn-cli " ATTN_VERSION "\n");
+    if (kernels_open(&kernels, NULL) == 0)
+        stream_format(&out, "kernels: %s%s%s\n", kernels_target(kernels), library ? ", " : "",
+                      library ? library : "");
+    kernels_free(kernels);
+    stream_format(&out, "unicode: %s\nbuilt:   " COMPILER "\n", unicode_version);
+    return stream_commit(&out, err);
+}
+
+/* Print the page of a topic or of a command, or the overview (both NULL). */
+static int print_page(const struct help_topic *topic, const struct command *command, bool man,
+                      struct err *err)
+{
+    struct stream out;
+    const struct page page = {&out, PAGE_COLUMNS};
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    if (topic)
+        write_topic(&page, topic);
+    else if (man && write_manual(&out, command, err))
+        return stream_end(&out, -1, err);
+    else if (!man && command)
+        write_command(&page, command);
+    else if (!man)
+        write_overview(&page);
+    return stream_commit(&out, err);
+}
+
 int help_command(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
+    const struct help_options *own = (const void *)options->own;
     const struct command *command = NULL;
-    size_t topic = 0;
+    const struct help_topic *topic = NULL;
+    size_t index = 0;
     if (operands->count > 1)
-        return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
+        return err_usage(err, "expected one command or topic, found '%s' as well",
+                         operands->items[1]);
+    if (own->completion)
+        return write_completion(own->completion, err);
     if (operands->count &&
-        names_find(&topic, NAMES(topics, TOPICS), operands->items[0], strlen(operands->items[0])))
-        return write_page(PAGE_TOPIC, NULL, &topics[topic], err);
-    if (operands->count)
-        command = command_find(operands->items[0], err);
-    if (operands->count && !command)
+        names_find(&index, NAMES(topics, TOPICS), operands->items[0], strlen(operands->items[0])))
+        topic = &topics[index];
+    else if (operands->count && !(command = command_find(operands->items[0], err)))
         return -1;
-    if (own(options)->completion)
-        return write_completion(own(options)->completion, err);
-    return own(options)->man ? write_page(PAGE_MANUAL, command, NULL, err) : help_of(command, err);
+    return print_page(topic, command, own->man, err);
 }

@@ -146,7 +146,7 @@ const struct command command_lens = {
                {model_options, NULL},
                {mechanism_options, NULL},
                {edit_options, NULL},
-               {table_options, NULL},
+               {output_options, NULL},
                {terminal_options, NULL},
                {figure_options, "range"},
                {running_options, "verbose"}},
@@ -187,7 +187,7 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
 
 /* --- attribute -------------------------------------------------------------------------------- */
 
-VALUES(attributions, "Parts", ATTRIBUTION_WAYS, attribution_ways[index].name,
+VALUES(attributions, "Parts (--by)", ATTRIBUTION_WAYS, attribution_ways[index].name,
        attribution_ways[index].about)
 
 static const struct option_row attribute_options[] = {
@@ -267,7 +267,8 @@ static void note_remainder(void *state, const struct work *work)
 
 /* --- patch ------------------------------------------------------------------------------------ */
 
-VALUES(patches, "Patches", PATCH_OVERS, patch_overs[index].name, patch_overs[index].about)
+VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
+       patch_overs[index].about)
 
 VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
 
@@ -286,7 +287,7 @@ static const struct option_row patch_options[] = {
            "likely token)"),
     STRING("position", 0, "N", IN(attribute.position),
            "index of the token before the answer; -1 is the last (default)"),
-    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; see Patches below)",
+    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
     STRING("path", 0, "FROM:TO", IN(patch.path),
            "patch one path: 9.6:10.0.q (or .k, .v), 9.6:logits; without FROM: all heads"),
@@ -649,12 +650,12 @@ static int describe_mean(void *state, struct report *report, struct arena *arena
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
 static const struct task lens_task = {TASK(1 << ITEM_TARGET), .takes_source = true,
-                               .pages = "attn-cli page --lens", .at_once = true};
+                                      .pages = "attn-cli page --lens", .at_once = true};
 
 static const struct task attribute_task = {TASK(OF_ANSWER), .note = note_remainder};
 
 static const struct task patch_task = {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
-                                .parts = "patches", .add = add_pair, .mean = describe_mean};
+                                       .parts = "patches", .add = add_pair, .mean = describe_mean};
 
 /* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)

@@ -172,7 +172,7 @@ static bool steps_at(struct value *value, size_t index)
     snprintf(value->text, sizeof value->text, "%zu", index + 1);
     return true;
 }
-static const struct value_list values_steps = {"steps", "Steps", steps_at, NULL};
+static const struct value_list values_steps = {"steps", "Steps", steps_at};
 
 struct lesson_options {
     bool list;

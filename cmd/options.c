@@ -9,31 +9,16 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-struct table {
-    const struct option_row *rows; /* NULL: there is none */
-    const char *except;            /* names that are left out */
-    bool is_shared, is_inherited;  /* by a batch */
-};
+enum { TABLES = 1 + OPTION_USES };
 
-/* A command's own table comes first, then the shared ones; then those of the command a batch does.
- */
-static struct table table_at(struct option_set set, size_t index)
+/* A command's own table, then the shared ones; then the tables of the command of --do. */
+static struct option_use table_at(struct option_set set, size_t index)
 {
-    bool is_inherited = set.done && index > OPTION_USES;
-    const struct command *command = is_inherited ? set.done : set.command;
-    if (is_inherited)
-        index -= OPTION_USES + 1;
-    if (!command || index > OPTION_USES)
-        return (struct table){0};
-    if (index == 0)
-        return (struct table){command->options, "", false, is_inherited};
-    const struct option_use *use = &command->shared[index - 1];
-    return (struct table){use->rows, use->except ? use->except : "", true, is_inherited};
-}
-
-static size_t table_count(struct option_set set)
-{
-    return (OPTION_USES + 1) * (set.done ? 2 : 1);
+    const struct command *command = index < TABLES ? set.command : set.done;
+    if (!command)
+        return (struct option_use){0};
+    index %= TABLES;
+    return index ? command->shared[index - 1] : (struct option_use){command->options, NULL};
 }
 
 bool name_is_among(const char *names, const char *name)
@@ -50,12 +35,12 @@ bool name_is_among(const char *names, const char *name)
 
 const struct option_row *option_find(struct option_set set, const char *name, size_t size)
 {
-    for (size_t i = 0; i < table_count(set); i++) {
-        struct table table = table_at(set, i);
+    for (size_t i = 0; i < 2 * TABLES; i++) {
+        struct option_use table = table_at(set, i);
         for (const struct option_row *row = table.rows; row && row->name; row++)
             if (strlen(row->name) == size && memcmp(row->name, name, size) == 0 &&
-                !name_is_among(table.except, row->name) &&
-                !(table.is_inherited && row->flags & OPTION_NOT_BATCH))
+                !(table.except && name_is_among(table.except, row->name)) &&
+                !(i >= TABLES && row->flags & OPTION_NOT_BATCH))
                 return row;
     }
     return NULL;
@@ -68,11 +53,11 @@ static const struct option_row *find_text(struct option_set set, const char *nam
 
 bool option_next(struct option_walk *walk)
 {
-    for (; walk->table < table_count(walk->set); walk->table++, walk->place = 0) {
-        struct table table = table_at(walk->set, walk->table);
-        walk->is_shared = table.is_shared;
-        while (table.rows && table.rows[walk->place].name) {
-            walk->row = &table.rows[walk->place++];
+    for (; walk->table < 2 * TABLES; walk->table++, walk->place = 0) {
+        const struct option_row *rows = table_at(walk->set, walk->table).rows;
+        walk->is_shared = walk->table % TABLES != 0;
+        while (rows && rows[walk->place].name) {
+            walk->row = &rows[walk->place++];
             if (walk->row->heading)
                 walk->heading = walk->row->heading;
             if (find_text(walk->set, walk->row->name) == walk->row)
@@ -93,9 +78,8 @@ const struct option_row *option_find_letter(struct option_set set, char letter)
 
 bool option_is_known(struct option_set set, const char *argument)
 {
-    if (argument[1] != '-')
-        return option_find_letter(set, argument[1]);
-    return option_find(set, argument + 2, strcspn(argument + 2, "="));
+    return argument[1] == '-' ? option_find(set, argument + 2, strcspn(argument + 2, "=")) != NULL
+                              : option_find_letter(set, argument[1]) != NULL;
 }
 
 bool value_at(struct value *value, const struct value_list *list, size_t index)
@@ -104,26 +88,9 @@ bool value_at(struct value *value, const struct value_list *list, size_t index)
     return list->at(value, index);
 }
 
-/* --- names that a command does not have ------------------------------------------------------- */
+/* --- unknown names ---------------------------------------------------------------------------- */
 
-enum { WORD_BYTES = 64 }; /* of a name that somebody could mean */
-
-/* 0, where no command has it, either. */
-static int refuse_name_of_others(const char *name, struct err *err)
-{
-    struct buf others = {0};
-    for (size_t i = 0; i < command_count; i++)
-        if (find_text(command_set(commands[i]), name))
-            buf_format(&others, "%s%s", others.size ? ", " : "", commands[i]->name);
-    if (others.size)
-        err_usage(
-            err,
-            "unknown option '--%s': it belongs to %s; --help lists the options of this command",
-            name, others.bytes);
-    int failed = others.size ? -1 : 0;
-    buf_release(&others);
-    return failed;
-}
+enum { WORD_BYTES = 64 };
 
 static int unknown_name(struct option_set set, const char *name, size_t size, struct err *err)
 {
@@ -134,8 +101,10 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
     if (removed_option(set, word, err))
         return -1;
     const char *near = find_text(set, word) ? word : NULL;
-    if (!near && refuse_name_of_others(word, err))
-        return -1;
+    for (size_t i = 0; i < command_count && !near; i++)
+        if (find_text(command_set(commands[i]), word))
+            return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s", word,
+                             commands[i]->name, set.command->name);
     nearest_begin(&nearest, name, size);
     for (struct option_walk walk = {.set = set}; option_next(&walk);)
         nearest_offer(&nearest, walk.row->name);
@@ -146,45 +115,16 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
     return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
-static int unknown_letter(struct option_set set, const char *letter, struct err *err)
+/* Refuse `-layer`, which would be read as letters, and `–layer` with the dash of a word processor,
+ * which would be read as a text. */
+static int check_dashes(struct option_set set, const char *argument, struct err *err)
 {
-    size_t size = utf8_grapheme(letter, strlen(letter));
-    bool is_letter = (*letter >= 'a' && *letter <= 'z') || (*letter >= 'A' && *letter <= 'Z');
-    char other = (char)(is_letter ? *letter ^ ('a' ^ 'A') : '\0');
-    if (option_find_letter(set, other))
-        return err_usage(err, "unknown option '-%c': did you mean '-%c'?", *letter, other);
-    return err_usage(err, "unknown option '-%.*s': --help lists them", size ? (int)size : 1,
-                     letter);
-}
-
-/* The bytes of a dash that no keyboard but many a word processor writes; 0: it is none. */
-static size_t typeset_dash(const char *text)
-{
-    static const char *const dashes[] = {"‐", "‑", "‒", "–", "—", "―", "−"};
-    for (size_t i = 0; i < sizeof dashes / sizeof *dashes; i++)
-        if (strncmp(text, dashes[i], strlen(dashes[i])) == 0)
-            return strlen(dashes[i]);
-    return 0;
-}
-
-/* Refuse a word that would be taken for something else: `-layer`, whose l is no option and whose
- * dash should be two; `–layer`, with the dash of a word processor. 0 for any other. */
-static int unknown_dashes(struct option_set set, const char *argument, struct err *err)
-{
-    const char *name = argument;
-    size_t dash = typeset_dash(name);
-    for (; dash; dash = typeset_dash(name))
-        name += dash;
-    bool typeset = name != argument;
-    name += strspn(name, "-");
+    size_t dashes = strspn(argument, "-‐‑‒–—―−");
+    const char *name = argument + dashes;
     size_t size = strcspn(name, "=");
-    if (name > argument && size > 1 && option_find(set, name, size))
-        return err_usage(err, "unknown option '%.*s': did you mean '--%.*s', with two %sdashes?",
-                         (int)(name + size - argument), argument, (int)size, name,
-                         typeset ? "plain " : "");
-    if (typeset && size == 1 && option_is_known(set, (const char[]){'-', *name, '\0'}))
-        return err_usage(err, "unknown option '%s': did you mean '-%s', with a plain dash?",
-                         argument, name);
+    if (dashes && size > 1 && option_find(set, name, size))
+        return err_usage(err, "unknown option '%.*s': did you mean '--%.*s', with two hyphens?",
+                         (int)(dashes + size), argument, (int)size, name);
     return 0;
 }
 
@@ -200,7 +140,7 @@ struct reader {
     char **next;
     struct arena *arena;
     struct err *err;
-    bool changes_nothing; /* the options that were read last have no effect on the result */
+    bool changes_nothing; /* the last argument has only OPTION_PROCESS options */
 };
 
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err)
@@ -213,9 +153,8 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
     return 0;
 }
 
-/* Put an option's value, NULL for a flag, into its field. The last of several values holds, as in a
- * line that is called up again and gone on with; but a file that was named and not read would be
- * missed. */
+/* Put an option's value into its field; of several values the last one holds. A second --file is
+ * refused, since the first would not be read. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
@@ -225,10 +164,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         return 0;
     case OPTION_TEXT:
         if (*(const char **)field && row->offset == offsetof(struct options, input.file))
-            return err_usage(reader->err,
-                             "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
-                             "--%s - reads what it prints",
-                             row->name, value, row->name);
+            return err_usage(reader->err, "--%s: expected one file, found '%s' as well", row->name,
+                             value);
         *(const char **)field = value;
         return 0;
     case OPTION_TEXTS:
@@ -265,7 +202,7 @@ static bool takes_any_text(const struct option_row *row)
     return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
 }
 
-/* The next argument: an option would be lost as a value, and its own taken for a text. */
+/* Take the next argument as a value, unless it is an option. */
 static const char *take_next(struct reader *reader, const struct option_row *row)
 {
     const char *value = *reader->next;
@@ -294,7 +231,7 @@ static int read_long(struct reader *reader, char *argument)
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))
         return err_usage(reader->err,
-                         "--%s: expected a value (%s) right after the '=', found a blank",
+                         "--%s: expected a value (%s) right after the '=', found a space",
                          row->name, row->argument);
     return give_option(reader, row, value);
 }
@@ -305,7 +242,8 @@ static int read_letters(struct reader *reader, char *argument)
     for (const char *letter = argument + 1; *letter; letter++) {
         const struct option_row *row = option_find_letter(reader->options->set, *letter);
         if (!row)
-            return unknown_letter(reader->options->set, letter, reader->err);
+            return err_usage(reader->err, "unknown option '-%.*s': --help lists them",
+                             (int)utf8_grapheme(letter, strlen(letter)), letter);
         if (row->kind == OPTION_FLAG) {
             if (give_option(reader, row, ""))
                 return -1;
@@ -317,7 +255,7 @@ static int read_letters(struct reader *reader, char *argument)
     return 0;
 }
 
-/* Append a blank and a word as a shell takes it. */
+/* Append a space and a word, quoted for a shell. */
 static void add_word(struct buf *line, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -336,27 +274,22 @@ static void add_word(struct buf *line, const char *word)
     buf_char(line, '\'');
 }
 
-/* The option --do of a batch says which other options there are, wherever it is. */
+/* Find the command of a batch (--do), which adds its options, wherever --do is on the line. */
 static int find_done(struct option_set *set, char *const *arguments, struct err *err)
 {
-    const char *names[COMMANDS_MAX];
-    const struct command *done[COMMANDS_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < command_count; i++)
-        if (commands[i]->task) {
-            done[count] = commands[i];
-            names[count++] = commands[i]->name;
-        }
-    const struct names all = {names, count, sizeof *names};
     for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
-        size_t index = 0;
         const char *value = strncmp(*arguments, "--do=", 5) == 0 ? *arguments + 5
                             : strcmp(*arguments, "--do") == 0    ? arguments[1]
                                                                  : NULL;
-        if (value && names_choose(&index, all, "--do", value, err))
+        if (!value)
+            continue;
+        if (!(set->done = command_find(value, err)))
             return -1;
-        if (value)
-            set->done = done[index];
+        if (!set->done->task)
+            return err_usage(err,
+                             "--do: a batch cannot run '%s': 'attn-cli help batch' lists the "
+                             "commands",
+                             value);
     }
     return 0;
 }
@@ -367,7 +300,7 @@ static int read_argument(struct reader *reader, bool *only_operands)
     char *argument = *reader->next++;
     bool is_long = strncmp(argument, "--", 2) == 0;
     reader->changes_nothing = false;
-    if (!*only_operands && !is_long && unknown_dashes(reader->options->set, argument, reader->err))
+    if (!*only_operands && !is_long && check_dashes(reader->options->set, argument, reader->err))
         return -1;
     if (*only_operands || argument[0] != '-' || argument[1] == '\0')
         return texts_add(&reader->options->input.operands, argument, reader->arena, reader->err);
@@ -392,9 +325,8 @@ void options_init(struct options *options, struct option_set set)
 {
     struct option_walk walk = {.set = set};
     *options = (struct options){.set = set};
-    for (size_t i = 0; shared_options[i]; i++) /* commands read fields of options they lack */
-        for (const struct option_row *row = shared_options[i]; row->name; row++)
-            preset(options, row);
+    for (const struct option_row *row = mechanism_options; row->name; row++)
+        preset(options, row); /* of commands without these options, too */
     while (option_next(&walk))
         preset(options, walk.row);
 }
@@ -457,7 +389,7 @@ int options_set(struct options *options, const char *name, const char *value, st
     const struct option_row *row = find_text(options->set, name);
     if (!row)
         return unknown_name(options->set, name, strlen(name), err);
-    if (row->kind == OPTION_TEXTS) /* the item's own, in place of those of all */
+    if (row->kind == OPTION_TEXTS) /* an item's values replace those of the command line */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     if (row->kind != OPTION_FLAG)
         return set_option(&reader, row, value);

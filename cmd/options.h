@@ -1,9 +1,8 @@
-/* options.h: options as rows of tables, and the command line as a struct.
+/* options.h: options as rows of tables, and the parsed command line.
  *
- * A command's options are the rows of its own table, in the command's file, and the tables of
- * shared options (shared_options.c) that its row names, less those it excepts. Where two tables
- * have an option of the same name, the first one holds: a command's own row restricts a shared one.
- * The parser, help, manual pages and completions all walk these rows.
+ * A command has the options of its own table and of the shared tables (shared_options.c) that it
+ * names, without those it excepts. If two tables have an option of the same name, the first row is
+ * used. The parser, help, manual pages and completions all read these rows.
  *
  *     static const struct option_row own_options[] = {
  *         FLAG("list", 0, OWN(struct lesson_options, list), "list the steps"),
@@ -12,8 +11,8 @@
  *         {0},
  *     };
  *
- * Every option has a long form; `--name value`, `--name=value`, `-n value`, `-nvalue` and grouped
- * flags are read, `--` ends options. Any other name is refused, with the nearest one.
+ * Accepted: `--name value`, `--name=value`, `-n value`, `-nvalue`, grouped flags; `--` ends the
+ * options.
  */
 #ifndef ATTN_CMD_OPTIONS_H
 #define ATTN_CMD_OPTIONS_H
@@ -26,7 +25,7 @@
 
 struct command;
 
-/* Whose options they are; `done` is the command that a batch does (--do), else NULL. */
+/* The options of a command; `done`: the command that a batch runs (--do), else NULL. */
 struct option_set {
     const struct command *command, *done;
 };
@@ -36,10 +35,9 @@ struct texts {
     size_t count;
 };
 
-/* Add one that is borrowed; their list is the arena's. */
+/* Append a borrowed text; the list is allocated in the arena. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
-/* What the command line says, by what reads it. A number that is not given is its row's preset. */
 struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
@@ -55,7 +53,7 @@ struct model_options {
     long long threads;
 };
 
-/* The way a model attends; `seed` is that of generate's tokens, too. */
+/* `seed` is also the seed of generate. */
 struct mechanism_options {
     const char *attention, *scale, *without;
     double temperature, dropout;
@@ -63,7 +61,6 @@ struct mechanism_options {
     bool mask_after;
 };
 
-/* What is changed on its way, and the texts whose values it takes. */
 struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
@@ -79,7 +76,7 @@ struct output_options {
     bool force;
 };
 
-/* The display of pages, pictures and figures; `marks` are those of `style`. */
+/* How pages and figures look. */
 struct looks_options {
     struct style_words style;
     const char *color, *title;
@@ -109,7 +106,7 @@ struct batch_options {
     bool dry_run, resume, join, fail_fast;
 };
 
-/* What init and train make. */
+/* Of init and train. */
 struct make_options {
     const char *shape, *like, *config, *vocab, *merges, *draw;
     struct texts sets, texts; /* --vocab-from */
@@ -121,8 +118,7 @@ enum { OWN_BYTES = 256 };
 struct options {
     struct option_set set;
     struct texts given; /* the long names of all options on the command line, in its order */
-    const char *line;   /* the command line after the command, " -m 'my model' 'Life is'", without
-                           options that do not change the result */
+    const char *line;   /* " -m 'my model' 'Life is'", without OPTION_PROCESS options */
     bool quiet, verbose, help;
     struct input_options input;
     struct model_options model;
@@ -149,7 +145,7 @@ struct options {
     struct {
         const char *answer, *position, *by;
     } attribute; /* the first two of patch, too */
-    struct {     /* what a page holds besides tensors */
+    struct {
         const char *explain, *scores;
         bool live;
         long long top;
@@ -165,7 +161,7 @@ struct options {
     _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* a struct of the command's own file */
 };
 
-/* Where a row puts its value: a field of struct options; of a struct that is in options.own. */
+/* Where a row stores its value: a field of struct options, or of a struct in options.own. */
 #define IN(field) offsetof(struct options, field)
 #define OWN(type, field)                                     \
     (offsetof(struct options, own) + offsetof(type, field) + \
@@ -176,9 +172,9 @@ struct options {
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
 
 enum option_flags {
-    OPTION_FIXED = 1 << 0,     /* --sweep does not vary it: it is the same for all, or an item's */
-    OPTION_PROCESS = 1 << 1,   /* how a process works and where it writes: not in options.line */
-    OPTION_NOT_BATCH = 1 << 2, /* a batch that does the command has no such option */
+    OPTION_FIXED = 1 << 0,     /* --sweep cannot vary it */
+    OPTION_PROCESS = 1 << 1,   /* does not change results: not in options.line */
+    OPTION_NOT_BATCH = 1 << 2, /* batch --do does not have it */
 };
 
 struct option_row {
@@ -189,15 +185,15 @@ struct option_row {
     size_t offset;                   /* IN(…) or OWN(…) */
     long long min, max;              /* of numbers */
     const char *about;               /* one line of help */
-    double preset;                   /* a number that is not given */
-    const char *heading;             /* of this row and the next ones; NULL: as the one before */
-    const struct value_list *values; /* NULL: free */
-    const char *joints;              /* between several values: any of these; NULL: one value */
-    unsigned looks;                  /* LOOKS_… of formats that it has an effect on; 0: all */
+    double preset;                   /* default of a number */
+    const char *heading;             /* of this row and the following ones; NULL: no new one */
+    const struct value_list *values; /* NULL: any text */
+    const char *joints;              /* characters that separate values; NULL: one value */
+    unsigned looks;                  /* LOOKS_… of the formats that it affects; 0: all */
     unsigned flags;
 };
 
-/* The last argument is the line of help; other fields may follow it, as .preset = 3. */
+/* The line of help comes last; other fields may follow it, such as .preset = 3. */
 #define FLAG(option, abbreviation, field, ...) \
     OPTION_(option, abbreviation, OPTION_FLAG, NULL, field, 0, 0, __VA_ARGS__)
 #define STRING(option, abbreviation, value, field, ...) \
@@ -214,23 +210,21 @@ struct option_row {
         .min = least, .max = most, .about = __VA_ARGS__                                           \
     }
 
-/* Tables of shared options, in the order of 'help options'. */
+/* Tables of shared options. */
 extern const struct option_row text_options[], model_options[], mechanism_options[], edit_options[],
-    select_options[], output_options[], table_options[], terminal_options[], figure_options[],
-    running_options[];
-extern const struct option_row *const shared_options[]; /* all of them; NULL ends it */
+    select_options[], output_options[], terminal_options[], figure_options[], running_options[];
 
-/* A table of shared options, less some names: "ids source". */
+/* A table of shared options, without some names: "ids source". */
 struct option_use {
     const struct option_row *rows;
     const char *except;
 };
 
-/* The option of a long name of `size` bytes, or of a letter, or NULL. */
+/* Find an option by its long name of `size` bytes, or by its letter; NULL if there is none. */
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);
 
-/* True for one of several names with blanks between. */
+/* Whether a list of names with spaces between them contains a name. */
 bool name_is_among(const char *names, const char *name);
 
 /* Whether an argument, `-s` or `--layer=0`, begins an option. */
@@ -257,97 +251,83 @@ bool option_next(struct option_walk *walk);
 enum { VALUE_TEXT_BYTES = 192 };
 
 struct value {
-    const char *name;            /* as it is typed */
-    char end;                    /* what must follow it, ':' or '='; 0: nothing */
-    const char *argument;        /* of that which follows: "W"; NULL: help does not say */
-    const char *about;           /* a line for help; NULL: the name says all */
-    const char *heading;         /* help lists it by its name alone, after this; or NULL */
+    const char *name;
+    char end;                    /* ':' or '=' must follow the name; 0: nothing */
+    const char *argument;        /* help for what follows, "W"; or NULL */
+    const char *about;           /* a line of help, or NULL */
+    const char *heading;         /* help lists only the name, after this heading; or NULL */
     char text[VALUE_TEXT_BYTES]; /* memory for `name` or `about` */
 };
 
 struct value_list {
-    const char *name;  /* for scripts: one word */
-    const char *title; /* of its part of the help, up to a comma or semicolon; NULL: no part */
-    bool (*at)(struct value *value, size_t index); /* false after the last; see value_at */
-    const char *note;                              /* below the values; NULL: none */
+    const char *name;                              /* one word, for completion scripts */
+    const char *title;                             /* in help; NULL: help does not list it */
+    bool (*at)(struct value *value, size_t index); /* false after the last value */
 };
 
 bool value_at(struct value *value, const struct value_list *list, size_t index);
 
-/* Define LIST_at, of `count` values by their `index`. */
-#define VALUES_AT(list, count, name_of, about_of)            \
-    static bool list##_at(struct value *value, size_t index) \
-    {                                                        \
-        if (index >= (size_t)(count))                        \
-            return false;                                    \
-        value->name = (name_of);                             \
-        value->about = (about_of);                           \
-        return true;                                         \
-    }
+/* Define values_LIST of `count` values, each described by expressions in `index`. */
+#define VALUES_(storage, list, title, count, name_of, about_of) \
+    static bool list##_at(struct value *value, size_t index)    \
+    {                                                           \
+        if (index >= (size_t)(count))                           \
+            return false;                                       \
+        value->name = (name_of);                                \
+        value->about = (about_of);                              \
+        return true;                                            \
+    }                                                           \
+    storage const struct value_list values_##list = {#list, title, list##_at};
 
-/* Define LIST_at of a few words, each {name, what it means or NULL}. */
-#define WORDS_AT(list, ...)                                                             \
-    static const char *const list##_words[][2] = {__VA_ARGS__};                         \
-    VALUES_AT(list, sizeof list##_words / sizeof *list##_words, list##_words[index][0], \
-              list##_words[index][1])
+/* Or of a few words, each {name, description or NULL}. */
+#define WORDS_(storage, list, title, ...)                                     \
+    static const char *const list##_words[][2] = {__VA_ARGS__};               \
+    VALUES_(storage, list, title, sizeof list##_words / sizeof *list##_words, \
+            list##_words[index][0], list##_words[index][1])
 
-/* Define values_LIST of either, for the file's own options. */
-#define VALUES(list, title, count, name_of, about_of) \
-    VALUES_AT(list, count, name_of, about_of)         \
-    static const struct value_list values_##list = {#list, title, list##_at, NULL};
-#define WORDS(list, title, ...) \
-    WORDS_AT(list, __VA_ARGS__) \
-    static const struct value_list values_##list = {#list, title, list##_at, NULL};
+#define VALUES(...) VALUES_(static, __VA_ARGS__)
+#define WORDS(...) WORDS_(static, __VA_ARGS__)
 
 /* Lists that several commands use. */
-extern const struct value_list values_formats, values_table_formats, values_models,
-    values_attention, values_precisions, values_tensors, values_shapes, values_keys,
-    values_specials, values_palettes, values_venues, values_edits, values_defaults, values_scales,
-    values_block_parts, values_means, values_views, values_cells, values_colour_scales,
-    values_ranges, values_masks, values_colors, values_settings;
+extern const struct value_list values_formats, values_models, values_attention, values_precisions,
+    values_tensors, values_shapes, values_keys, values_specials, values_palettes, values_venues,
+    values_edits, values_defaults, values_scales, values_block_parts, values_means, values_views,
+    values_cells, values_colour_scales, values_ranges, values_masks, values_colors, values_settings;
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* Numbers as their rows preset them, and nothing else. */
+/* Set the numbers to their defaults and clear everything else. */
 void options_init(struct options *options, struct option_set set);
 
-/* Read the arguments after the command's name. Texts are borrowed from `arguments`. Errors are
- * usage. */
+/* Parse the arguments after the command's name; texts are borrowed from them. */
 int options_parse(struct options *options, const struct command *command, char **arguments,
                   struct arena *arena, struct err *err);
 
-/* Whether the command line has that long name, even with the value that it has anyway. */
+/* Whether an option is on the command line. */
 bool options_are_given(const struct options *options, const char *name);
 
-/* Refuse an option of the command line with one of several others, "ids source". */
+/* Refuse an option combined with any of `others`, "ids source". */
 int options_exclude(const struct options *options, const char *name, const char *others,
                     struct err *err);
 
-/* Set an option by its long name, as a command line would; of a flag the value is true or false. */
+/* Set an option by its long name; a flag's value is true or false. */
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err);
 
-/* --precision: float32, where it is not given. */
 int options_precision(enum precision *precision, const struct model_options *options,
                       struct err *err);
 
-/* --- options that a command does not have: removed, of other commands, misspelt --------------- */
-
-/* Refuse a long name that the command does not have; nothing if it has. */
+/* Refuse a long name that the command does not have. */
 int options_check_name(struct option_set set, const char *name, struct err *err);
 
-/* Refuse a command, or a command's option, of an earlier version, and name its replacement
- * (removed.c). 0 for any other name. */
+/* Refuse a command or option of an earlier version and name its replacement (removed.c). */
 int removed_command(const char *name, struct err *err);
 int removed_option(struct option_set set, const char *name, struct err *err);
-int removed_explain_format(const struct output_options *output, struct err *err);
 
-/* --- settings: options that differ between the runs of a batch -------------------------------- */
-
-/* True for an option that --sweep may vary: one that results depend on. */
+/* Whether --sweep may vary an option. */
 bool settings_may_vary(const struct option_row *row);
 
-/* Append the option's value as a command line has it: nothing where it was not given. */
+/* Append an option's value as on a command line; nothing if it has none. */
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
 
 #endif

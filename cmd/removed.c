@@ -67,16 +67,11 @@ static const struct removed {
     {NULL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 
-static int refuse(const char *name, const char *dashes, const char *now, struct err *err)
-{
-    return err_usage(err, "'%s%s' was removed: %s", dashes, name, now);
-}
-
 int removed_command(const char *name, struct err *err)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].commands && !*rows[i].commands && strcmp(rows[i].name, name) == 0)
-            return refuse(name, "", rows[i].now, err);
+            return err_usage(err, "'%s' was removed: %s", name, rows[i].now);
     return 0;
 }
 
@@ -87,21 +82,7 @@ int removed_option(struct option_set set, const char *name, struct err *err)
         bool applies = !had || name_is_among(had, set.command->name) ||
                        (set.done && name_is_among(had, set.done->name));
         if (applies && name_is_among(rows[i].name, name))
-            return refuse(name, "--", rows[i].now, err);
+            return err_usage(err, "'--%s' was removed: %s", name, rows[i].now);
     }
-    return 0;
-}
-
-int removed_explain_format(const struct output_options *output, struct err *err)
-{
-    static const char *const formats[][2] = {{"latex", ".tex"}, {"pdf", ".pdf"}};
-    const char *path = output->path ? output->path : "";
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (output->format ? strcmp(output->format, formats[i][0]) == 0
-                           : name_ends_in(path, formats[i][1]))
-            return err_usage(err,
-                             "'explain --format %s' was removed: pandoc makes it of '-o walk.md', "
-                             "and browsers print '-o walk.html'",
-                             formats[i][0]);
     return 0;
 }

@@ -31,7 +31,6 @@ const struct command command_run = {
                {terminal_options, NULL},
                {figure_options, NULL},
                {running_options, NULL}},
-    .lists = {&values_tensors},
     .reads_texts = true,
 };
 

@@ -53,7 +53,7 @@ const struct command command_score = {
                {model_options, NULL},
                {mechanism_options, NULL},
                {edit_options, NULL},
-               {table_options, NULL},
+               {output_options, NULL},
                {terminal_options, NULL},
                {figure_options, "range"},
                {running_options, "verbose"}},

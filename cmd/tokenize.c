@@ -37,7 +37,7 @@ const struct command command_tokenize = {
     .options = own_options,
     .shared = {{text_options, "document ids source words long"},
                {model_options, "precision"},
-               {table_options, NULL},
+               {output_options, NULL},
                {running_options, "threads"}},
     .reads_texts = true,
 };

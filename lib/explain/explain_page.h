@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "explain/explanation.h"
-#include "write/text_line.h"
+#include "write/text.h"
 
 enum { EXPLAIN_GAP = 2 }; /* blanks between two elements of a vector */
 

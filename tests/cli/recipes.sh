@@ -104,5 +104,9 @@ train() { # OPTION...: on the small school's texts, its losses alone
 }
 
 commands() { # the names of all commands
-    "$ATTN" help --completion bash | sed -n "s/^    \([a-z]*\)) words=.*/\1/p"
+    "$ATTN" help --completion bash | awk '/^value\tcommands\t/ { print $3 }'
+}
+
+options_of() { # COMMAND: its options
+    "$ATTN" help --completion bash | awk -v command="$1" '/^(flag|option)/ && $2 == command { print $3 }'
 }
