@@ -35,7 +35,7 @@ static const struct option_row own_options[] = {
            "use random weights in the shape of a well-known model (see 'help sizes')",
            .values = &values_shapes),
     STRING("tokens", 'n', "LIST", OWN(struct bench_options, lengths),
-           "text lengths (default: 6,64,256,1024 up to the context; --growth: "
+           "text lengths in tokens (default: 6,64,256,1024, up to the context; with --growth: "
            "256,512,1024,2048,4096)",
            .heading = "Measurements"),
     STRING("only", 0, "LIST", OWN(struct bench_options, only),
@@ -48,11 +48,11 @@ static const struct option_row own_options[] = {
          "measure how attention grows with text length (one head of size 64 unless a model is "
          "named)"),
     STRING("attention", 0, "LIST", IN(mechanism.attention),
-           "attention patterns to compare, with --growth: dense,window:64 (default: dense)",
+           "with --growth: attention patterns to compare: dense,window:64 (default: dense)",
            .values = &values_attention, .joints = ",+"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file (default: standard output); the ending sets the format", .heading = "Output",
-           .flags = OPTION_PROCESS),
+           "file (default: standard output); the file extension sets the format",
+           .heading = "Output", .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
            "output format (default: by the ending of -o, else text; see 'help formats')",
            .values = &values_formats, .flags = OPTION_FIXED),

@@ -15,10 +15,11 @@ static const struct option_row own_options[] = {
     STRING("attention", 0, "LIST", IN(mechanism.attention),
            "attention patterns to compare with dense attention: window:8,linear",
            .heading = "Comparison", .values = &values_attention, .joints = ",+"),
-    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of random keys (default: 0)"),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
+            "seed of --attention random (default: 0)"),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
             "number of threads (default: one per processor)"),
-    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)",
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, or all (default)",
            .heading = "Select"),
     {0},
 };

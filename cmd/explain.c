@@ -15,7 +15,7 @@ VALUES(parts, NULL, attention_part_count, attention_parts[index].name, attention
 
 static const struct option_row own_options[] = {
     STRING("token", 0, "TOKEN", IN(explain.token),
-           "the query: a token's text (is), its index (1, or -1 for the last), both (1:is), or all "
+           "query token: its text (is), its position (1, or -1 for the last), both (1:is), or all "
            "(default: the last)",
            .heading = "Query"),
     STRING("part", 0, "PART", IN(explain.part),
@@ -24,18 +24,18 @@ static const struct option_row own_options[] = {
     STRING("layer", 0, "N", IN(select.layer), "layer to explain, -1 for the last (default: 0, the first)"),
     STRING("head", 0, "N", IN(select.head), "head to explain, -1 for the last (default: 0, the first)"),
     STRING("file", 'f', "FILE", IN(input.file),
-           "one text, without its final newline, or a table (.csv, .tsv, .jsonl) with one; - is "
-           "standard input",
+           "file with one text, or a table (.csv, .tsv, .jsonl) with one row; - is standard input",
            .heading = "Input"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file (default: standard output); the ending sets the format", .heading = "Output",
-           .flags = OPTION_PROCESS),
+           "file (default: standard output); the file extension sets the format",
+           .heading = "Output", .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
-           "output format (default: by the ending of -o, else text)",
+           "output format (default: by the extension of -o, else text)",
            .values = &values_explain_formats),
-    INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX, "decimals (default: 4)"),
+    INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX,
+            "number of decimals (default: 4)"),
     FLAG("full", 0, IN(looks.full),
-         "show whole vectors, all keys and the matrices (json always has them)"),
+         "show complete vectors, all keys and the matrices (json always has them)"),
     {0},
 };
 

@@ -31,14 +31,15 @@ static const struct heads_options *heads_options(const struct options *options)
 
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(struct heads_options, score),
-           "scores to compute: induction,copying,offset:-2, or all (default: previous-token to "
-           "distance); induction:texts measures it on the texts, self:repeats on random tokens",
+           "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
+           "previous-token to distance); NAME:texts measures on the texts, NAME:repeats on "
+           "repeated random tokens",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(struct heads_options, sort),
            "sort by a score, highest first (default: by layer and head)", .values = &values_scores,
            .flags = OPTION_FIXED),
     INTEGER("top", 0, "N", OWN(struct heads_options, top), 1, 100000000,
-            "with --sort: only the N heads with the highest scores (default: all)",
+            "with --sort: show only the N heads with the highest scores (default: all)",
             .flags = OPTION_FIXED),
     STRING("map", 0, "SCORE", OWN(struct heads_options, map),
            "show one score as a matrix of layers by heads", .values = &values_scores,
@@ -47,14 +48,15 @@ static const struct option_row own_options[] = {
          "add a column with each score on random tokens (most data formats always have it)",
          .flags = OPTION_FIXED),
     STRING("composition", 0, "q|k|v", OWN(struct heads_options, composition),
-           "show how strongly each head composes with earlier heads through q, k or v, instead of "
-           "scores",
+           "instead of scores, show how strongly each head composes with earlier heads through q, "
+           "k or v",
            .values = &values_compositions, .flags = OPTION_NOT_BATCH),
     STRING("pairs", 0, "FILE", IN(heads.pairs),
            "word pairs for the score successor, one per line: Monday,Tuesday",
            .flags = OPTION_FIXED),
     STRING("needle", 0, "FILE", IN(heads.needles),
-           "texts for the score needle: JSONL or CSV with the columns text, needle and query",
+           "texts for the scores needle and needle-top: JSONL or CSV with the columns text, needle "
+           "and query",
            .flags = OPTION_FIXED),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of the random tokens (default: 0)"),

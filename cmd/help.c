@@ -13,16 +13,17 @@
 
 WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some items failed"},
       {"2", "usage error"}, {"3", "input error"}, {"4", "unsupported model"},
-      {"5", "output could not be written"}, {"130", "interrupted"})
+      {"5", "output cannot be written"}, {"130", "interrupted"})
 WORDS(variables, "Environment", {"ATTN_MODEL", "default model"},
-      {"ATTN_MODEL_PATH", "folders to search for models by name, separated by :"},
+      {"ATTN_MODEL_PATH", "folders where models are searched by name, separated by :"},
       {"HF_HUB_CACHE", "cache of the Hugging Face Hub, searched next; default: below HF_HOME, "
                        "XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
       {"COLUMNS", "width of text output on a terminal"}, {"NO_COLOR", "if set, no colours"},
       {"LIBXSMM_TARGET", "instruction set of the kernels: generic, snb, hsw, skx"})
-WORDS(files, "Files",
-      {"share/attn-cli/schemas", "below the installation prefix: JSON schemas; NAME.json "
-                                 "describes the format attn-cli/NAME/1"})
+WORDS(
+    files, "Files",
+    {"share/attn-cli/schemas",
+     "JSON schemas, below the installation prefix; NAME.json describes the format attn-cli/NAME/1"})
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 VALUES(commands, NULL, command_count, commands[index]->name, commands[index]->about)
 
@@ -32,7 +33,7 @@ struct help_options {
 };
 
 static const struct option_row own_options[] = {
-    FLAG("man", 0, OWN(struct help_options, man), "print a manual page, for man"),
+    FLAG("man", 0, OWN(struct help_options, man), "print a manual page (roff)"),
     STRING("completion", 0, "SHELL", OWN(struct help_options, completion),
            "print a completion script for bash, zsh or fish", .values = &values_shells),
     {0},
@@ -40,7 +41,7 @@ static const struct option_row own_options[] = {
 
 const struct command command_help = {
     .name = "help",
-    .about = "list commands or options",
+    .about = "list commands, options and values",
     .operands = "[COMMAND|TOPIC]",
     .examples = "attn-cli help run\n"
                 "attn-cli help options\n"

@@ -36,10 +36,10 @@ static const struct option_row own_options[] = {
             "print the cost of a run over N tokens (default: the model's context)"),
     FLAG("hash", 0, OWN(struct info_options, hash), "also print a hash of the weights"),
     FLAG("sites", 0, OWN(struct info_options, sites),
-         "print the names of the model's tensors in TransformerLens and Hugging Face, and nothing "
-         "else"),
+         "print only the tensors' names in TransformerLens and Hugging Face"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file (default: standard output); the ending sets the format", .flags = OPTION_PROCESS),
+           "file (default: standard output); the file extension sets the format",
+           .flags = OPTION_PROCESS),
     {0},
 };
 

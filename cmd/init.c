@@ -22,8 +22,8 @@ WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"}
 
 static const struct option_row own_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "its words, sorted, become the vocabulary (repeatable); in scripts without spaces its "
-            "characters",
+            "make the vocabulary from the words of this text (repeatable), sorted; from its "
+            "characters in scripts without spaces",
             .heading = "Vocabulary"),
     STRINGS("vocab-from", 0, "FILE", IN(make.texts),
             "learn the vocabulary from a text file (repeatable; - is standard input): its words, "
@@ -34,9 +34,10 @@ static const struct option_row own_options[] = {
         "vocab", 0, "FILE", IN(make.vocab),
         "existing vocabulary: a tokenizer.json, or a vocab.json (with --merges: byte-level BPE)"),
     STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
-    STRING("like", 0, "MODEL", IN(make.like),
-           "take sizes from a model, and its vocabulary unless another is given (default: life)",
-           .heading = "Sizes", .values = &values_models),
+    STRING(
+        "like", 0, "MODEL", IN(make.like),
+        "model whose sizes are used, and whose vocabulary unless another is given (default: life)",
+        .heading = "Sizes", .values = &values_models),
     STRING("shape", 0, "NAME", IN(make.shape), "sizes of a well-known model (see 'help sizes')",
            .values = &values_shapes),
     STRING("config", 0, "FILE", IN(make.config), "sizes from a config.json"),
@@ -51,10 +52,10 @@ static const struct option_row own_options[] = {
            "does (linear)",
            .values = &values_draws),
     INTEGER("table", 0, "ROWS", IN(make.table), 1, 100000000,
-            "size of the nn.Embedding whose first rows are the words (default: 50000)"),
+            "rows of the random nn.Embedding, of which the first ones are used (default: 50000)"),
     STRING("output", 'o', "DIR", IN(output.path), "folder to write", .heading = "Output",
            .flags = OPTION_PROCESS),
-    FLAG("force", 0, IN(output.force), "replace existing files in a folder",
+    FLAG("force", 0, IN(output.force), "overwrite existing files in a folder",
          .flags = OPTION_PROCESS),
     {0},
 };

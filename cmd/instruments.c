@@ -114,18 +114,17 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
 
 static const struct option_row lens_options[] = {
     STRING("site", 0, "SITE", IN(lens.site),
-           "tensor to read: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out",
+           "tensor to decode: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out",
            .heading = "Lens"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
-    STRING(
-        "target", 0, "TOKEN", IN(lens.target),
-        "token whose rank and probability to show, such as ' are', or two whose logit difference "
-        "to show: ' are: is' (default: the next token of the text)"),
+    STRING("target", 0, "TOKEN", IN(lens.target),
+           "token whose rank and probability are computed, or two tokens whose logit difference is "
+           "computed: ' are: is' (default: the next token of the text)"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
-            "N most likely tokens of each cell, in json (default: 3)", .preset = 3),
+            "store the N most likely tokens of each cell, in json (default: 3)", .preset = 3),
     STRING("show", 0, "LIST", IN(select.show),
-           "best (the most likely token, default), id, entropy, kl (divergence from the last "
-           "layer), rank, target; data formats have all"),
+           "values to show: best (the most likely token, default), id, entropy, kl (divergence "
+           "from the last layer), rank, target; data formats have all"),
     {0},
 };
 
@@ -192,14 +191,13 @@ VALUES(attributions, "Parts (--by)", ATTRIBUTION_WAYS, attribution_ways[index].n
 
 static const struct option_row attribute_options[] = {
     STRING("answer", 0, "TOKEN", IN(attribute.answer),
-           "explain this token's logit, or the difference of two: ' Mary: John' (default: the most "
-           "likely token)",
+           "token whose logit is split, or two tokens whose logit difference is split: ' Mary: "
+           "John' (default: the most likely token)",
            .heading = "Attribution"),
     STRING("position", 0, "N", IN(attribute.position),
-           "index of the token before the answer; -1 is the last (default)"),
+           "position after which the logit is read (default: -1, the last token)"),
     STRING("by", 0, "part|source|neuron", IN(attribute.by),
-           "split by component (default), source token or neuron (see Parts below)",
-           .values = &values_attributions),
+           "split by component (default), source token or neuron", .values = &values_attributions),
     {0},
 };
 
@@ -273,30 +271,32 @@ VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name
 VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[index].about)
 
 static const struct option_row patch_options[] = {
-    STRING("clean", 0, "TEXT", IN(patch.clean), "text that contains the information",
+    STRING("clean", 0, "TEXT", IN(patch.clean), "prompt with the information of interest",
            .heading = "Patching", .flags = OPTION_NOT_BATCH),
-    STRING("corrupt", 0, "TEXT", IN(patch.corrupt), "text of the same length without it",
-           .flags = OPTION_FIXED),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
+           "prompt without it, with the same number of tokens", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
            "pairs of texts: CSV or JSONL with the columns clean and corrupt; - is standard input",
            .flags = OPTION_FIXED),
     FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
          .flags = OPTION_NOT_BATCH),
     STRING("answer", 0, "TOKEN", IN(attribute.answer),
-           "explain this token's logit, or the difference of two: ' Mary: John' (default: the most "
-           "likely token)"),
+           "token whose logit is measured, or two tokens whose logit difference is measured: ' "
+           "Mary: John' (default: the most likely token after the clean prompt)"),
     STRING("position", 0, "N", IN(attribute.position),
-           "index of the token before the answer; -1 is the last (default)"),
+           "position after which the logits are read (default: -1, the last token)"),
     STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
     STRING("path", 0, "FROM:TO", IN(patch.path),
-           "patch one path: 9.6:10.0.q (or .k, .v), 9.6:logits; without FROM: all heads"),
+           "patch the direct path from one head to another's q, k or v, 9.6:10.0.q, or to the "
+           "logits, 9.6:logits; without FROM: from every head"),
     FLAG("noise", 0, IN(patch.noise),
-         "patch corrupt values into the clean run (default: clean into corrupt)"),
+         "patch values of the corrupt run into the clean run (default: the other way round)"),
     STRING("show", 0, "NUMBER", IN(select.show),
-           "fraction of the answer restored, or logit (default: fraction; data formats have both)",
+           "number to show: fraction (part of the answer restored, default) or logit; data formats "
+           "have both",
            .values = &values_numbers),
-    STRING("mean", 0, "texts", IN(select.mean), "texts: average over the pairs of --file",
+    STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
            .flags = OPTION_NOT_BATCH),
     {0},
 };

@@ -11,15 +11,17 @@
 
 static const struct option_row own_options[] = {
     STRING("explain", 0, "LIST", IN(page.explain),
-           "heads whose cells the page explains: 0.1,1.3, all or none (default: all, if that takes "
-           "at most 1 MB)",
+           "heads whose weights can be explained in the page: 0.1,1.3, all or none (default: all, "
+           "if that adds at most 1 MB)",
            .heading = "Page"),
     INTEGER("top", 0, "N", IN(page.top), 0, 1000,
             "store the N most likely next tokens at each position (default: 50; 0: none)"),
     FLAG("lens", 0, IN(page.lens),
-         "store predictions after every layer (default: if they take under half a second)"),
+         "store the predictions of every layer (default: if computing them takes under half a "
+         "second)"),
     STRING("scores", 0, "all|none", IN(page.scores),
-           "measure head scores, as 'heads' does (default: if it takes under half a second)"),
+           "include the head scores of 'attn-cli heads' (default: if computing them takes under "
+           "half a second)"),
     FLAG("unedited", 0, IN(page.unedited), "show each text before and after edits"),
     FLAG("live", 0, IN(page.live), "include the model, to run other texts in the browser"),
     STRING("output", 'o', "FILE", IN(output.path), "page to write (default: standard output)",

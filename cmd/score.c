@@ -12,22 +12,26 @@
 
 static const struct option_row own_options[] = {
     STRINGS("continue", 0, "TEXT", IN(score.continuations),
-            "score a continuation such as ' are' instead of the text (repeatable; compared with "
-            "the first)",
+            "score a continuation of the text, such as ' are' (repeatable; the others are compared "
+            "with the first)",
             .heading = "Scoring"),
-    FLAG("total", 0, IN(score.total), "print totals only: tokens, log-probability, perplexity"),
+    FLAG("total", 0, IN(score.total),
+         "print only totals over all texts: tokens, log-probability, perplexity"),
     STRING("per", 0, "COLUMN", IN(score.per),
-           "print a total for each value of a column, such as a condition, or of several, or of "
-           "'region'; with --words the mean of each word"),
+           "print totals for each value of a column of the input, such as condition, or for each "
+           "combination of several: condition,region; with --words: the mean of each word"),
     FLAG("begin-word", 0, IN(score.begin_word),
-         "assign the probability that a word ends to that word, not to the next one"),
-    FLAG("bits", 0, IN(score.bits), "surprisal and entropy in bits (default: nats)"),
+         "count the probability that a word ends as part of that word, not of the next one "
+         "(Pimentel and Meister, 2024)"),
+    FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
-            "read texts beyond the context in windows that advance by N tokens"),
+            "read texts longer than the context in windows that advance by N tokens"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
-            "N most likely tokens at each position, in text and json (default: 3)", .preset = 3),
+            "show the N most likely tokens at each position, in text and json (default: 3)",
+            .preset = 3),
     FLAG("words", 0, IN(select.words),
-         "merge subword tokens into words, which white space separates, and sum their surprisal"),
+         "print words (separated by white space) instead of tokens; the surprisals of a word's "
+         "tokens are summed"),
     {0},
 };
 

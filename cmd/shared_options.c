@@ -16,27 +16,31 @@
 
 const struct option_row text_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "text to read (repeatable; also as an operand, or on standard input)",
+            "text (repeatable); operands and lines of standard input are texts, too",
             .heading = "Input", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
-           "one text per line, or CSV / JSONL with a column \"text\"; other columns are copied to "
-           "the output; - is standard input",
+           "texts, one per line, or CSV / JSONL with a column \"text\" or \"sentence\" (score: or "
+           "pairs sentence_good, sentence_bad); other columns are copied to the output; - is "
+           "standard input",
            .flags = OPTION_FIXED),
-    FLAG("document", 0, IN(input.document), "treat the file as one text", .flags = OPTION_FIXED),
+    FLAG("document", 0, IN(input.document), "treat the whole file as one text",
+         .flags = OPTION_FIXED),
     STRING("ids", 0, "LIST", IN(input.ids), "token ids instead of text: 0,4,5",
            .flags = OPTION_FIXED),
     STRING("source", 0, "TEXT", IN(input.source),
-           "second text, for cross-attention and encoder-decoder models", .flags = OPTION_FIXED),
+           "text for the encoder (encoder-decoder and cross-attention models)",
+           .flags = OPTION_FIXED),
     STRING("special", 0, "WHEN", IN(input.special),
-           "special tokens to add: auto (default: those the model's tokenizer adds, as in Hugging "
-           "Face), none, or bos (the beginning token, even if the tokenizer adds none)",
+           "special tokens to add: auto (default: as the model's tokenizer does in Hugging Face), "
+           "none, or bos (only a beginning-of-text token, even if the tokenizer adds none)",
            .values = &values_specials),
     FLAG("chat", 0, IN(input.chat),
-         "wrap each text in the model's chat template, if it has a known form"),
+         "wrap each text in the model's chat template, if its form is supported"),
     FLAG("literal-special", 0, IN(input.literal_special),
-         "treat <|endoftext|> and the like as plain text"),
+         "read special tokens in a text, such as <|endoftext|>, as plain text"),
     FLAG("words", 0, IN(select.words),
-         "merge subword tokens into words: average over queries, sum over keys"),
+         "show words instead of subword tokens: the weights of a word's tokens are summed over "
+         "keys and averaged over queries"),
     FLAG("long", 0, IN(input.any_length),
          "allow texts beyond the trained context length (rotary and ALiBi models)"),
     {0},
@@ -45,7 +49,7 @@ const struct option_row text_options[] = {
 const struct option_row model_options[] = {
     STRINGS("model", 'm', "MODEL", IN(model.names),
             "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
-            "(default: $ATTN_MODEL, else tiny); repeatable for comparisons: 'pythia/step*'",
+            "(default: $ATTN_MODEL, else tiny); repeatable to compare models: 'pythia/step*'",
             .heading = "Model", .values = &values_models),
     STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
            .values = &values_precisions),
@@ -54,8 +58,8 @@ const struct option_row model_options[] = {
 
 const struct option_row mechanism_options[] = {
     STRING("attention", 0, "KIND", IN(mechanism.attention),
-           "replace the attention pattern: window:W, strided:S, global:G, random:K, linear, "
-           "blocked:B, sums with +",
+           "replace the attention pattern: window:W, strided:S, global:G, random:K, combined by +; "
+           "linear or blocked:B",
            .heading = "Model", .values = &values_attention, .joints = "+"),
     FLAG("mask-after", 0, IN(mechanism.mask_after),
          "apply the causal mask after the softmax and renormalise"),
@@ -67,118 +71,126 @@ const struct option_row mechanism_options[] = {
     REAL("dropout", 0, "P", IN(mechanism.dropout), 0, 1,
          "drop attention weights with probability P (default: 0)"),
     STRING("without", 0, "PARTS", IN(mechanism.without),
-           "leave out parts of a GPT-2: mlp, norm, residual, positions",
+           "leave out parts of a GPT-2 model: mlp, norm, residual, positions",
            .values = &values_block_parts, .joints = ","),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
-            "seed of --dropout and of random keys (default: 0)", .flags = OPTION_FIXED),
+            "seed of --dropout and of --attention random (default: 0)", .flags = OPTION_FIXED),
     {0},
 };
 
 const struct option_row edit_options[] = {
     STRINGS("edit", 0, "EDIT", IN(edit.edits),
-            "change a value during the pass (repeatable): 'h.0.context[head=1,token=-1] = 0' (see "
-            "'help edits')",
+            "change a tensor during the forward pass (repeatable), as described below; "
+            "'h.0.context[head=1,token=-1] = 0' sets the output of head 1 in layer 0 to 0 at the "
+            "last token",
             .heading = "Intervene"),
     STRINGS("ablate", 0, "L.H,...", IN(edit.ablations),
-            "zero the output of heads; 0.1=mean replaces it with the reference mean"),
+            "set the output of heads to 0: 0.1,0.2 are heads 1 and 2 of layer 0; 0.1=mean sets it "
+            "to its mean over the texts of --reference"),
     STRINGS("knockout", 0, "Q:K,...", IN(edit.knockouts),
-            "stop query Q from attending to key K (0:4:2 in layer 0, 0.1:4:2 in one head)"),
-    STRING("from", 0, "TEXT", IN(edit.from),
-           "text whose run supplies values for '= from'; as many tokens as this one"),
+            "stop the token at position Q from attending to position K in all heads; 0:4:2 in "
+            "layer 0, 0.1:4:2 in one head"),
+    STRING(
+        "from", 0, "TEXT", IN(edit.from),
+        "text whose run supplies the values for '= from'; it must have the same number of tokens"),
     STRING("reference", 0, "FILE", IN(edit.reference),
-           "texts, one per line, that supply values for '= mean' and '= resample'"),
+           "texts, one per line, that supply the values for '= mean' and '= resample'"),
     {0},
 };
 
 const struct option_row select_options[] = {
     STRING("show", 0, "LIST", IN(select.show),
-           "tensors to output: tokens, weights, context, … or all (see 'help run'; default: by "
-           "format)",
+           "tensors to output: weights,context (default: by format; see 'help tensors')",
            .heading = "Select", .values = &values_tensors, .joints = ","),
     STRING("layer", 0, "LIST", IN(select.layer),
-           "layers: 0,3-5, -1 for the last, all (default: by format)"),
-    STRING("head", 0, "LIST", IN(select.head), "heads: 0,3-5, -1 for the last, all (default)"),
+           "layers: 0,3-5, -1 for the last, or all (default: by format)"),
+    STRING("head", 0, "LIST", IN(select.head), "heads: 0,3-5, -1 for the last, or all (default)"),
     STRING("query", 0, "LIST", IN(select.query),
-           "compute only the rows of these query tokens: 0,3-5, -1 for the last (default: all)"),
+           "positions of the query tokens: 0,3-5, -1 for the last (default: all)"),
     STRING("mean", 0, "AXES", IN(select.mean),
-           "average over heads, layers, texts: one or several of them", .values = &values_means,
-           .joints = ","),
+           "average over heads, layers or texts, or over several: heads,layers",
+           .values = &values_means, .joints = ","),
     FLAG("hide-first", 0, IN(select.hide_first),
-         "drop the first token (attention sink) and renormalise"),
+         "drop the first token (attention sink) and renormalise the weights"),
     {0},
 };
 
 const struct option_row output_options[] = {
     STRING("output", 'o', "PATH", IN(output.path),
-           "file, or folder/ for one file per item; the ending sets the format",
+           "file, or folder/ for one file per text; the file extension sets the format",
            .heading = "Output", .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
-           "output format (default: by the ending of -o, else text; see 'help formats')",
+           "output format (default: by the extension of -o, else text; see 'help formats')",
            .values = &values_formats, .flags = OPTION_FIXED),
     {0},
 };
 
 const struct option_row terminal_options[] = {
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
-            "columns of text output (default: the terminal, else 80)", .heading = "Output",
+            "width of text output in columns (default: that of the terminal, else 80)",
             .looks = LOOKS_TERMINAL),
-    FLAG("full", 0, IN(looks.full), "text: leave nothing out, however wide or long"),
+    FLAG("full", 0, IN(looks.full), "text output: abbreviate nothing"),
     STRING("color", 0, "WHEN", IN(looks.color), "colours in text: auto (default), always or never",
            .looks = LOOKS_TERMINAL, .values = &values_colors, .flags = OPTION_FIXED),
-    FLAG("force", 0, IN(output.force), "replace existing files in a folder",
+    FLAG("force", 0, IN(output.force), "overwrite existing files in a folder",
          .flags = OPTION_PROCESS),
     {0},
 };
 
 const struct option_row figure_options[] = {
     STRING("figure-width", 0, "W", IN(looks.style.width),
-           "3.25in, 8cm, 89mm, 234pt, or a venue: acl, icml, neurips, nature (see 'help formats')",
+           "width: 3.25in, 8cm, 89mm, 234pt, or a venue listed below, such as acl",
            .heading = "Figures", .looks = LOOKS_FIGURE, .values = &values_venues),
     STRING("font", 0, "FAMILY", IN(looks.style.font),
-           "font of svg, png and pdf, such as Times (default: sans serif)", .looks = LOOKS_FONT),
+           "font family in svg, png and pdf, such as Times (default: sans serif)",
+           .looks = LOOKS_FONT),
     REAL("font-size", 0, "PT", IN(looks.font_size), 4, 72,
-         "font size; numbers in cells may be smaller (default: by figure, 7 with --figure-width)",
+         "font size in points; numbers in cells may be smaller (default: 7 with --figure-width, "
+         "else depends on the figure)",
          .looks = LOOKS_FIGURE),
-    INTEGER("dpi", 0, "N", IN(looks.dpi), 36, 2400, "resolution of png (default: 192)",
-            .looks = LOOKS_PIXELS),
+    INTEGER("dpi", 0, "N", IN(looks.dpi), 36, 2400,
+            "resolution of png files in pixels per inch (default: 192)", .looks = LOOKS_PIXELS),
     STRING("title", 0, "TEXT", IN(looks.title),
-           "title of a figure ('': none; default: model and text)", .looks = LOOKS_TITLE),
+           "title ('' for none; default: the model and the text)", .looks = LOOKS_TITLE),
     STRING("view", 0, "VIEW", IN(looks.style.view),
            "matrix, lines, overlay (lines of all heads) or bars (largest absolute values)",
            .looks = LOOKS_VIEW, .values = &values_views),
-    STRING("cells", 0, "STYLE", IN(looks.style.cells), "numbers, heat or both (default: what fits)",
+    STRING("cells", 0, "STYLE", IN(looks.style.cells),
+           "contents of cells: numbers, heat (colours) or both (default: both if they fit)",
            .looks = LOOKS_CELLS, .values = &values_cells),
     STRING("palette", 0, "NAME", IN(looks.style.palette),
-           "colours (default: by the signs of the values; see 'help formats')",
+           "colour palette, listed below (default: depends on whether there are negative values)",
            .looks = LOOKS_COLOURS, .values = &values_palettes),
     STRING("range", 0, "RANGE", IN(looks.style.range),
            "range of values mapped to the colour scale: all, head, row or LOW:HIGH (default: 0:1 "
            "for attention, else all)",
            .looks = LOOKS_COLOURS, .values = &values_ranges),
     STRING("color-scale", 0, "SCALE", IN(looks.style.scale),
-           "colour scale: linear (default), or sqrt / log to bring out small values",
+           "colour scale: linear (default), or sqrt or log to bring out small values",
            .looks = LOOKS_COLOURS, .values = &values_colour_scales),
     STRINGS("mark", 0, "Q:K,...", IN(looks.marks),
-            "frame cells (repeatable): 4:2, 0:4:2 in one layer, 0.1:4:2 in one head",
+            "draw a frame around cells (repeatable): 4:2 is query 4, key 2; 0:4:2 in one layer, "
+            "0.1:4:2 in one head",
             .looks = LOOKS_FIGURE),
     STRING("token-range", 0, "A-B", IN(looks.style.tokens),
-           "show only tokens A to B in figures (words with --words)", .looks = LOOKS_FIGURE),
+           "draw only tokens A to B (with --words: words A to B)", .looks = LOOKS_FIGURE),
     STRING("panel-labels", 0, "a|A|1", IN(looks.style.panel_labels),
-           "label the panels: a, A, 1, or (a)", .looks = LOOKS_FIGURE),
+           "label the panels a, b, ...; A, B, ...; 1, 2, ...; or (a), (b), ...",
+           .looks = LOOKS_FIGURE),
     STRING("mask", 0, "hatch|triangle", IN(looks.style.mask),
-           "hatch masked cells (default), or leave them out", .looks = LOOKS_FIGURE,
+           "hatch masked cells (default), or leave them blank", .looks = LOOKS_FIGURE,
            .values = &values_masks),
     {0},
 };
 
 const struct option_row running_options[] = {
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
-            "number of threads (default: one per processor); results do not depend on it",
+            "number of threads (default: one per processor); does not affect results",
             .heading = "Running", .flags = OPTION_PROCESS),
-    FLAG("quiet", 'q', IN(quiet), "print no notes and no progress", .flags = OPTION_PROCESS),
-    FLAG("verbose", 'v', IN(verbose), "print the model, the settings and the time taken",
+    FLAG("quiet", 'q', IN(quiet), "do not print notes and progress", .flags = OPTION_PROCESS),
+    FLAG("verbose", 'v', IN(verbose), "also print the model, the settings and the run time",
          .flags = OPTION_PROCESS),
-    FLAG("help", 'h', IN(help), "print this help", .flags = OPTION_FIXED | OPTION_PROCESS),
+    FLAG("help", 'h', IN(help), "show this help", .flags = OPTION_FIXED | OPTION_PROCESS),
     {0},
 };
 
@@ -267,20 +279,22 @@ const struct value_list values_settings = {"settings", NULL, settings_at};
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-WORDS_(, specials, NULL, {"auto", "those of the tokenizer (default)"}, {"none", NULL},
-       {"bos", "the beginning token"})
+WORDS_(, specials, NULL, {"auto", "as the tokenizer does in Hugging Face (default)"},
+       {"none", "no special tokens"}, {"bos", "only a beginning-of-text token"})
 WORDS_(, scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
 WORDS_(, means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"},
-       {"texts", "average over texts, by position"})
+       {"texts", "average over texts, position by position"})
 WORDS_(, colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}, {"never", NULL})
-WORDS_(, edits, "Edits", {"SITE = 0", "set a tensor of run --show to 0; h.2.SITE: in layer 2"},
-       {"SITE[PLACES] = X",
-        "only at some layer, head, token (or query), key or channel: [head=6,token=-1]"},
+WORDS_(, edits, "Edits",
+       {"SITE = 0",
+        "set a tensor to 0 in all layers; h.2.SITE: in layer 2; 'help tensors' lists the names"},
+       {"SITE[PLACES] = X", "set only part of it to X, by layer, head, token (or query), key or "
+                            "channel: [head=6,token=-1]"},
        {"SITE * X", "multiply by X"},
-       {"SITE = mean", "the mean over the texts of --reference, position by position"},
-       {"SITE = resample:SEED", "the value in a random text of --reference"},
-       {"SITE = from", "the value in the text of --from"},
-       {"SITE + FILE.npy", "add an array saved by numpy; = FILE.npy replaces the tensor"})
+       {"SITE = mean", "set it to its mean over the texts of --reference, position by position"},
+       {"SITE = resample:SEED", "set it to its value in a random text of --reference"},
+       {"SITE = from", "set it to its value in a run on the text of --from"},
+       {"SITE + FILE.npy", "add an array from a NumPy file; = FILE.npy replaces the tensor"})
 
 /* A test compares them with what is shown. */
 WORDS_(, defaults, "Default tensors and layers",
@@ -297,7 +311,7 @@ static bool tensors_at(struct value *value, size_t index)
 {
     static const struct value words[] = {
         {.name = "all", .about = "all tensors of the model except the last four"},
-        {.name = "tokens", .about = "the table of tokens (text format only)"},
+        {.name = "tokens", .about = "table of the tokens (text format only)"},
     };
     enum { WORDS = sizeof words / sizeof *words };
     if (index < WORDS) {

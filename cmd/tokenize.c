@@ -16,11 +16,12 @@
 #include "text/token_list.h"
 
 static const struct option_row own_options[] = {
-    FLAG("only-ids", 0, IN(tokens.only_ids), "print only the ids, separated by spaces",
+    FLAG("only-ids", 0, IN(tokens.only_ids), "print only token ids, separated by spaces",
          .heading = "Tokens"),
-    FLAG("decode", 0, IN(tokens.decode), "read ids and print their text"),
+    FLAG("decode", 0, IN(tokens.decode), "decode token ids into text"),
     STRING("file", 'f', "FILE", IN(input.file),
-           "one text, or a table (.csv, .tsv, .jsonl) with a column \"text\"; - is standard input",
+           "file with one text, or a table (.csv, .tsv, .jsonl) with a column \"text\"; - is "
+           "standard input",
            .heading = "Input"),
     {0},
 };

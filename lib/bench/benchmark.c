@@ -203,8 +203,8 @@ enum {
 static const double SECONDS_LEAST = 0.02; /* of one measurement: shorter passes are repeated */
 
 const struct task_row task_rows[TASK_KINDS] = {
-    [TASK_PREFILL] = {"prefill", "a text in one pass, without logits"},
-    [TASK_DECODE] = {"decode", "the logits of one more token, 64 in the cache"},
+    [TASK_PREFILL] = {"prefill", "a forward pass over the text, without logits"},
+    [TASK_DECODE] = {"decode", "one more token with logits, after 64 cached tokens"},
 };
 
 enum value {

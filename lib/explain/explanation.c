@@ -9,11 +9,11 @@
 #include "model/sampler.h"
 
 const struct explain_format explain_formats[] = {
-    {"text", ".txt", "a page to read, fitted to the terminal", explain_text_write},
-    {"markdown", ".md", "tables and formulas for GitHub, Jupyter, pandoc", explain_markdown_write},
-    {"html", ".html", "a page for browsers and paper, without scripts", explain_html_write},
-    {"json", ".json", "all numbers and the matrices they follow from, for programs",
-     explain_json_write},
+    {"text", ".txt", "text, fitted to the terminal", explain_text_write},
+    {"markdown", ".md", "tables and formulas for GitHub, Jupyter or pandoc",
+     explain_markdown_write},
+    {"html", ".html", "page without scripts, for browsers and printing", explain_html_write},
+    {"json", ".json", "all numbers and matrices", explain_json_write},
 };
 
 const size_t explain_format_count = sizeof explain_formats / sizeof *explain_formats;

@@ -11,9 +11,9 @@
 enum { ROWS_AT_ONCE = 32 }; /* of a matrix */
 
 const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
-    [BY_PART] = {"part", "heads, MLPs, biases, embeddings: all cells sum to the logit (default)"},
-    [BY_SOURCE] = {"source", "heads by the token that they read from"},
-    [BY_NEURON] = {"neuron", "hidden channels of the MLPs"},
+    [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)"},
+    [BY_SOURCE] = {"source", "heads, split by the source token"},
+    [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs"},
 };
 
 /* The sites of which the last row is captured; of values all rows. */

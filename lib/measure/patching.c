@@ -16,7 +16,7 @@ enum {
 const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_HEADS] = {"heads", SITE_CONTEXT, "output of each head (default)"},
     [PATCH_RESID_PRE] = {"resid_pre", SITE_RESID_PRE,
-                         "residual stream into a layer, at each token"},
+                         "residual stream before a layer, at each token"},
     [PATCH_RESID_MID] = {"resid_mid", SITE_RESID_MID, "residual stream after attention"},
     [PATCH_ATTN_OUT] = {"attn_out", SITE_ATTN_OUT, "output of the attention layer, at each token"},
     [PATCH_MLP_OUT] = {"mlp_out", SITE_MLP_OUT, "output of the MLP, at each token"},
@@ -27,7 +27,7 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT,
                               "output of each head at each token: layers x heads x tokens"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
-                     "direct paths from each head to the logits (or as --path says)"},
+                     "direct path from each head to the logits, or to the receiver of --path"},
 };
 
 /* A text's own run. */
@@ -527,7 +527,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
 
 const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
     [PATCH_FRACTION] =
-        {"fraction", "part of the answer restored: 0 as in the corrupt run, 1 as in the clean run"},
+        {"fraction", "fraction of the answer restored: 0 in the corrupt run, 1 in the clean run"},
     [PATCH_LOGIT] = {"logit", "logit of the answer, or the difference of two"},
 };
 

@@ -21,15 +21,15 @@ const struct attention_kind_row attention_kind_rows[] = {
     {"window", "W", ATTENTION_SPARSE, NUMBER(pattern.window),
      "the last W keys, including the query's own; without a mask also the next W-1"},
     {"strided", "S", ATTENTION_SPARSE, NUMBER(pattern.stride),
-     "keys at a distance that is a multiple of S"},
+     "keys whose distance from the query is a multiple of S"},
     {"global", "G", ATTENTION_SPARSE, NUMBER(pattern.global),
      "the first G keys; the first G queries attend to all"},
     {"random", "K[:SEED]", ATTENTION_SPARSE, NUMBER(pattern.random),
-     "the query's own key and K others drawn at random"},
+     "the query's own key and K other random keys"},
     {"linear", NULL, ATTENTION_LINEAR, 0,
-     "no softmax: weights φ(q)·φ(k) / their sum, with φ(x) = elu(x) + 1"},
+     "linear attention: weights φ(q)·φ(k) / their sum, with φ(x) = elu(x) + 1"},
     {"blocked", "B", ATTENTION_BLOCKED, NUMBER(block),
-     "dense, computed B keys at a time with an online softmax"},
+     "dense attention, computed B keys at a time with an online softmax"},
 };
 
 const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;

@@ -24,16 +24,16 @@ const char *const figure_mask_names[] = {"hatch", "triangle", NULL};
 
 const struct venue venue_rows[] = {
     /* acl.sty: a4paper, margin=2.5cm, \columnsep 0.6cm: (21 - 5 - 0.6) / 2 */
-    {"acl", "a column of ACL, EMNLP, NAACL: 7.7 cm", CENTIMETRES(7.7)},
+    {"acl", "one column of ACL, EMNLP or NAACL: 7.7 cm", CENTIMETRES(7.7)},
     {"acl-wide", "both columns: 16 cm", CENTIMETRES(16)},
     /* neurips_2026.sty and iclr2025_conference.sty: textwidth=5.5in */
-    {"neurips", "the text of NeurIPS: 5.5 in", INCHES(5.5)},
-    {"iclr", "the text of ICLR: 5.5 in", INCHES(5.5)},
+    {"neurips", "text width of NeurIPS: 5.5 in", INCHES(5.5)},
+    {"iclr", "text width of ICLR: 5.5 in", INCHES(5.5)},
     /* icml2025.sty: \textwidth 6.75in, \columnsep 0.25in: (6.75 - 0.25) / 2 */
-    {"icml", "a column of ICML: 3.25 in", INCHES(3.25)},
+    {"icml", "one column of ICML: 3.25 in", INCHES(3.25)},
     {"icml-wide", "both columns: 6.75 in", INCHES(6.75)},
     /* research-figure-guide.nature.com, building and exporting figure panels */
-    {"nature", "a column of Nature: 89 mm", CENTIMETRES(8.9)},
+    {"nature", "one column of Nature: 89 mm", CENTIMETRES(8.9)},
     {"nature-wide", "both columns: 183 mm", CENTIMETRES(18.3)},
 };
 
