@@ -259,7 +259,7 @@ static int run_logged(struct driver *driver, struct err *err)
     if (!failed) {
         buf_text(&hint, "attn-cli: interrupted: '");
         label_visible(&hint, log.part, strlen(log.part));
-        buf_text(&hint, "' has what is done: the same command with --resume continues\n");
+        buf_text(&hint, "' holds the finished items: the same command with --resume continues\n");
         failed = buf_check(&hint, err);
     }
     signals_hint(failed || driver->options->quiet ? NULL : hint.bytes);
@@ -415,7 +415,7 @@ static int check_options(const struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
     if (options->batch.resume && options->output.force)
-        return err_usage(err, "--resume, --force: expected one of them, found both");
+        return err_usage(err, "--resume and --force cannot be combined");
     if (format_is(driver->output.format, "html") && !driver->output.to_folder)
         return err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
                               "texts");

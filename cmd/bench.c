@@ -133,7 +133,8 @@ static int read_options(struct job *job, struct err *err)
     if (own(options)->shape && model)
         return err_usage(err, "--shape and the model '%s' cannot be combined", model);
     if (options->mechanism.attention && !own(options)->growth)
-        return err_usage(err, "--attention: expected --growth, which compares kinds of attention");
+        return err_usage(
+            err, "--attention: expected --growth as well, which compares attention patterns");
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
         read_only(job, err))
         return -1;

@@ -66,17 +66,17 @@ static void add_advice(struct err *err, const struct command *command, const cha
     if (err->about == ERR_ABOUT_WORD && model)
         err_append(err,
                    "%s 'attn-cli info %s' lists its words, 'attn-cli init -s \"…\" -o mine' makes "
-                   "a model of yours",
+                   "a model with your words",
                    gap, model);
     if (err->about == ERR_ABOUT_TOKENIZER)
         err_append(err,
                    command == &command_heads ? "%s leave out the text to measure on random tokens"
-                                             : "%s give the tokens by --ids",
+                                             : "%s use --ids",
                    gap);
     if (err->about == ERR_ABOUT_LENGTH)
-        err_append(err, "%s shorten it, or name a model of more positions by --model", gap);
+        err_append(err, "%s shorten it, or use a model with a longer context (--model)", gap);
     if (err->about == ERR_ABOUT_CONTEXT)
-        err_append(err, "%s shorten it, or give --long", gap);
+        err_append(err, "%s shorten it, or use --long", gap);
 }
 
 int command_do(const char *name, char **arguments, struct arena *arena, struct err *err)
@@ -157,11 +157,11 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
 {
     long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
     if (most > 0)
-        print_note("tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
-                   "of its tokens",
+        print_note("tokenizer.json: 'truncation' to %lld tokens is ignored: texts keep all of "
+                   "their tokens",
                    most);
     if (tokenizer && tokenizer_pads(tokenizer))
-        print_note("tokenizer.json: 'padding' is not applied: no tokens are added");
+        print_note("tokenizer.json: 'padding' is ignored");
 }
 
 void print_note_of_model(const struct model *model)

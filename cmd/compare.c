@@ -81,10 +81,10 @@ static int check_ids(const struct job *job, const struct text_pair *others, stru
         if (other->count == one->count &&
             memcmp(other->ids, one->ids, one->count * sizeof *one->ids) == 0)
             continue;
-        err_usage(
-            err,
-            "'%s': expected the ids of '%s', found others: compare takes models of one vocabulary",
-            job->sessions[1].model, job->sessions[0].model);
+        err_usage(err,
+                  "'%s': expected the same token ids as '%s', found others: compare needs models "
+                  "with the same vocabulary",
+                  job->sessions[1].model, job->sessions[0].model);
         return items_blame(&job->items, i, err);
     }
     return 0;

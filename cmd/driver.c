@@ -466,7 +466,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     driver->seconds = clock_seconds() - start;
     const char *path = driver->items.path;
     if (!failed && path && file_has_changed(&driver->items.file, path))
-        return err_set(err, "'%s': it was changed while it was read: run again", path);
+        return err_set(err, "'%s' changed while it was being read: run the command again", path);
     if (failed || driver->log)
         return failed ? -1 : 0;
     if (driver->task->finish && driver->task->finish(driver->state, driver, err))
@@ -509,7 +509,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         driver->place.sentences = 1;
     }
     if (task->pages && format_is(driver->output.format, "html"))
-        return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
+        return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
                          task->pages);
     if (task->prepare && task->prepare(driver->state, driver, err))
         return -1;
@@ -520,10 +520,10 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return -1;
     if (texts < driver->place.count && driver->output.format->one_sentence &&
         !driver->output.to_folder)
-        return err_usage(err,
-                         "--format %s: one file holds one model, found %zu: give a folder (-o "
-                         "DIR/), or csv or tidy",
-                         driver->output.format->name, driver->models.names.count);
+        return err_usage(
+            err,
+            "--format %s: one file holds one model, found %zu: use a folder (-o DIR/), csv or tidy",
+            driver->output.format->name, driver->models.names.count);
     looks_note(&options->looks, driver->output.format, driver->output.draws_pages);
     return 0;
 }

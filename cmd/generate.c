@@ -103,11 +103,10 @@ static int check_output(const struct driver *driver, const struct options *optio
                          "of tokens",
                          output->format->name);
     if (!shows && output->to_folder && !driver->is_batch)
-        return err_usage(err,
-                         "--output '%s': expected a file, or --show: the text alone is one file",
+        return err_usage(err, "--output '%s': expected a file, found a folder, which needs --show",
                          options->output.path);
     if (shows && options->generate.logprobs && driver->is_batch)
-        return err_usage(err, "--show, --logprobs: expected one of them in a batch, found both");
+        return err_usage(err, "--show and --logprobs cannot be combined in a batch");
     if (shows && options->generate.logprobs && output->to_stdout)
         return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
                               "tensors with --output");
@@ -128,11 +127,10 @@ static int check_options(const struct options *options, struct err *err)
                         : options->generate.top_p < 1 ? "top-p"
                                                       : NULL;
     if (!options->select.show && narrow)
-        return err_usage(err, "--%s: expected --show TENSORS as well: it selects from them",
-                         narrow);
+        return err_usage(err, "--%s applies only to tensors: expected --show as well", narrow);
     if (options->generate.beams > 1 && options->generate.temperature > 0)
-        return err_usage(err, "--beams: searches for the most likely text, --temperature samples: "
-                              "expected one of them, found both");
+        return err_usage(
+            err, "--beams and --temperature cannot be combined: beam search does not sample");
     if (drawn && options->generate.temperature <= 0)
         return err_usage(
             err, "--%s: expected --temperature above 0: at 0 the most likely token is always taken",
@@ -150,11 +148,11 @@ static int choose_selection(struct request *request, struct driver *driver, stru
                      &session->arena, err))
         return -1;
     if (request->selection.sites >> SITE_SCORES & 1)
-        return err_usage(err, "--show scores: those of keys to come are not known while a text "
-                              "grows: 'attn-cli run' shows them");
+        return err_usage(err, "--show scores: the scores of later keys are not available while "
+                              "generating: use 'attn-cli run'");
     if (request->derivation.mean_of_texts)
-        return err_usage(err, "--mean texts: a generated text is not averaged with others: write "
-                              "them to a file, which 'attn-cli run -f FILE --mean texts' averages");
+        return err_usage(err, "--mean texts: generated texts cannot be averaged: save them and use "
+                              "'attn-cli run -f FILE --mean texts'");
     driver->derivation = request->derivation;
     driver->place.show_tokens = request->selection.tokens;
     return output_check_selection(&driver->output, &request->selection, err);
@@ -302,16 +300,17 @@ static void note_work(const struct growth *growth)
     size_t steps = text->count - text->prompt_count;
     double rest = clock_seconds() - growth->read;
     if (text->end == END_OF_CONTEXT)
-        print_note("the text ends with the model's context of %zu tokens: %zu new ones of %zu",
-                   text->room, steps, text->generation.tokens);
+        print_note(
+            "stopped at the model's context length of %zu tokens, after %zu of %zu new tokens",
+            text->room, steps, text->generation.tokens);
     if (!growth->driver->options->verbose)
         return;
     num_size(cache,
              cache_bytes(config, text->cache.precision, text->cache.count) +
                  cache_bytes(config, text->source_cache.precision, text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
-    print_note("%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f "
-               "a second; cache %s, kept %s",
+    print_note("%zu + %zu tokens, threads: %zu, %s kernels, %s: first token after %.1f ms, then "
+               "%.1f tokens/s; cache %s, captured %s",
                text->prompt_count, steps, pool_threads(viewer->machine.pool),
                kernels_target(viewer->machine.kernels), viewer_precision(viewer).text,
                1e3 * (growth->read - growth->start), steps > 1 ? (double)(steps - 1) / rest : 0.0,

@@ -151,9 +151,9 @@ static int check_materials(const struct state *own, const struct driver *driver,
         found[score->material] = true;
     }
     if (pairs && !found[OF_PAIRS])
-        return err_usage(err, "--pairs: expected the score successor, found others");
+        return err_usage(err, "--pairs: expected --score successor, found other scores");
     if (needles && !found[OF_NEEDLES])
-        return err_usage(err, "--needle: expected the score needle, found others");
+        return err_usage(err, "--needle: expected --score needle, found other scores");
     return 0;
 }
 
@@ -199,7 +199,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     own->in_maps = own->map || format->is_picture || format_is(format, "safetensors");
     if (own->results.sort && own->in_maps)
-        return err_usage(err, "--sort: sorts the rows of tables, found %s%s",
+        return err_usage(err, "--sort: expected a table, found %s%s",
                          own->map ? "--map " : "--format ",
                          own->map ? own->map->name : format->name);
     if (heads_options(options)->top && !own->results.sort)
@@ -227,8 +227,8 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
     if (!shares || driver->is_batch || (c->n_layer == own->layers && c->n_head == own->heads))
         return 0;
     return err_usage(err,
-                     "expected the %zu layers of %zu heads of '%s', found %zu of %zu: --format "
-                     "tidy takes models of any shape",
+                     "expected %zu layers of %zu heads as in '%s', found %zu of %zu: --format tidy "
+                     "accepts models of different shapes",
                      own->layers, own->heads, driver->models.names.names[0], c->n_layer, c->n_head);
 }
 
@@ -321,8 +321,7 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
         if (!record.count)
             break;
         if (record.count != 2)
-            return err_set(err,
-                           "'%s' line %zu: expected two words with a comma between them, found %zu",
+            return err_set(err, "'%s' line %zu: expected two words separated by a comma, found %zu",
                            path, record.line, record.count);
         if (read_word(&from[count], viewer, path, &record, 0, arena, err) ||
             read_word(&to[count], viewer, path, &record, 1, arena, err))

@@ -81,8 +81,7 @@ static int check_ids(const struct input_options *options, struct err *err)
 {
     if (!options->ids || !options->special || strcmp(options->special, "none") == 0)
         return 0;
-    return err_usage(err,
-                     "--special %s: is for texts, found --ids: put the ids of these tokens there",
+    return err_usage(err, "--special %s: expected texts, found --ids: add the special tokens there",
                      options->special);
 }
 
@@ -166,10 +165,9 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
     if (utf8_invalid_at(name, size) < size)
         return err_set(err, "expected a name in UTF-8, found '%s'", name);
     if (near)
-        return err_set(err, "'%s': did you mean '%s'? If it is another column, rename it", name,
-                       near);
+        return err_set(err, "'%s': did you mean '%s'? If not, rename the column", name, near);
     if (names_find(&index, NAMES_LIST(of_results), name, size))
-        return err_set(err, "'%s': results have a column of that name: rename it", name);
+        return err_set(err, "'%s': results already have a column with this name: rename it", name);
     if (items->name_count == COLUMNS_MAX)
         return err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX,
                        name);
@@ -316,7 +314,7 @@ static int read_column(struct items *items, const struct csv_record *header, siz
     for (size_t i = 0; i < column; i++)
         if (items->places[i] == *place)
             return strcmp(header->fields[i], name) == 0
-                       ? err_set(err, "expected every column once, found '%s' twice", name)
+                       ? err_set(err, "expected each column once, found '%s' twice", name)
                        : err_set(err, "expected one column of texts, found '%s' and '%s'",
                                  header->fields[i], name);
     return 0;
@@ -437,8 +435,8 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
         if (at < reader.end && *at == '[' && (at = skip_blanks(at + 1, reader.end)) < reader.end &&
             *at == '{')
             return err_set(err,
-                           "'%s': expected one item per line, found a JSON array of them: jq -c "
-                           "'.[]' makes them lines; --document reads it as one text",
+                           "'%s': expected one item per line, found a JSON array: jq -c '.[]' "
+                           "converts it; --document reads it as one text",
                            shown_path(items->path));
         return find_lines(items, begin, reader.end, err);
     }
@@ -456,9 +454,8 @@ static int check_count(const struct items *items, enum items_many many, struct e
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
     if (!was_read)
-        return err_usage(err,
-                         "expected a text, found none: \"Life is short\" in quotes, --sentence "
-                         "TEXT, --file PATH, --ids LIST or a pipe");
+        return err_usage(err, "expected a text, found none: use \"Life is short\" in quotes, "
+                              "--sentence TEXT, --file FILE, --ids LIST or a pipe");
     return err_set(err, "'%s': expected a sentence, found %s", shown_path(items->path),
                    items->place_count ? "only a header"
                    : items->file.size ? "only blank lines"

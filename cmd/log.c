@@ -189,10 +189,9 @@ static int write_end(const struct log *log, struct err *err)
 
 static int refuse_header(const struct log *log, struct err *err)
 {
-    return err_output(err,
-                      "'%s': expected the header of a batch, found something else: name "
-                      "another output",
-                      log->header);
+    return err_output(
+        err, "'%s': expected the header of a batch, found something else: choose another output",
+        log->header);
 }
 
 static int read_facts(struct log *log, const struct json *line, struct err *err)
@@ -258,10 +257,9 @@ static int check_shared_folder(const char *path, struct err *err)
                  (file_exists(path) && listing_read(&found, path, &arena, err));
     for (size_t i = 0; !failed && i < found.count; i++)
         if (strspn(found.names[i], "0123456789") < 4 && strcmp(found.names[i], items_file) != 0)
-            failed = err_output(err,
-                                "'%s': expected nothing but folders of items, found '%s' in it: "
-                                "name another output",
-                                path, found.names[i]);
+            failed = err_output(
+                err, "'%s': expected only folders of items, found '%s': choose another output",
+                path, found.names[i]);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
@@ -271,7 +269,7 @@ static int check_files(const struct log *log, struct err *err)
 {
     struct stat status;
     if (stat(log->part, &status) == 0 && status.st_size)
-        return err_output(err, "'%s' is there already, and no batch began it: name another output",
+        return err_output(err, "'%s' exists and was not written by a batch: choose another output",
                           log->part);
     if (log->is_folder)
         return log->shard.count ? check_shared_folder(log->path, err)
@@ -290,7 +288,7 @@ static int check_name(const struct log *log, struct err *err)
     if (file_kind(&kind, log->name, err) || replacement_check_name(log->name, err))
         return -1;
     return kind && !S_ISREG(kind)
-               ? err_output(err, "'%s': expected a file, found a link or something else", log->name)
+               ? err_output(err, "'%s': expected a file, found a link or a special file", log->name)
                : 0;
 }
 
@@ -369,11 +367,12 @@ int log_open(struct log *log, struct err *err)
         return resume(log, err);
     if (log->forces)
         return begin(log, err);
-    return err_output(err,
-                      log->finished ? "'%s': a finished batch is here: --force begins again"
-                                    : "'%s': an interrupted batch is here: --resume continues it, "
-                                      "--force begins again",
-                      log->name);
+    return err_output(
+        err,
+        log->finished
+            ? "'%s' holds a finished batch: --force starts over"
+            : "'%s' holds an interrupted batch: --resume continues it, --force starts over",
+        log->name);
 }
 
 int log_flush(struct log *log, struct err *err)

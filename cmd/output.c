@@ -59,7 +59,7 @@ static int unknown_ending(const struct format_table *table, const char *path, st
         near = names_nearest(table->endings, dot, strlen(dot));
     for (size_t i = 0; i < table->endings.count; i++)
         buf_format(&known, "%s%s", i ? ", " : "", names_at(table->endings, i));
-    err_usage(err, "--output: expected --format, or an ending of %s, found '%s'%s",
+    err_usage(err, "--output: expected --format or a file extension (%s), found '%s'%s",
               known.bytes ? known.bytes : "", path, names_guess(guess, near));
     buf_release(&known);
     return -1;
@@ -85,7 +85,7 @@ const void *format_choose(const struct format_table *table, const struct output_
     if (format && format->for_files && !path && isatty(STDOUT_FILENO)) {
         err_usage(err,
                   "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - writes "
-                  "there all the same",
+                  "to it anyway",
                   name);
         return NULL;
     }
@@ -124,10 +124,10 @@ int output_check_selection(const struct output *output, const struct selection *
                            struct err *err)
 {
     if (selection->queries && format_is(output->format, "html"))
-        return err_usage(err, "--query: a page has all tokens: choose another format");
+        return err_usage(err, "--query: a page always shows all tokens: choose another format");
     if (selection->sites || output->format->has_tokens)
         return 0;
-    return err_usage(err, "--show tokens: --format %s has no place for them: show a tensor, too",
+    return err_usage(err, "--show tokens: --format %s cannot hold them: show a tensor as well",
                      output->format->name);
 }
 
@@ -135,8 +135,7 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
 {
     if (!output->format->one_sentence || output->to_folder || texts <= 1)
         return 0;
-    return err_usage(err,
-                     "--format %s: one file holds one text, found %zu: give a folder (-o DIR/)",
+    return err_usage(err, "--format %s: one file holds one text, found %zu: use a folder (-o DIR/)",
                      output->format->name, texts);
 }
 
@@ -346,8 +345,9 @@ int output_choose_table(struct output *output, const struct output_options *opti
     if (output_choose(output, options, err))
         return -1;
     return format_is(output->format, "html")
-               ? err_usage(err, "--format html: expected text, data or a picture: 'attn-cli page' "
-                                "writes pages")
+               ? err_usage(
+                     err,
+                     "--format html: expected text, data or a figure: 'attn-cli page' writes pages")
                : 0;
 }
 

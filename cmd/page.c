@@ -110,8 +110,8 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
         if (!dot || !selection_index(&layer, list, before, layers_of(config)) ||
             !selection_index(&head, dot + 1, size - before - 1, config->n_head))
             return err_usage(err,
-                             "--explain: expected LAYER.HEAD of %zu layers of %zu heads, as 0.1, "
-                             "or all or none, found '%.*s'",
+                             "--explain: expected LAYER.HEAD of %zu layers of %zu heads, such as "
+                             "0.1, or all or none, found '%.*s'",
                              layers_of(config), config->n_head, (int)size, list);
         source->explains[layer * config->n_head + head] = true;
         list += size;
@@ -289,8 +289,9 @@ static int check_ending(const char *path, struct err *err)
         strcmp(format_rows[index].name, "html") == 0)
         return 0;
     return err_usage(
-        err, "--output: expected a page, as page.html, found '%s': 'attn-cli run' writes %s", path,
-        format_rows[index].name);
+        err,
+        "--output: expected an HTML file such as page.html, found '%s': 'attn-cli run' writes %s",
+        path, format_rows[index].name);
 }
 
 /* A live page has fields for what it can change, and would not keep the rest. */
@@ -302,7 +303,8 @@ static int check_live(const struct options *options, size_t pages, struct err *e
     if (pages != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
     if (select->words || select->mean || select->hide_first || select->layer || select->head)
-        return err_usage(err, "--live: expected all layers, heads and tokens, as they are");
+        return err_usage(err, "--live: expected no --layer, --head, --words, --mean or "
+                              "--hide-first: a live page shows everything");
     return page_live_check(err);
 }
 
@@ -431,7 +433,8 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
     if (!source->options->page.live)
         return 0;
     if (facts->command_count)
-        return err_usage(err, "--live: expected no %s: the page begins with the model as it is",
+        return err_usage(err,
+                         "--live: expected no %s: a live page starts from the unmodified model",
                          facts->command[0]);
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",

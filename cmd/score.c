@@ -211,8 +211,9 @@ static int check_continued(const struct state *own, const struct options *option
     if (viewer->tokenizer)
         tokenizer_adds(viewer->tokenizer, &before, &after);
     if (after)
-        return err_usage(err, "--continue: expected no token after a text, found one that the "
-                              "tokenizer adds: --special none or bos leaves it out");
+        return err_usage(
+            err,
+            "--continue: the tokenizer adds a token after each text: use --special none or bos");
     return 0;
 }
 
@@ -235,8 +236,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
     own->continues |= score->continuations.count > 0;
     if (score->per && driver->is_batch)
-        return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
-                              "of single texts");
+        return err_usage(err, "--per is not available in a batch: use 'attn-cli score'");
     if (check_continued(own, options, viewer, err) ||
         text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
@@ -287,10 +287,11 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
     while (same < sentence->count && same < read->count && sentence->ids[same] == read->ids[same])
         same++;
     if (same < sentence->count)
-        return err_usage(err,
-                         "--continue '%s': expected the text's %zu tokens unchanged, found "
-                         "another one at %zu: begin it where a token begins, as with a space",
-                         more, sentence->count, same);
+        return err_usage(
+            err,
+            "--continue '%s': expected the text's %zu tokens unchanged, found another one at %zu: "
+            "begin the continuation at a token boundary, for example with a space",
+            more, sentence->count, same);
     if (read->count == same)
         return err_usage(err, "--continue '%s': expected at least one token, found none", more);
     pair->source = alone->source;
@@ -681,8 +682,8 @@ static void note_fables(const struct driver *driver, const struct score_total *a
 {
     double perplexity = score_perplexity(all);
     if (perplexity > FABLES_PERPLEXITY && model_is_of_fables(&driver->session.viewer.model))
-        print_note("'%s' knows only the short fables it was trained on, and these texts are unlike "
-                   "them (perplexity %.0f): its scores mean little",
+        print_note("'%s' was trained only on short fables, which these texts do not resemble "
+                   "(perplexity %.0f): the scores mean little",
                    bundled_default, perplexity);
 }
 
@@ -699,11 +700,11 @@ static void note_missing(const struct state *own)
     if (!count || !driver->begins_texts || driver->options->score.total)
         return;
     if (input->special || input->ids)
-        print_note("the first %s of %zu text%s has no score: no beginning token is before it",
-                   first, count, num_plural(count));
+        print_note("the first %s of %zu text%s is not scored: no token precedes it", first, count,
+                   num_plural(count));
     else
-        print_note("the first %s of %zu text%s has no score: '%s' has no beginning token", first,
-                   count, num_plural(count), model);
+        print_note("the first %s of %zu text%s is not scored: '%s' has no beginning-of-text token",
+                   first, count, num_plural(count), model);
 }
 
 static int write_totals(struct state *own, struct err *err)

@@ -62,11 +62,9 @@ static int check_texts(const struct edit_list *list, const struct edit_options *
     bool asks_from = list->origins >> EDIT_FROM & 1;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
     if (asks_from && !options->from)
-        return err_usage(err, "--edit: '= from' takes values of another text: name it with --from "
-                              "(patch: use --over)");
+        return err_usage(err, "--edit: '= from' needs --from TEXT (patch: use --over)");
     if (asks_reference && !options->reference)
-        return err_usage(err, "--edit: '= mean' and '= resample' take values of other texts: name "
-                              "a file of them with --reference");
+        return err_usage(err, "--edit: '= mean' and '= resample' need --reference FILE");
     if (options->from && !asks_from)
         return err_usage(err, "--from: expected '= from' in an --edit or --ablate, found none");
     if (options->reference && !asks_reference)
@@ -199,9 +197,8 @@ int session_begin(struct session *session, struct err *err)
     if (options->input.ids && *viewer->why)
         print_note("%s: tokens are shown by their ids", viewer->why);
     if (options->verbose && *viewer->model.config.unread)
-        print_note("'%s/config.json': a model of type \"%s\" has no use for %s",
-                   viewer->model.folder.path, config_kind_name(&viewer->model.config),
-                   viewer->model.config.unread);
+        print_note("'%s/config.json': a model of type \"%s\" ignores %s", viewer->model.folder.path,
+                   config_kind_name(&viewer->model.config), viewer->model.config.unread);
     return viewer_set_mechanism(viewer, &session->mechanism, err) || read_edits(session, err) ? -1
                                                                                               : 0;
 }
@@ -286,7 +283,7 @@ int session_check_source(const struct input_options *options, const struct model
                          struct err *err)
 {
     if (options->source && !model->config.cross)
-        return err_usage(err, "--source: expected none, found a text: '%s' has no cross-attention",
+        return err_usage(err, "--source: expected none, since '%s' has no cross-attention",
                          model->name);
     if (!options->source && model->config.cross)
         return err_usage(err,

@@ -49,7 +49,7 @@ int regions_find(struct regions *regions, const struct item *item, struct arena 
         if (strcmp(item->columns[i].name, "regions") == 0)
             names = item->columns[i].value;
     if (regions->count && names && count_parts(names) != regions->count)
-        return err_set(err, "column 'regions': expected %zu names with | between, found %zu",
+        return err_set(err, "column 'regions': expected %zu names separated by |, found %zu",
                        regions->count, count_parts(names));
     regions->items = arena_alloc(arena, regions->count, sizeof *regions->items, err);
     for (size_t i = 0; regions->items && i < regions->count && !err->kind; i++) {

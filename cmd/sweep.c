@@ -77,7 +77,7 @@ static int check_values(const struct sweep *sweep, const struct swept_option *sw
             return -1;
         for (size_t k = 0; k < i; k++)
             if (strcmp(meanings[i], meanings[k]) == 0)
-                return err_usage(err, "expected every value once, found '%s' twice",
+                return err_usage(err, "expected each value once, found '%s' twice",
                                  swept->values[i]);
     }
     return meanings ? 0 : -1;
@@ -343,7 +343,7 @@ static int find_shard(struct job_shard *shard, struct err *err)
             return -1;
     if (!is_task && !is_rank)
         return err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
-                              "PMI_RANK or those of srun in the environment, found none");
+                              "PMI_RANK or the variables of srun in the environment, found none");
     if (task[0] < task[1] || task[0] > task[2])
         return err_usage(err,
                          "--shard auto: expected SLURM_ARRAY_TASK_ID from %lld to %lld, found %lld",

@@ -131,7 +131,7 @@ static int check_sources(const struct options *options, struct err *err)
     if (fresh != (make->vocab != NULL))
         return err_usage(err,
                          fresh ? "--vocab: expected the vocabulary of a new model"
-                               : "--vocab: is for new models, found %s",
+                               : "--vocab applies only to new models, found %s",
                          found);
     if (make->merges && !make->vocab)
         return err_usage(err, "--merges: expected --vocab as well, found none");
@@ -145,7 +145,7 @@ static int check_options(struct job *job, struct err *err)
     const char *resume = own(options)->resume;
     const char *output = options->output.path ? options->output.path : resume;
     if (options->input.operands.count)
-        return err_usage(err, "unexpected argument '%s': texts are given by --data",
+        return err_usage(err, "unexpected argument '%s': use --data for texts",
                          options->input.operands.items[0]);
     if (check_sources(options, err))
         return -1;
@@ -182,8 +182,8 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
         double found = trainer_setting_value(&line, row);
         if (row->option && options_are_given(options, row->option) && expected != found)
             return err_usage(err,
-                             "--%s: expected %.16g as in '%s', found %.16g: leave the option out, "
-                             "or start again with --model",
+                             "--%s: expected %.16g as in '%s', found %.16g: omit the option, or "
+                             "start a new training with --model",
                              row->option, expected, own(options)->resume, found);
     }
     return 0;

@@ -377,7 +377,7 @@ static int add_totals(struct frame *frame, const struct score_view *view,
         const char *name = totals->names[i % totals->name_count];
         const struct column *column = &own[i / totals->name_count];
         if (column->values && strcmp(column->name, name) == 0)
-            return err_usage(err, "column '%s': results have a column of that name: rename it",
+            return err_usage(err, "column '%s': results already have a column with this name: rename it",
                              name);
     }
     memcpy(columns + totals->name_count, own, sizeof own);

@@ -122,7 +122,7 @@ static int check_names(const struct place *place, const struct frame *frame, str
         const char *name = frame->columns[i].name;
         for (size_t k = 0; k < place->extra_count; k++)
             if (strcmp(place->extras[k].name, name) == 0)
-                return err_usage(err, "column '%s': results have a column of that name: rename it",
+                return err_usage(err, "column '%s': results already have a column with this name: rename it",
                                  name);
     }
     return 0;
