@@ -145,7 +145,7 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
     struct input input = {.text = text ? text : "", .size = text ? size : 0};
     if (ids)
         *ids = (struct attn_ids){0};
-    if (check_given(ids, "room for ids", &err) || begin_call(&call, model, &err))
+    if (check_given(ids, "a buffer for ids", &err) || begin_call(&call, model, &err))
         return give_error(error, &err);
     int failed = viewer_read(&model->viewer, &pair, &input, NULL, &arena, &err) ||
                  copy_ids(ids, &pair.sentence, &err);

@@ -82,7 +82,7 @@ int err_memory(struct err *err, size_t size_bytes)
 {
     if (err && err->kind == ERR_NONE)
         err->out_of_memory = true;
-    return err_set(err, "out of memory: %zu bytes more could not be had", size_bytes);
+    return err_set(err, "out of memory: cannot allocate %zu bytes", size_bytes);
 }
 
 int err_adopt(struct err *err, const struct err *from)

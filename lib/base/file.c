@@ -31,7 +31,7 @@ int file_open_regular(const char *path, struct err *err)
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
     if (fstat(descriptor, &status))
-        err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+        err_set(err, "cannot access '%s': %s", path, strerror(errno));
     else if (!S_ISREG(status.st_mode))
         err_set(err, "'%s': expected a file, found a %s", path, kind_name(status.st_mode));
     else
@@ -48,9 +48,10 @@ static int read_all(struct file *file, int descriptor, const char *name, struct 
     size_t capacity = 0;
     for (;;) {
         if (size > FILE_READ_MAX_BYTES) {
-            err_set(err,
-                    "'%s': expected at most %s of what is no file, found more: put it into a file",
-                    name, num_size(most, FILE_READ_MAX_BYTES));
+            err_set(
+                err,
+                "'%s': expected at most %s from a pipe or device, found more: save it to a file",
+                name, num_size(most, FILE_READ_MAX_BYTES));
             goto failed;
         }
         if (size == capacity) {
@@ -81,7 +82,7 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
 {
     struct stat status;
     if (fstat(descriptor, &status))
-        return err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+        return err_set(err, "cannot access '%s': %s", path, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return err_set(err, "'%s': expected a file, found a directory", path);
     bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* those in /proc say 0 */
@@ -185,7 +186,7 @@ int file_kind(mode_t *kind, const char *path, struct err *err)
     *kind = exists ? status.st_mode & S_IFMT : 0;
     return exists || file_is_absent()
                ? 0
-               : err_output(err, "cannot look at '%s': %s", path, strerror(errno));
+               : err_output(err, "cannot access '%s': %s", path, strerror(errno));
 }
 
 bool file_exists(const char *path)

@@ -92,8 +92,8 @@ int host_call_begin(struct host_call *call, struct host_object *object, struct e
     if (object->closed)
         return err_usage(err, "the model was closed");
     if (atomic_exchange(&object->busy, true))
-        return err_usage(err, "the model is in use: expected one call at a time, found another, of "
-                              "a sink or a thread");
+        return err_usage(err, "the model is in use: expected one call at a time, found another "
+                              "from a sink or a thread");
     host_object_hold(object);
     set_blocked(false, &before);
     *call = (struct host_call){object, mapping_list_own(object), sigismember(&before, SIGBUS) == 1};

@@ -54,12 +54,13 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
     if (!S_ISREG(status->st_mode))
         return 0;
     if (is_guarded(status, kind))
-        return err_output(err, "cannot write '%s': this command reads it: give another name", path);
+        return err_output(err, "cannot write '%s': this command reads it: choose another name",
+                          path);
     if (status->st_mode & S_IWUSR)
         return 0;
     return err_output(err,
                       "cannot write '%s': it is read-only (mode %04o): make it writable (chmod "
-                      "u+w), or give another name",
+                      "u+w), or choose another name",
                       path, (unsigned)status->st_mode & 0777);
 }
 

@@ -134,7 +134,7 @@ static int check_replaceable(const char *path, const struct stat *status, enum r
     if (status && access(path, W_OK))
         return err_output(err, "cannot write '%s': %s", path, strerror(errno));
     if (!status && lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
-        return err_output(err, "cannot write '%s': it is a link that leads nowhere", path);
+        return err_output(err, "cannot write '%s': it is a dangling link", path);
     return 0;
 }
 
@@ -178,8 +178,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     if (!stream->temporary)
         return -1;
     if (remember_temporary(stream->temporary)) { /* before it is there: a signal comes any time */
-        err_output(err, "cannot write '%s': expected at most %d files at one time", path,
-                   OPEN_FILES);
+        err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;
     }
     stream->descriptor = mkostemps(stream->temporary, sizeof ENDING - 1, O_CLOEXEC);
@@ -226,7 +225,7 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
     if (exists && S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': it is a directory", path);
     if (exists && !replaces)
-        return err_output(err, "cannot write '%s': it is there already", path);
+        return err_output(err, "cannot write '%s': it exists", path);
     if (exists && S_ISREG(status.st_mode) && check_replaceable(path, &status, READ_AS_INPUT, err))
         return -1;
     if (stream_to(stream, -1, err))

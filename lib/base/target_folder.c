@@ -41,7 +41,7 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
         return file_kind(&kind, path, err)
                    ? -1
                    : err_output(err, "cannot write '%s': expected a directory, found %s", path,
-                                S_ISLNK(kind) ? "a link that leads to none" : "a file");
+                                S_ISLNK(kind) ? "a dangling link" : "a file");
     if (replaces)
         return 0;
     if (find_first(name, path, err))
@@ -50,8 +50,8 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
         return 0;
     return err_output(
         err,
-        "cannot write '%s': expected a new or an empty directory, found '%s' in it: "
-        "name another one, or give --force, which replaces files of the same names only",
+        "cannot write '%s': expected a new or an empty directory, found '%s' in it: choose another "
+        "one, or use --force, which overwrites only files with the same names",
         path, name);
 }
 
@@ -71,7 +71,7 @@ static int lock(struct target_folder *target, struct err *err)
     if (flock(target->descriptor, LOCK_EX | LOCK_NB) == 0 || has_no_locks(errno))
         return 0;
     if (errno == EWOULDBLOCK)
-        return err_output(err, "cannot write '%s': another process is writing there", target->path);
+        return err_output(err, "cannot write '%s': another process is writing to it", target->path);
     return err_output(err, "cannot lock '%s': %s", target->path, strerror(errno));
 }
 

@@ -661,7 +661,7 @@ static int describe(struct report *result, struct frame *frame, const struct ben
         facts_float(facts, "limit_operations", bench->limits->operations);
         facts_float(facts, "limit_bytes", bench->limits->bytes);
         frame->note =
-            arena_format(arena, err, "Limits of this machine: products %s, memory %s.",
+            arena_format(arena, err, "Limits of this machine: arithmetic %s, memory %s.",
                          amount_write(operations, bench->limits->operations / 1e9, "GFLOP/s"),
                          amount_write(bytes, bench->limits->bytes / 1e9, "GB/s"));
     }

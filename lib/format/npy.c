@@ -121,13 +121,14 @@ int npy_read_bytes(struct npy *array, const struct file *file, struct arena *are
     size_t count = 0;
     *array = (struct npy){0};
     if (!find_parts(&parts, file))
-        return err_set(err, "expected numpy's file of an array (np.save), found something else");
+        return err_set(err, "expected a NumPy array file (np.save), found something else");
     const char *type = find_value(&parts, "'descr'");
     bool wide = begins(&parts, type, "'<f8'");
     if (!wide && !begins(&parts, type, "'<f4'"))
         return err_set(err, "expected float32 or float64 ('<f4', '<f8'), found another type");
     if (!begins(&parts, find_value(&parts, "'fortran_order'"), "False"))
-        return err_set(err, "expected C order, found another: np.ascontiguousarray makes it");
+        return err_set(err,
+                       "expected C order, found Fortran order: np.ascontiguousarray converts it");
     if (!read_shape(array, &parts, find_value(&parts, "'shape'")))
         return err_set(err, "expected a shape of at most %d axes, found another", NPY_RANK_MAX);
     enum dtype dtype = wide ? DTYPE_F64 : DTYPE_F32;

@@ -186,7 +186,7 @@ static int global(struct machine *m, struct err *err)
     }
     if (names[0].kind != PICKLE_TEXT || names[1].kind != PICKLE_TEXT)
         return err_set(err, "expected the name of a class, found %s", pickle_describe(&names[1]));
-    return err_unsupported(err, "expected tensors alone, found '%.*s.%.*s'", (int)names[0].size,
+    return err_unsupported(err, "expected only tensors, found '%.*s.%.*s'", (int)names[0].size,
                            names[0].text, (int)names[1].size, names[1].text);
 }
 
@@ -206,7 +206,7 @@ static int put(struct machine *m, struct err *err)
 {
     uint64_t index = m->row ? m->memoized : m->argument;
     if (index >= m->size)
-        return err_unsupported(err, "expected fewer kept values than bytes, found more");
+        return err_unsupported(err, "expected fewer memoized values than bytes, found more");
     m->memo[index] = *m->taken;
     m->memoized++;
     return push(m, *m->taken);
@@ -215,7 +215,7 @@ static int put(struct machine *m, struct err *err)
 static int get(struct machine *m, struct err *err)
 {
     if (m->argument >= m->size || !m->memo[m->argument].kind)
-        return err_set(err, "expected a value that was kept before, found none");
+        return err_set(err, "expected a memoized value, found none");
     return push(m, m->memo[m->argument]);
 }
 
@@ -254,8 +254,8 @@ static int reduce(struct machine *m, struct err *err)
         return push(m, (struct pickle_value){PICKLE_TENSOR, 0, .items = given->items});
     if (role == MAKE_PARAMETER && has_form(given, "TbD"))
         return push(m, given->items[0]);
-    return err_unsupported(err, "expected a call that makes a dict, a tensor or a parameter, found "
-                                "one of another form");
+    return err_unsupported(
+        err, "expected a call that makes a dict, a tensor or a parameter, found another call");
 }
 
 /* What is added to a dict, its _metadata, is not looked at. */
@@ -327,7 +327,7 @@ static int step(struct machine *m, unsigned char code, struct err *err)
         m->row = opcode->row;
         return opcode->run ? opcode->run(m, err) : 0;
     }
-    return err_unsupported(err, "expected what tensors are named with, found opcode 0x%02x", code);
+    return err_unsupported(err, "expected an opcode that torch.save writes, found 0x%02x", code);
 }
 
 static int pickle_read(struct pickle *pickle, const char *bytes, size_t size, struct arena *arena,
@@ -451,7 +451,7 @@ static int read_shape(struct layout *layout, struct safetensors_entry *entry,
     }
     if (fits && (entry->count ? last < layout->count : layout->offset <= layout->count))
         return 0;
-    return err_set(err, "expected numbers within its storage of %zu, found some beyond",
+    return err_set(err, "expected elements within its storage of %zu numbers, found some beyond it",
                    layout->count);
 }
 
@@ -463,7 +463,7 @@ static int copy_rows(struct safetensors_entry *entry, const struct layout *layou
     size_t at[SAFETENSORS_RANK_MAX] = {0};
     size_t from = layout->offset;
     if (entry->count > (reading->tensors->file.size - reading->copied_bytes) / size)
-        return err_unsupported(err, "expected numbers that lie row by row, found others");
+        return err_unsupported(err, "expected a contiguous tensor, found other strides");
     char *to = arena_room(&reading->tensors->arena, entry->count, size, err);
     if (!to)
         return -1;

@@ -56,8 +56,8 @@ static bool holds(const char *field, size_t size, uint64_t value)
 
 static int refuse_end(struct err *err)
 {
-    return err_set(err, "zip directory: expected the same counts and places in all fields of its "
-                        "end, found others: the file is damaged");
+    return err_set(err, "zip directory: expected the same counts and offsets in all fields of its "
+                        "end record, found others: the file is damaged");
 }
 
 /* The end of 64 bits, if a locator before `end` points to one: then `end` begins there. */
@@ -71,7 +71,7 @@ static int read_end64(struct directory *directory, const char **end, const struc
     uint64_t at = num_of_bytes(locator + 8, 8);
     const char *end64 = part(file, at, END64_BYTES, "PK\6\6");
     if (!end64)
-        return err_set(err, "zip directory: expected its end of 64 bits, found none");
+        return err_set(err, "zip directory: expected a zip64 end record, found none");
     *directory = (struct directory){num_of_bytes(end64 + 32, 8), num_of_bytes(end64 + 40, 8),
                                     num_of_bytes(end64 + 48, 8)};
     *end = end64;
@@ -88,7 +88,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
     const char *end = end32;
     if (!end32)
         return err_set(err, "expected a zip archive of torch.save, found no directory at its end: "
-                            "it may be cut off");
+                            "it may be truncated");
     *directory = (struct directory){num_of_bytes(end + 10, 2), num_of_bytes(end + 12, 4),
                                     num_of_bytes(end + 16, 4)};
     if (read_end64(directory, &end, file, err))
@@ -189,8 +189,8 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
     else if (!local || !part(file, numbers[PLACE] + gap, numbers[SIZE], ""))
         err_set(err, "expected %zu bytes of data, found the end of the file", entry->size);
     else if (!is_confirmed(entry, local, from, file))
-        err_set(err, "expected the same fields beside its data as in the directory, found others: "
-                     "the file is damaged");
+        err_set(err, "expected the same fields in its local header as in the directory, found "
+                     "others: the file is damaged");
     else
         return size;
     err_prefix(err, "entry '%.*s'", (int)name, entry->name);

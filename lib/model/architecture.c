@@ -28,13 +28,13 @@ static void write_layers(struct buf *out, const struct config *c, enum layer_fla
 static void write_norms(struct buf *out, const struct config *c)
 {
     static const char *const heads[] = {[HEAD_NORM_NONE] = "",
-                                        [HEAD_NORM_SHARED] = ", of queries and keys head by head",
-                                        [HEAD_NORM_WHOLE] = ", of queries and keys as a whole"};
+                                        [HEAD_NORM_SHARED] = ", also of queries and keys, per head",
+                                        [HEAD_NORM_WHOLE] = ", also of queries and keys"};
     if (c->kind == MODEL_ATTENTION)
         return;
     buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
                !c->norm_first ? "of sums"
-               : !c->norm_in  ? "of what is added"
+               : !c->norm_in  ? "of sublayer outputs"
                : c->norm_out  ? "before and after sublayers"
                               : "before sublayers");
     buf_text(out, heads[c->head_norm]);
@@ -100,7 +100,7 @@ static void write_scores(struct buf *out, const struct config *c)
         buf_format(out, "q·k / √%zu", c->d_k);
     else
         buf_format(out, "q·k · %g", (double)c->scale);
-    buf_text(out, c->scale_by_layer ? ", divided by the layer's number" : "");
+    buf_text(out, c->scale_by_layer ? ", divided by the layer number" : "");
     if (c->score_cap > 0)
         buf_format(out, ", capped at %g", (double)c->score_cap);
 }
@@ -122,18 +122,18 @@ static void write_residual(struct buf *out, const struct config *c)
 {
     if (c->kind == MODEL_ATTENTION)
         return;
-    buf_text(out, c->parallel ? "attention and MLP side by side" : "attention, then MLP");
-    buf_text(out, c->shared_norm ? ", of one norm" : "");
+    buf_text(out, c->parallel ? "attention and MLP in parallel" : "attention, then MLP");
+    buf_text(out, c->shared_norm ? ", with a shared norm" : "");
     buf_text(out, c->residual_normed ? ", added to the normed stream" : "");
     if (c->residual_scale != 0)
-        buf_format(out, ", what is added times %g", (double)c->residual_scale);
+        buf_format(out, ", sublayer outputs times %g", (double)c->residual_scale);
 }
 
 static void write_logits(struct buf *out, const struct config *c)
 {
     if (c->kind == MODEL_ATTENTION)
         return;
-    buf_text(out, config_ties(c) ? "of the token embedding" : "of a matrix of their own");
+    buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
     buf_text(out, c->biases & BIAS_LOGITS ? ", with a bias" : "");
     if (c->logit_divisor > 0)
         buf_format(out, ", divided by %g", (double)c->logit_divisor);

@@ -50,11 +50,10 @@ static int check_text(const struct config *config, const struct text *text, stru
         return -1;
     if (!config->cross)
         return text->source_ids
-                   ? err_usage(err, "expected no source: the model attends to its own sentence")
+                   ? err_usage(err, "expected no second text: the model has only self-attention")
                    : 0;
     if (!text->source_ids)
-        return err_usage(err, "expected a source: the model attends from a sentence to a second "
-                              "text (--source)");
+        return err_usage(err, "expected a second text (--source): the model has cross-attention");
     return check_ids(config, text->source_ids, text->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;

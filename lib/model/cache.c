@@ -10,15 +10,13 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
 {
     *cache = (struct cache){.config = config};
     if (config_is_cross(config))
-        return err_unsupported(err, "a text cannot grow token by token where it attends to another "
-                                    "text: expected causal self-attention, found cross-attention");
+        return err_unsupported(err,
+                               "generating: expected causal self-attention, found cross-attention");
     if (config->mechanism.renormalise)
         return err_usage(err, "--mask-after: the softmax over later keys is not available while "
                               "generating: use 'attn-cli run'");
     if (!config->causal)
-        return err_unsupported(err,
-                               "a text cannot grow token by token where every token sees those "
-                               "after it: expected field 'causal' to be true, found false");
+        return err_unsupported(err, "generating: expected field 'causal' to be true, found false");
     return 0;
 }
 

@@ -237,7 +237,7 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
     if (!found->entry && parameter_rows[key.id].optional)
         return 0;
     if (!found->entry)
-        err_set(err, "expected in the file, found none of that name");
+        err_set(err, "expected in the file, not found");
     else if (check_entry(found->entry, key.id, config, err))
         file = found->file;
     else
@@ -300,8 +300,8 @@ static int check_wanted(const struct checkpoint *checkpoint, const struct config
             if (map_get(wanted, name, strlen(name), NULL) || is_no_parameter(name, config))
                 continue;
             err_set(err,
-                    "expected tensors of a model of type \"%s\" with this config.json, found "
-                    "one that it has no place for",
+                    "expected the tensors of a model of type \"%s\" with this config.json, found "
+                    "another one",
                     config_kind_name(config));
             return blame(checkpoint, shard->name, name, err);
         }

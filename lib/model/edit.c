@@ -146,13 +146,11 @@ static int check(const struct edit *edit, const struct config *config, struct er
     const char *name = site_rows[edit->site].name;
     bool is_map = like >= SITE_SCORES && like <= SITE_WEIGHTS;
     if (is_map && config->mechanism.kind != ATTENTION_DENSE)
-        return err_usage(err,
-                         "%s: expected --attention dense beside an edit of '%s', found another",
-                         words_of(edit), name);
+        return err_usage(err, "%s: an edit of '%s' needs --attention dense", words_of(edit), name);
     if (!config->projections && like >= SITE_Q && like <= SITE_V)
         return err_unsupported(err,
-                               "%s: expected a model that projects its '%s', found one in which "
-                               "queries, keys and values are the input itself: edit that",
+                               "%s: the model has no projection '%s': queries, keys and values are "
+                               "its input: edit the input",
                                words_of(edit), name);
     return 0;
 }
@@ -174,7 +172,7 @@ static int check_places(const struct edit *edit, const struct edit_places *place
         ptrdiff_t wrong = range.first >= most || range.first < -most ? range.first : range.last;
         if (wrong >= most || wrong < -most)
             return err_set(err,
-                           "%s: %s: expected a place from 0 to %td (or -%td to -1 from the end), "
+                           "%s: %s: expected an index from 0 to %td (or -%td to -1 from the end), "
                            "found %td: the text has %zu",
                            words_of(edit), thing, most - 1, most, wrong, end);
     }
@@ -187,7 +185,7 @@ static int check_source(const struct edit *edit, size_t tokens, struct err *err)
     bool fits = source->exact ? source->longest == tokens : source->longest >= tokens;
     if (source->longest == SIZE_MAX || fits)
         return 0;
-    return err_set(err, "%s: expected %zu tokens%s, as the text has, found %zu", words_of(edit),
+    return err_set(err, "%s: expected %zu tokens%s as in the text, found %zu", words_of(edit),
                    tokens, source->exact ? "" : " or more", source->longest);
 }
 

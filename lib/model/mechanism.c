@@ -138,7 +138,7 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
             return -1;
         if (joined && row->kind != ATTENTION_SPARSE)
             return err_usage(
-                err, "--attention: '+' joins window, strided, global and random, found '%s'",
+                err, "--attention: '+' combines window, strided, global and random, found '%s'",
                 row->name);
         mechanism->kind = row->kind;
         if (set_numbers(mechanism, row, rest, err))
@@ -273,8 +273,7 @@ static int check_sight(const struct mechanism *m, const struct config *config, s
     if (!m->renormalise)
         return 0;
     if (!config->causal)
-        return err_usage(err, "--mask-after: expected a causal model: this one has "
-                              "no future to mask");
+        return err_usage(err, "--mask-after: expected a causal model: this one has no causal mask");
     if (m->kind != ATTENTION_DENSE)
         return err_usage(err,
                          "--mask-after: expected --attention dense: its softmax is over all keys");
@@ -291,7 +290,7 @@ static int check_linear(const struct mechanism *m, struct err *err)
     if (m->kind != ATTENTION_LINEAR || !option)
         return 0;
     return err_usage(
-        err, "--%s: expected another --attention than linear, which has no scale and no softmax",
+        err, "--%s cannot be combined with --attention linear, which has no scale and no softmax",
         option);
 }
 
@@ -302,12 +301,12 @@ static int check_family(const struct mechanism *m, const struct config *config, 
     if (m->kind == ATTENTION_LINEAR && (alibi || config->score_cap > 0))
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "
-                               "\"%s\": there are no scores that it could go to",
+                               "\"%s\": there are no scores to apply it to",
                                alibi ? "ALiBi" : "a cap of scores", config_kind_name(config));
     if ((config->parallel || config->residual_normed) && mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
-                               "--without residual: expected sublayers that come one after "
-                               "another and add to the stream, found type \"%s\"",
+                               "--without residual: expected attention and MLP in sequence, each "
+                               "with a residual connection, found type \"%s\"",
                                config_kind_name(config));
     return 0;
 }

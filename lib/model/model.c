@@ -41,7 +41,7 @@ static int found_file(const char *known, const char *name, struct err *err)
             "cache of the Hugging Face Hub, found another file",
             name, known);
     if (is_model)
-        err_append(err, ": did you mean '%s', which it is in?", folder.path);
+        err_append(err, ": did you mean its folder '%s'?", folder.path);
     buf_release(&path);
     return -1;
 }
@@ -129,8 +129,8 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
             found = listing.names[i];
         }
     if (count > 1)
-        err_set(err, "'%s': expected one model, found GGUF files %s: name one, as '%s/%s'", *path,
-                several.bytes ? several.bytes : "", *path, found);
+        err_set(err, "'%s': expected one model, found GGUF files %s: choose one, such as '%s/%s'",
+                *path, several.bytes ? several.bytes : "", *path, found);
     buf_release(&several);
     if (count == 1)
         *path = arena_format(arena, err, "%s/%s", *path, found);
@@ -144,7 +144,7 @@ static int look_at(bool *is_directory, const char *path, struct err *err)
     *is_directory = file_is_directory(path);
     return *is_directory || !errno || file_is_absent()
                ? 0
-               : err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+               : err_set(err, "cannot access '%s': %s", path, strerror(errno));
 }
 
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err)
@@ -222,10 +222,10 @@ int model_lift_context(struct model *model, struct err *err)
 {
     struct config *c = &model->config;
     if (parameter_is_used(PARAMETER_WPE, 0, c))
-        return err_usage(err,
-                         "--long: expected a model whose positions are computed, found "
-                         "one with a learned embedding for each of %zu ('%s')",
-                         c->n_positions, model->name);
+        return err_usage(
+            err,
+            "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",
+            c->n_positions, model->name);
     model->context = c->n_positions;
     c->n_positions = 0;
     return 0;

@@ -36,10 +36,11 @@ enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *
 enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place)
 {
     if (pass->edits)
-        return fail_at(pass, place, "a key that every query sees, found none that edits leave");
+        return fail_at(pass, place,
+                       "at least one visible key for each query, found none after the edits");
     return fail_at(pass, place,
-                   "a key that every query sees, found none that --attention and the model's "
-                   "window both leave: 'window:1+…' adds its own");
+                   "at least one visible key for each query, found none with both --attention and "
+                   "the model's window: add 'window:1+…'");
 }
 
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)

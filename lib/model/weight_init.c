@@ -266,10 +266,11 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
                       family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
     int failed = 0;
     if (kind != MODEL_GPT2 && kind != MODEL_ATTENTION && !like_llama)
-        return err_unsupported(err,
-                               "expected a model of type \"gpt2\", \"attention\", \"llama\" or "
-                               "like it, found type \"%s\": there is no recipe for its weights",
-                               config_kind_name(&new_model->config));
+        return err_unsupported(
+            err,
+            "expected a model of type \"gpt2\", \"attention\", \"llama\" or "
+            "like it, found type \"%s\": random weights are not supported for it",
+            config_kind_name(&new_model->config));
     if (kind == MODEL_ATTENTION)
         failed = draw_attention(&drawing, err);
     else

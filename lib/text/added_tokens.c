@@ -95,7 +95,7 @@ static int check_once(const struct added_tokens *tokens, struct err *err)
         const struct added_token *a = &tokens->items[i - 1];
         const struct added_token *b = &tokens->items[i];
         if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
-            return err_set(err, "added token '%s' stands twice, with the ids %u and %u",
+            return err_set(err, "added token '%s' occurs twice, with the ids %u and %u",
                            label_excerpt(shown, a->bytes, a->size), a->id, b->id);
         a = &tokens->by_id[i - 1];
         b = &tokens->by_id[i];

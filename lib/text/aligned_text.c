@@ -199,8 +199,8 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
         return err_set(err, "expected at most %zu bytes, %d times the text and %d, found more",
                        rewriter->limits->size_max, TEXT_GROWTH, TEXT_GROWTH_BYTES);
     if (rewriter->too_large)
-        return err_set(err, "expected at most %u bytes that become one thing, found %zu",
-                       UINT32_MAX, rewriter->too_large);
+        return err_set(err, "expected at most %u bytes in one replacement, found %zu", UINT32_MAX,
+                       rewriter->too_large);
     *out = (struct aligned_text){
         .bytes = rewriter->bytes.bytes ? rewriter->bytes.bytes : "",
         .size = rewriter->bytes.size,

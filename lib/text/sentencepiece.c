@@ -74,7 +74,7 @@ static int next_field(struct message *message, struct wire_field *field)
 
 static int refuse(struct err *err)
 {
-    return err_set(err, "expected a model of SentencePiece, found bytes that are none");
+    return err_set(err, "expected a SentencePiece model, found something else");
 }
 
 static int read_piece(struct sentencepiece_piece *piece, struct message message, struct err *err)
@@ -247,7 +247,7 @@ static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model,
         if (check_size(&model->pieces[id], id, err))
             return -1;
         if (model->pieces[id].kind == PIECE_UNUSED)
-            return err_unsupported(err, "id %u: a piece that is not used is not supported", id);
+            return err_unsupported(err, "id %u: pieces of the type UNUSED are not supported", id);
         if (model->pieces[id].kind == PIECE_NORMAL)
             order[count++] = (struct ranked){model->pieces[id].score, id};
     }
@@ -311,11 +311,11 @@ static int add_stages(struct pipeline *pipeline, const struct sentencepiece *mod
     struct subword *subword = &pipeline->model;
     bool bpe = model->kind == SENTENCEPIECE_BPE;
     if (model->kind != SENTENCEPIECE_BPE && model->kind != SENTENCEPIECE_UNIGRAM)
-        return err_unsupported(err, "expected a model of the kind BPE or Unigram, found kind %llu",
+        return err_unsupported(err, "expected a model of type BPE or Unigram, found type %llu",
                                (unsigned long long)model->kind);
     if (model->suffix)
-        return err_unsupported(err, "blanks after words (treat_whitespace_as_suffix) are not "
-                                    "supported");
+        return err_unsupported(err,
+                               "spaces after words (treat_whitespace_as_suffix) are not supported");
     *subword = (struct subword){.row = &subword_rows[bpe ? SUBWORD_BPE : SUBWORD_UNIGRAM],
                                 .words = &pipeline->set.words,
                                 .unknown = BPE_NONE};
@@ -377,7 +377,7 @@ static int read_file(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
     struct sentencepiece model;
-    if (sniff_format_refuse(file->bytes, file->size, "a model of SentencePiece", err))
+    if (sniff_format_refuse(file->bytes, file->size, "a SentencePiece model", err))
         return -1;
     if (is_rank_file(file))
         return err_unsupported(err, RANK_FILE_WHY);

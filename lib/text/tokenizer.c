@@ -66,8 +66,8 @@ const char *tokenizer_file_name(size_t index)
 /* Refuse a file that a tokenizer could be made of, but not by this program; its name tells. */
 static int refuse_name(const char *path, const char *name, struct err *err)
 {
-    static const char moved[] = "its ids are not those of the model without the program that goes "
-                                "with it: let transformers save a tokenizer.json";
+    static const char moved[] =
+        "this tokenizer needs its own Python code: save a tokenizer.json with transformers";
     if (name_ends_in(name, ".tiktoken"))
         return err_unsupported(err, "'%s/%s': " RANK_FILE_WHY, path, name);
     if (strcmp(name, "spiece.model") == 0 || strcmp(name, "sentencepiece.bpe.model") == 0)
@@ -203,8 +203,8 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
         return -1;
     if (!found)
         return err_set(err,
-                       "'%s': expected a token to begin texts with (<|endoftext|>, <s>, …), "
-                       "found none in the vocabulary",
+                       "'%s': expected a beginning-of-text token (<|endoftext|>, <s>, …) in the "
+                       "vocabulary, found none",
                        folder->path);
     tokenizer->begins_texts = true;
     return 0;

@@ -91,7 +91,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
         return -1;
     table->used_bytes += place.size;
     return entered == WORD_IS_NEW ? 0
-                                  : err_set(err, "id %zu: '%s' stands twice", id,
+                                  : err_set(err, "id %zu: '%s' occurs twice", id,
                                             label_excerpt(text, word.bytes, word.size));
 }
 

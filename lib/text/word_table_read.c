@@ -130,7 +130,7 @@ static int enter_next(struct reader *reader)
         return -1;
     if (entered == WORD_IS_KNOWN) {
         word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
-        return err_set(reader->err, "word '%s' stands twice, with the ids %u and %zu",
+        return err_set(reader->err, "word '%s' occurs twice, with the ids %u and %zu",
                        shown(text, entry->word), (unsigned)first, entry->id);
     }
     if (entered == WORD_IS_NEW)

@@ -53,7 +53,8 @@ static bool begin(struct walker *walker, const struct word_table *words, uint32_
 static int step(struct word_trie *trie, struct walker *walker, struct err *err)
 {
     if (trie->count == NODES_MAX)
-        return err_set(err, "expected words of at most %d beginnings, found more", NODES_MAX);
+        return err_set(err, "expected words with at most %d different prefixes, found more",
+                       NODES_MAX);
     if (trie->count == trie->room && make_room(trie, 2 * trie->room, err))
         return -1;
     size_t slot = word_trie_slot(trie, walker->node, *walker->at);

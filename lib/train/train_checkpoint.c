@@ -237,9 +237,8 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
         if (to && info.entry)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
         else if (to)
-            failed =
-                err_set(err, "'%s': tensor '%s': expected in its files, found none of that name",
-                        folder->path, to->name);
+            failed = err_set(err, "'%s': tensor '%s': expected in its files, not found",
+                             folder->path, to->name);
     }
     weights_release(&weights);
     return failed;

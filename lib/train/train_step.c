@@ -200,7 +200,7 @@ int train_step_check(const struct config *c, struct err *err)
         bool has;
         const char *what;
     } pieces[] = {
-        {c->norm_out, "norms of what a sublayer adds"},
+        {c->norm_out, "norms of sublayer outputs"},
         {!c->norm_first || !c->norm_in || !c->final_norm, "norms after sublayers"},
         {c->residual_normed || c->stream_normed, "norms of the stream itself"},
         {c->head_norm > HEAD_NORM_SHARED, "norms of all heads together"},

@@ -225,7 +225,7 @@ TEST(what_cannot_be_encoded_without_is_named)
     ck_assert_str_eq(error.text, "expected a model, found NULL");
     ck_assert_uint_eq(ids.count, 0);
     ck_assert_int_eq(attn_encode(model, "Life", 4, NULL, &error), -1);
-    ck_assert_str_eq(error.text, "expected room for ids, found NULL");
+    ck_assert_str_eq(error.text, "expected a buffer for ids, found NULL");
     ck_assert_int_eq(attn_encode(model, NULL, 4, &ids, &error), -1);
     ck_assert_int_eq(error.status, 3);
     ck_assert_ptr_nonnull(strstr(error.text, "empty"));
@@ -296,6 +296,6 @@ TEST(what_cannot_be_scored_is_named)
     uint32_t number = 1;
     struct attn_ids ids = {.ids = &number, .count = 1};
     ck_assert_int_eq(attn_score(model, &ids, NULL, &error), -1);
-    ck_assert_str_eq(error.text, "expected room for log-probabilities, found NULL");
+    ck_assert_str_eq(error.text, "expected a buffer for log-probabilities, found NULL");
     attn_close(model);
 }

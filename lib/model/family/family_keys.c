@@ -166,8 +166,7 @@ static int check_quantization(const struct json *root, struct err *err)
         if (json_is_object(json_member(root, keys[i])))
             return err_unsupported(err,
                                    "field '%s': expected weights in F32, F16, BF16 or F64, found "
-                                   "quantised ones: use the model that they were made of, or a "
-                                   "GGUF file of it",
+                                   "quantised ones: use the original model or a GGUF file of it",
                                    keys[i]);
     return 0;
 }

@@ -57,7 +57,7 @@ static int check_scaling(const struct rotary *rotary, struct err *err)
                        "found %s",
                        rotary->factor > 0 ? "less" : "nothing");
     if (!(rotary->trained_positions > 0))
-        return err_set(err, "field 'max_position_embeddings': expected a number beside "
+        return err_set(err, "field 'max_position_embeddings': expected a number with "
                             "'rope_scaling', found nothing");
     if (rotary->scaling == ROTARY_YARN && !(rotary->fast > 0 && rotary->slow > 0))
         return err_set(err, "field 'beta_%s': expected a number above 0 in 'rope_scaling', found 0",
@@ -106,10 +106,9 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
     if (rotary->scaling != ROTARY_LONGROPE)
         return check_scaling(rotary, err);
     if (pairs > ROTARY_PAIRS_MAX)
-        return err_unsupported(err,
-                               "field 'rope_type': expected at most %d turning channels with "
-                               "longrope, found %zu",
-                               2 * ROTARY_PAIRS_MAX, rotary->components);
+        return err_unsupported(
+            err, "field 'rope_type': expected at most %d rotary channels with longrope, found %zu",
+            2 * ROTARY_PAIRS_MAX, rotary->components);
     if (read_factors(rotary->short_factors, scaling, "short_factor", pairs, err))
         return -1;
     return read_factors(rotary->long_factors, scaling, "long_factor", pairs, err);
@@ -150,7 +149,7 @@ int family_read_rotary(struct reading *reading, double turning, double theta)
         c->rotary.components = (size_t)((double)c->d_k * turning);
     if (c->rotary.components % 2 || c->rotary.components > c->d_k)
         return err_set(reading->err,
-                       "field 'head_dim': expected an even number of channels to turn, at most "
+                       "field 'head_dim': expected an even number of rotary channels, at most "
                        "%zu, found %zu",
                        c->d_k, c->rotary.components);
     return family_rotary(reading, scaling, &c->rotary);

@@ -119,7 +119,7 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
     return err_unsupported(
         err,
         "key '%s': expected gpt2, llama, qwen2, qwen3, gemma, gemma3 or gptneox, "
-        "found \"%.*s\": other models are read from Hugging Face's files",
+        "found \"%.*s\": read other models from their Hugging Face files",
         key, (int)(name.size < 64 ? name.size : 64), name.bytes);
 }
 

@@ -149,7 +149,7 @@ static int put_scaling(struct writer *writer)
         return err_unsupported(writer->err,
                                "key '%s': expected \"none\" or \"linear\"%s, found "
                                "\"%.*s\"",
-                               key, factors ? " by 0 beside tensor 'rope_freqs.weight'" : "",
+                               key, factors ? " by 0 with tensor 'rope_freqs.weight'" : "",
                                (int)num_min(type.size, 64), type.bytes);
     if (factor == 0 && !factors)
         return 0;
@@ -254,14 +254,14 @@ static int check_vocabulary(struct writer *writer, size_t rows)
         gguf_array(writer->gguf, "tokenizer.ggml.tokens", GGUF_TEXT, &tokens, writer->err))
         return -1;
     if (size != (long long)rows)
-        return err_set(writer->err,
-                       "key '%s.vocab_size': expected %zu, as many as tensor 'token_embd.weight' "
-                       "has rows, found %lld",
-                       writer->architecture->name, rows, size);
+        return err_set(
+            writer->err,
+            "key '%s.vocab_size': expected %zu, the rows of tensor 'token_embd.weight', found %lld",
+            writer->architecture->name, rows, size);
     if (tokens && tokens->count != rows)
         return err_set(writer->err,
-                       "key 'tokenizer.ggml.tokens': expected %zu items, as many as tensor "
-                       "'token_embd.weight' has rows, found %zu",
+                       "key 'tokenizer.ggml.tokens': expected %zu items, the rows of tensor "
+                       "'token_embd.weight', found %zu",
                        rows, tokens->count);
     return 0;
 }

@@ -250,8 +250,8 @@ static int check_count(const struct gguf_value *array, size_t count, const char 
 {
     if (!array || array->count == count)
         return 0;
-    return err_set(err, "key '%s': expected %zu items, as many as tokenizer.ggml.tokens, found %zu",
-                   key, count, array->count);
+    return err_set(err, "key '%s': expected %zu items as in tokenizer.ggml.tokens, found %zu", key,
+                   count, array->count);
 }
 
 static int check_tokens(const struct vocabulary *vocabulary, struct err *err)

@@ -323,8 +323,8 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
     uint32_t id = 0;
     piece->count = piece->dropped = 0;
     if (size > PIECE_BYTES_MAX)
-        return err_set(err, "expected at most %d bytes in a row that nothing cuts, found %zu",
-                       PIECE_BYTES_MAX, size);
+        return err_set(err, "expected at most %d bytes without a split, found %zu", PIECE_BYTES_MAX,
+                       size);
     if (reserve(piece, size, err))
         return -1;
     if (bpe->takes_whole && word_table_find(bpe->words, bytes, size, form_of(bpe), &id)) {

@@ -92,8 +92,7 @@ static int add_text(struct merge_reader *reader, const char *text, size_t size)
     const char *blank = memchr(text, ' ', size);
     const char *right = blank ? blank + 1 : end;
     if (!blank || blank == text || right == end || memchr(right, ' ', (size_t)(end - right)))
-        return err_set(reader->err,
-                       "%s %zu: expected two tokens with a blank between them, found '%s'",
+        return err_set(reader->err, "%s %zu: expected two tokens separated by a space, found '%s'",
                        reader->unit, reader->number, label_excerpt(shown, text, size));
     return add_parts(reader, (struct word){text, (size_t)(blank - text)},
                      (struct word){right, (size_t)(end - right)});

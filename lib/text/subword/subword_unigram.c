@@ -39,7 +39,7 @@ int subword_read_unigram(struct subword *model, const struct subword_source *sou
         return err_prefix(err, "vocab");
     model->scores = source->words->scores;
     if (!model->scores)
-        return err_set(err, "vocab: expected items [\"▁a\", -3.5], found words alone");
+        return err_set(err, "vocab: expected items [\"▁a\", -3.5], found words without scores");
     if (field_integer(&fields[MODEL_UNK_ID], 0, (long long)model->words->size - 1, &unknown, err) ||
         field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err) ||
         field_bool(&fields[MODEL_FUSE_UNK], &model->fuses_unknown, err) || find_least(model, err) ||
@@ -166,9 +166,7 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
     if (token.id == BPE_NONE) {
         struct text_range whole = {piece->range.start + range.start,
                                    piece->range.start + range.end};
-        return err_set(err,
-                       "'%s' at byte %zu is not in the vocabulary, which has no word for the "
-                       "unknown",
+        return err_set(err, "'%s' at byte %zu is not in the vocabulary, which has no unknown token",
                        label_excerpt(shown, bytes + range.start, range.end - range.start),
                        aligned_text_place(piece->text, whole, &encoder->hint).start);
     }

@@ -56,8 +56,7 @@ static int refuse_word(const struct subword *model, const struct text_piece *pie
     if (model->row != &subword_rows[SUBWORD_WORD_PIECE])
         return words_refuse(model->words, unknown, at, err);
     return err_set(err, /* pieces are no words that one might have meant */
-                   "word '%s' at byte %zu is not in the vocabulary, which has no word for the "
-                   "unknown",
+                   "word '%s' at byte %zu is not in the vocabulary, which has no unknown token",
                    label_excerpt(shown, unknown.bytes, unknown.size), at);
 }
 

@@ -65,7 +65,7 @@ TEST(the_first_addition_without_memory_marks_the_buffer)
     buf_text(&buf, "later");
     ck_assert_str_eq(buf.bytes, "kept");
     ck_assert_int_eq(buf_check(&buf, &err), -1);
-    ck_assert_str_eq(err.text, "out of memory: 1024 bytes more could not be had");
+    ck_assert_str_eq(err.text, "out of memory: cannot allocate 1024 bytes");
     buf_release(&buf);
 }
 

@@ -51,7 +51,7 @@ TEST(a_message_is_adopted_whole_unless_there_is_one)
     err_clear(&part);
     err_usage(&part, "another");
     ck_assert_int_eq(err_adopt(&err, &part), -1);
-    ck_assert_str_eq(err.text, "out of memory: 7 bytes more could not be had");
+    ck_assert_str_eq(err.text, "out of memory: cannot allocate 7 bytes");
     ck_assert_int_eq(err_adopt(NULL, &part), -1);
 }
 

@@ -132,7 +132,7 @@ TEST(a_file_that_comes_meanwhile_is_not_replaced)
     ck_assert_str_eq(err.text, "cannot write 'new': File exists");
     err_clear(&err);
     ck_assert_int_eq(stream_open_inside(&out, "new", false, &err), -1);
-    ck_assert_str_eq(err.text, "cannot write 'new': it is there already");
+    ck_assert_str_eq(err.text, "cannot write 'new': it exists");
     scratch_expect("new", "theirs");
     ck_assert_uint_eq(scratch_count("."), 1);
 }

@@ -55,7 +55,7 @@ TEST(one_process_writes_there_at_a_time)
 {
     ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
     ck_assert_int_eq(target_folder_open(&other, "new", true, &err), -1);
-    ck_assert_str_eq(err.text, "cannot write 'new': another process is writing there");
+    ck_assert_str_eq(err.text, "cannot write 'new': another process is writing to it");
     target_folder_close(&target);
     ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
     target_folder_close(&other);

@@ -99,13 +99,13 @@ static const struct {
     {                                     \
         bytes, sizeof(bytes) - 1, message \
     }
-    ROW("", "expected numpy's file of an array (np.save), found something else"),
+    ROW("", "expected a NumPy array file (np.save), found something else"),
     ROW(FILE_OF("\xff", HEADER("<f4", "False", "(1,)"), "1234"),
-        "expected numpy's file of an array (np.save), found something else"),
+        "expected a NumPy array file (np.save), found something else"),
     ROW(FILE_OF("\x37", HEADER("<i4", "False", "(1,)"), "1234"),
         "expected float32 or float64 ('<f4', '<f8'), found another type"),
     ROW(FILE_OF("\x36", HEADER("<f4", "True", "(1,)"), "1234"),
-        "expected C order, found another: np.ascontiguousarray makes it"),
+        "expected C order, found Fortran order: np.ascontiguousarray converts it"),
     ROW(FILE_OF("\x3f", HEADER("<f4", "False", "(1, 1, 1, 1)"), "1234"),
         "expected a shape of at most 3 axes, found another"),
     ROW(FILE_OF("\x37", HEADER("<f4", "False", "(2,)"), "1234"),

@@ -258,18 +258,18 @@ static const struct refusal {
     struct edit edit;
 } refusals[] = {
     {growth_tiny,
-     "edit: token: expected a place from 0 to 12 (or -13 to -1 from the end), found 13: the text "
+     "edit: token: expected an index from 0 to 12 (or -13 to -1 from the end), found 13: the text "
      "has 13",
      {.site = SITE_LN_1, .tokens = {&(struct edit_range){2, 13}, 1}}},
     {growth_tiny,
-     "edit: key: expected a place from 0 to 12 (or -13 to -1 from the end), found -14: the text "
+     "edit: key: expected an index from 0 to 12 (or -13 to -1 from the end), found -14: the text "
      "has 13",
      {.site = SITE_WEIGHTS, .columns = {&(struct edit_range){-14, -1}, 1}}},
     {growth_tiny,
-     "edit: expected 13 tokens or more, as the text has, found 12",
+     "edit: expected 13 tokens or more as in the text, found 12",
      {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 12}}},
     {growth_tiny,
-     "edit: expected 13 tokens, as the text has, found 14",
+     "edit: expected 13 tokens as in the text, found 14",
      {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 14, .exact = true}}},
     {growth_bare,
      "edit: expected a model that projects its 'k', found one in which queries, keys and values "

@@ -129,7 +129,7 @@ TEST(types_that_are_not_supported_are_named)
     ck_assert_str_eq(err.text,
                      "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64, "
                      "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL "
-                     "or IQ4_XS, found IQ2_XXS: llama-quantize writes them of a model in F16");
+                     "or IQ4_XS, found IQ2_XXS: llama-quantize writes them from an F16 model");
     buf_release(&bytes);
 }
 

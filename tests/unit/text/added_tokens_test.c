@@ -200,7 +200,7 @@ TEST(tokens_that_cannot_be_told_apart_are_refused)
         {{{.bytes = "<a>", .size = 3, .id = 1},
           {.bytes = "<b>", .size = 3, .id = 2},
           {.bytes = "<a>", .size = 3, .id = 3}},
-         "added token '<a>' stands twice, with the ids 1 and 3"},
+         "added token '<a>' occurs twice, with the ids 1 and 3"},
         {{{.bytes = "<a>", .size = 3, .id = 5},
           {.bytes = "<b>", .size = 3, .id = 2},
           {.bytes = "<c>", .size = 3, .id = 5}},

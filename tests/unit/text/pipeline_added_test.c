@@ -77,7 +77,7 @@ TEST(a_list_that_is_none_is_refused)
          "'x/tokenizer_config.json': 'x': expected an object with an id from 0 to 10000000 for its "
          "name"},
         {"{\"added_tokens_decoder\": {\"17\": {\"content\": \"q\"}, \"18\": {\"content\": \"q\"}}}",
-         "'x/tokenizer_config.json': added token 'q' stands twice, with the ids 7 and 8"},
+         "'x/tokenizer_config.json': added token 'q' occurs twice, with the ids 7 and 8"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct pipeline pipeline;

@@ -339,9 +339,9 @@ TEST(broken_files_are_named)
          "'1'"},
         {"{\"a\": -1}", "",
          "'x/vocab.json': word 'a': expected an id from 0 to 10000000, found -1"},
-        {"{\"a\": 0, \"a\": 1}", "", "'x/vocab.json': word 'a' stands twice, with the ids 0 and 1"},
+        {"{\"a\": 0, \"a\": 1}", "", "'x/vocab.json': word 'a' occurs twice, with the ids 0 and 1"},
         {"{\"a\": 1}", "#version: 0.2\na b c\n",
-         "'x/merges.txt': line 2: expected two tokens with a blank between them, found 'a␣b␣c'"},
+         "'x/merges.txt': line 2: expected two tokens separated by a space, found 'a␣b␣c'"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const struct folder_file files[] = {

@@ -49,7 +49,7 @@ TEST(without_a_token_for_the_unknown_a_text_is_refused)
     ck_assert_int_eq(pipeline_rig_open(&pipeline, UNIGRAM(", \"unk_id\": null"), NULL), 0);
     ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &text, &err), -1);
     ck_assert_str_eq(err.text,
-                     "'我x' at byte 1 is not in the vocabulary, which has no word for the unknown");
+                     "'我x' at byte 1 is not in the vocabulary, which has no unknown token");
     ck_assert_int_eq(err.kind, ERR_INPUT);
     pipeline_release(&pipeline);
     buf_release(&line);
@@ -167,7 +167,7 @@ TEST(a_broken_model_is_refused)
         {VOCAB("[[]]"), "model: vocab: id 0: expected [\"word\", score], found []"},
         {VOCAB("[[3, 1]]"), "model: vocab: id 0: expected a word, found 3"},
         {VOCAB("[[\"a\", 1], [\"a\", 2]]"),
-         "model: vocab: word 'a' stands twice, with the ids 0 and 1"},
+         "model: vocab: word 'a' occurs twice, with the ids 0 and 1"},
         {UNIGRAM(", \"unk_id\": 9"),
          "model: field 'unk_id': expected a whole number from 0 to 8, found 9"},
         {UNIGRAM(", \"unk_id\": \"<unk>\""),

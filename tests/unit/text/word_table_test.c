@@ -170,9 +170,9 @@ TEST(what_is_no_vocabulary_is_refused)
         {"[\"is\", 5]", "id 1: expected a word, found 5"},
         {"[\"is\", null]", "id 1: expected a word, found null"},
         {"{\"is\": 3, \"Life\": 3}", "id 3 belongs to two words, 'is' and 'Life'"},
-        {"{\"is\": 3, \"is\": 4}", "word 'is' stands twice, with the ids 3 and 4"},
-        {"{\"Ġis\": 3, \"\\u0120is\": 4}", "word 'Ġis' stands twice, with the ids 3 and 4"},
-        {"[\"a b\", \"a\", \"a b\"]", "word 'a␣b' stands twice, with the ids 0 and 2"},
+        {"{\"is\": 3, \"is\": 4}", "word 'is' occurs twice, with the ids 3 and 4"},
+        {"{\"Ġis\": 3, \"\\u0120is\": 4}", "word 'Ġis' occurs twice, with the ids 3 and 4"},
+        {"[\"a b\", \"a\", \"a b\"]", "word 'a␣b' occurs twice, with the ids 0 and 2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct word_table table = {0};
