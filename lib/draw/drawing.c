@@ -34,7 +34,8 @@ static FILE *open_temporary(struct err *err)
 {
     FILE *file = tmpfile();
     if (!file)
-        err_output(err, "png and pdf need a temporary file, and none can be made: %s; svg does not",
+        err_output(err,
+                   "cannot create the temporary file that png and pdf need: %s; svg needs none",
                    strerror(errno));
     return file;
 }
@@ -158,7 +159,7 @@ int drawing_check(struct err *err)
     if (failed || match_family(family, NO_FAMILY, err))
         return -1;
     if (!*family) /* it would draw a picture without any text, and succeed */
-        return err_output(err, "png and pdf need a font, and none can be read: install one "
+        return err_output(err, "png and pdf need a font, and none was found: install one "
                                "(Debian: fonts-dejavu-core) or write svg");
     return 0;
 }

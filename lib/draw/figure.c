@@ -180,8 +180,8 @@ static int check_tokens(const struct section_sheets *kinds, size_t count,
         found = found || kinds[i].cropped;
     return found ? 0
                  : err_usage(err,
-                             "--token-range: expected a picture of tokens, found %s: rows are "
-                             "%s, columns %s",
+                             "--token-range: expected a figure of tokens, found %s: rows are %s, "
+                             "columns %s",
                              kinds->sheets->tensor, kinds->sheets->rows.name,
                              kinds->sheets->columns.name);
 }
@@ -199,8 +199,7 @@ static int check_marks(const struct figure *figure, const struct figure_form *fo
         }
         if (!found)
             return err_usage(err,
-                             "--mark: expected a cell of a matrix that is drawn, as ROW:COLUMN, "
-                             "found %zu:%zu",
+                             "--mark: expected ROW:COLUMN of a matrix in the figure, found %zu:%zu",
                              form->marks[m].row, form->marks[m].column);
     }
     return 0;

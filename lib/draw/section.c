@@ -578,21 +578,22 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
     int decimals = 0;
     bool numbers = panel_has_numbers(section, &decimals);
     if (style->range == RANGE_HEAD && section->panels > 1)
-        notes[count++] = "every head has its own range";
+        notes[count++] = "each head has its own range";
     if (style->range == RANGE_ROW)
-        notes[count++] = "every row has its own range";
+        notes[count++] = "each row has its own range";
     if (section->rows.step > 1 || section->columns.step > 1)
         notes[count++] =
-            arena_format(arena, err, "a %s stands for the largest of %zu × %zu numbers",
+            arena_format(arena, err, "each %s shows the largest of %zu × %zu numbers",
                          lines ? "line" : "cell", section->rows.step, section->columns.step);
     if (section->kind == KIND_MATRIX && section->what.sheets->beside_texts &&
         style->cells != CELLS_HEAT && !numbers)
-        notes[count++] = "the cells have no room for the tokens: --token-range A-B shows fewer";
-    else if (wanted && !lines && !numbers)
-        notes[count++] = "the cells have no room for numbers";
-    if (lines)
         notes[count++] =
-            arena_format(arena, err, "no line below %.0f %% of the scale", 100 * LINES_LEAST);
+            "the cells are too small for token labels: --token-range A-B shows fewer tokens";
+    else if (wanted && !lines && !numbers)
+        notes[count++] = "the cells are too small for numbers";
+    if (lines)
+        notes[count++] = arena_format(arena, err, "lines below %.0f %% of the scale are not drawn",
+                                      100 * LINES_LEAST);
     if (section->what.cropped)
         notes[count++] =
             arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token);

@@ -104,7 +104,7 @@ TEST(lines_are_drawn_of_attention_alone)
     ck_assert_uint_gt(witness.stroke_count, 10);
     ck_assert_uint_gt(witness.cell_count, 3 * 2); /* the embedding and keys stay cells */
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(canvas_witness_texts("no line below 3 % of the scale"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("lines below 3 % of the scale are not drawn"), 1);
     ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
                       1);
 }
@@ -181,7 +181,7 @@ TEST(a_long_text_says_that_cells_stand_for_several)
     report.tensors = layers;
     report.tensor_count = 2;
     draw(&report, &style_default);
-    ck_assert_uint_eq(canvas_witness_texts("a cell stands for the largest of 2 × 2 numbers"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("each cell shows the largest of 2 × 2 numbers"), 1);
 }
 
 TEST(larger_panels_have_a_label_every_few)
@@ -228,10 +228,10 @@ TEST(what_is_hidden_or_has_its_own_range_is_said)
     struct report report = fixture_layers;
     struct style style = {.range = RANGE_HEAD};
     draw(&report, &style);
-    ck_assert_uint_eq(canvas_witness_texts("every head has its own range"), 3);
+    ck_assert_uint_eq(canvas_witness_texts("each head has its own range"), 3);
     style.range = RANGE_ROW;
     draw(&report, &style);
-    ck_assert_uint_eq(canvas_witness_texts("every row has its own range"), 4);
+    ck_assert_uint_eq(canvas_witness_texts("each row has its own range"), 4);
     struct arena arena = {0};
     struct derivation how = {.hide_first = true};
     report = fixture_plain;
