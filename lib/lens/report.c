@@ -436,8 +436,8 @@ int derive_check(const struct derivation *how, const struct selection *selection
     if (selection->queries)
         return err_usage(err, "--query and --words cannot be combined");
     if (!tokenizer)
-        return err_usage(err, "--words: expected a model with a tokenizer, found one that takes "
-                              "ids: they have no words");
+        return err_usage(
+            err, "--words: expected a model with a tokenizer, found one that takes only ids");
     for (int site = 0; site < SITE_ALL; site++) {
         enum site like = site_like((enum site)site);
         bool is_mean = like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;

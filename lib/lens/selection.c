@@ -179,8 +179,7 @@ static int check_layers(const struct selection *selection, const struct config *
         for (size_t i = 0; i < layers->count; i++)
             found |= site_is_in_layer(config, (enum site)site, layers->items[i]);
         if (selection->sites >> site & 1 && !found)
-            return err_usage(err,
-                             "--show: layer %zu has no '%s': queries and keys do not turn there",
+            return err_usage(err, "--show: layer %zu has no '%s': it has no rotary embedding",
                              layers->items[0], site_rows[site].name);
     }
     return 0;

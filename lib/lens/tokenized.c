@@ -167,8 +167,8 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
 {
     const struct config *config = limits->config;
     if (config->bos_id < 0)
-        return err_set(err, "expected a text to begin with (--sentence): field 'bos_token_id' of "
-                            "config.json names no token for it");
+        return err_set(err, "expected a text (--sentence), since field 'bos_token_id' of "
+                            "config.json names no beginning-of-text token");
     if ((unsigned long long)config->bos_id >= config->vocab_size)
         return err_set(err,
                        "field 'bos_token_id': expected an id below vocab_size = %zu, found %lld",
@@ -613,6 +613,6 @@ const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct 
         any |= starts[id];
     }
     if (starts && !any)
-        err_unsupported(err, "expected tokens that begin with a blank, found none");
+        err_unsupported(err, "expected tokens that begin with a space, found none");
     return any ? starts : NULL;
 }
