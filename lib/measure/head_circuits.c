@@ -13,12 +13,11 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err)
 {
     const struct config *c = &model->config;
     if (of_logits && !site_exists(c, SITE_LOGITS))
-        return err_unsupported(err, "'%s': a model of type \"%s\" has no logits to raise",
-                               model->name, config_kind_name(c));
+        return err_unsupported(err, "'%s': a model of type \"%s\" has no logits", model->name,
+                               config_kind_name(c));
     if (c->kind == MODEL_ATTENTION || !c->out_proj || !c->projections)
         return err_unsupported(err,
-                               "'%s': expected heads that write to a stream, found a model of "
-                               "type \"%s\"",
+                               "'%s': expected a model with a residual stream, found type \"%s\"",
                                model->name, config_kind_name(c));
     return 0;
 }

@@ -238,11 +238,11 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     survey->selection =
         (struct selection){.sites = site_bit(SITE_WEIGHTS), .head_count = config->n_head};
     if (config->cross)
-        return err_unsupported(err, "expected a model of one text, found one that looks at a "
-                                    "second text, too");
+        return err_unsupported(
+            err, "expected a model of one text, found one that attends to a second text");
     if (!config->causal)
-        return err_unsupported(err, "expected a model whose tokens look back, found one that looks "
-                                    "ahead");
+        return err_unsupported(err,
+                               "expected a causal model, found one that attends to later tokens");
     return selection_layers(&survey->selection, NULL, config, arena, err);
 }
 

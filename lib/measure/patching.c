@@ -422,12 +422,12 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
         if (edit->source && edit->source->count > 1)
             return err_usage(err,
                              "%s: expected the same values in all runs, found '= resample', which "
-                             "draws a text for each: '= mean' takes their mean",
+                             "draws a text for each run: use '= mean'",
                              edit->words);
         if (early && (edit->tokens.count || edit->columns.count || edit->source))
             return err_usage(err,
                              "%s: expected an edit of all tokens with --position, found single "
-                             "tokens: leave out the text after the position",
+                             "tokens: remove the text after the position",
                              edit->words);
     }
     return 0;
