@@ -122,8 +122,9 @@ static int check_names(const struct place *place, const struct frame *frame, str
         const char *name = frame->columns[i].name;
         for (size_t k = 0; k < place->extra_count; k++)
             if (strcmp(place->extras[k].name, name) == 0)
-                return err_usage(err, "column '%s': results already have a column with this name: rename it",
-                                 name);
+                return err_usage(
+                    err, "column '%s': results already have a column with this name: rename it",
+                    name);
     }
     return 0;
 }
@@ -217,12 +218,12 @@ static int check_columns(const struct report *report, const struct place *place,
         for (size_t c = 0; same && x->labels != y->labels && c < x->size; c++)
             same = strcmp(x->labels[c].exact, y->labels[c].exact) == 0;
         if (!same)
-            return err_usage(err,
-                             "--format csv: expected the same columns in all of one table, found "
-                             "%zu %ss of '%s', %zu %ss of '%s': give --format tidy, or a folder "
-                             "(-o DIR/)",
-                             first.columns.size, first.columns.name, first.tensor,
-                             other.columns.size, other.columns.name, other.tensor);
+            return err_usage(
+                err,
+                "--format csv: expected the same columns in all of one table, found "
+                "%zu %ss of '%s', %zu %ss of '%s': use --format tidy or a folder (-o DIR/)",
+                first.columns.size, first.columns.name, first.tensor, other.columns.size,
+                other.columns.name, other.tensor);
     }
     /* a source is the same for all sentences; their own words are not */
     const struct tokenized *source = &report->source;
@@ -233,7 +234,7 @@ static int check_columns(const struct report *report, const struct place *place,
     if (place_sentences(place) > 1 && of_own)
         return err_usage(err,
                          "--format csv: expected the same columns in all of one table, found %ss "
-                         "of '%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
+                         "of '%s' in %zu sentences: use --format tidy or a folder (-o DIR/)",
                          first.columns.name, first.tensor, place_sentences(place));
     return 0;
 }

@@ -99,8 +99,8 @@ static int read_width(struct figure_form *form, const char *text, struct err *er
     if (!read_length(&points, text)) {
         if (strchr("0123456789.-+", *text))
             return err_usage(err,
-                             "--figure-width: expected a number with in, cm, mm or pt, as 3.25in, "
-                             "or the name of a venue, as icml, found '%s'",
+                             "--figure-width: expected a number with in, cm, mm or pt, such as "
+                             "3.25in, or the name of a venue, such as icml, found '%s'",
                              text);
         if (names_choose(&venue, NAMES(venue_rows, venue_count), "--figure-width", text, err))
             return -1;
@@ -159,8 +159,8 @@ static int read_tokens(struct figure_form *form, const char *text, struct err *e
         form->last_token = form->first_token;
     if (!plain || found < 1 || text[end] || form->first_token > form->last_token)
         return err_usage(err,
-                         "--token-range: expected the places of the first and the last token, as "
-                         "3-12, found '%s'",
+                         "--token-range: expected the positions of the first and the last token, "
+                         "such as 3-12, found '%s'",
                          text);
     return 0;
 }
@@ -191,8 +191,8 @@ static int read_marks(struct figure_form *form, const char *list, struct err *er
         struct cell_mark mark;
         if (!read_mark(&mark, at, size))
             return err_usage(err,
-                             "--mark: expected ROW:COLUMN, as 4:2, with a layer or head before it, "
-                             "as 0:4:2 or 0.1:4:2, found '%s'",
+                             "--mark: expected ROW:COLUMN such as 4:2, or with a layer or head, "
+                             "0:4:2 or 0.1:4:2, found '%s'",
                              list);
         if (form->mark_count == FIGURE_MARKS_MAX)
             return err_usage(err, "--mark: expected at most %d cells, found more",
@@ -211,9 +211,9 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
         if (read_marks(form, words->marks[i], err))
             return -1;
     if (words->font && (!*words->font || strpbrk(words->font, "'\"\\,")))
-        return err_usage(err,
-                         "--font: expected the name of a family, as 'DejaVu Serif', found '%s'",
-                         words->font);
+        return err_usage(
+            err, "--font: expected the name of a font family such as 'DejaVu Serif', found '%s'",
+            words->font);
     form->font = words->font;
     if ((words->width && read_width(form, words->width, err)) ||
         (words->panel_labels && read_labels(form, words->panel_labels, err)) ||

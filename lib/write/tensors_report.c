@@ -44,8 +44,8 @@ int array_begin(struct writer *writer, struct err *err)
     const struct report *report = writer->report;
     if (report->tensor_count != 1)
         return err_usage(err,
-                         "--format npy: one file holds one tensor, found %zu: name one by --show "
-                         "and --layer, or give a folder (-o DIR/)",
+                         "--format npy: one file holds one tensor, found %zu: choose one with "
+                         "--show and --layer, or use a folder (-o DIR/)",
                          report->tensor_count);
     npy_begin(writer->out, report->tensors[0].rank, report->tensors[0].shape);
     return 0;
