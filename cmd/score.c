@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
-#include "measure/score_report.h"
 #include "stimuli.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
@@ -31,7 +30,8 @@ static const struct option_row own_options[] = {
             .preset = 3),
     FLAG("words", 0, IN(select.words),
          "print words (separated by white space) instead of tokens; the surprisals of a word's "
-         "tokens are summed"),
+         "tokens are summed; as with --total, --per and pairs, texts follow the model's beginning "
+         "token (without: --special none)"),
     {0},
 };
 
@@ -72,24 +72,30 @@ struct state {
     struct driver *driver;
     struct scoring scoring; /* of the open setting, as the view */
     struct score_view view;
+    const char *totals;     /* why only totals are reported: "--per"; NULL: they are not */
     bool continues;         /* texts are continued, and have no total of their own */
     bool pairs;             /* items are minimal pairs */
-    size_t unscored, blank; /* texts whose first token has no score; without any */
+    bool has_noted_begin;   /* that texts follow the beginning token */
     size_t region_count;    /* of all items */
+    size_t unscored, blank; /* texts whose first token has no score; without any */
 
-    /* Of the command, which knows all texts; a batch has the results of each alone. */
-    bool by_model;            /* models are columns; otherwise they follow one another */
-    bool is_last;             /* the last model is open */
-    struct score_total all;   /* of the open model */
-    struct score_total *rows; /* [row_count] of a table of totals: a row a model, or a text */
-    size_t row_count;
-    const char **per;    /* [per_count] columns of the input whose values have a row each, */
-    size_t *per_columns; /* the last one is the region */
-    size_t per_count;
-    struct hash_index found;    /* rows by these values */
-    struct word_means means;    /* --per with --words */
-    double *sums;               /* [conditions, regions] of an item of a suite; NULL: it is none */
-    struct score_models models; /* by_model */
+    /* Of a command; the results of a batch are those of single texts. */
+    struct score_total all; /* of the open model */
+    struct {
+        struct score_total *rows; /* [count] */
+        size_t count;
+        enum totals_kind kind;
+        bool are_single;     /* each row is a text or a pair */
+        const char **names;  /* [name_count] columns by which rows are found: those of the input,
+                                and the text, the region, the prediction or the model */
+        const char **values; /* [name_count] of the row that is looked for */
+        size_t name_count;
+        struct hash_index found;
+    } table;
+    struct score_lines means;     /* --per with --words */
+    double *sums;                 /* [conditions, regions] of an item of a suite; NULL: none */
+    struct label *models;         /* [models] as columns; NULL: they follow one another */
+    struct score_lines *by_model; /* [texts] */
 };
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
@@ -103,7 +109,6 @@ struct scored_item {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* What shows totals alone; NULL: nothing. */
 static const char *totals_reason(const struct state *own, const struct options *options)
 {
     return options->score.per     ? "--per"
@@ -114,13 +119,12 @@ static const char *totals_reason(const struct state *own, const struct options *
 }
 
 /* Whether items are pairs or continued, as the first one is, and how many regions they have. */
-static int look_at_items(struct state *own, const struct driver *driver, struct err *err)
+static int look_at_items(struct state *own, const struct items *items, struct err *err)
 {
-    const struct items *items = &driver->items;
     struct arena arena = {0};
     struct item item;
     for (size_t i = 0; i < items->count && items->kind != ITEMS_LINES && !err->kind; i++) {
-        struct err unread = {0}; /* an item that is not sound is refused later */
+        struct err unread = {0}; /* an item that cannot be read is refused later */
         if (!items_read(items, &item, i, &arena, &unread)) {
             own->pairs |= i == 0 && item.fields[ITEM_GOOD];
             own->continues |= i == 0 && item.fields[ITEM_CONTINUE];
@@ -135,86 +139,111 @@ static int look_at_items(struct state *own, const struct driver *driver, struct 
     return err->kind ? -1 : 0;
 }
 
+/* A label of a name or value of the user, which it borrows. */
+static int label_value(struct label *label, const char *value, struct arena *arena, struct err *err)
+{
+    struct buf visible = {0};
+    label_line(&visible, value, strlen(value));
+    const char *text = buf_keep(&visible, arena, err);
+    *label = (struct label){text, value, value};
+    return text ? 0 : -1;
+}
+
 /* --per: a column, or several with commas between them. */
-static int find_columns(struct state *own, const char *list, struct err *err)
+static int read_per(struct state *own, const char *list, struct err *err)
 {
     const struct items *items = &own->driver->items;
-    struct arena *arena = &own->driver->kept;
     for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
-        size_t count = own->per_count++;
         size_t column = 0;
-        const char *name = arena_text(arena, list, strcspn(list, ","), err);
-        own->per = arena_grow(arena, own->per, count, sizeof *own->per, err);
-        own->per_columns = arena_grow(arena, own->per_columns, count, sizeof column, err);
-        if (!name || !own->per || !own->per_columns)
+        const char *name = arena_text(&own->driver->kept, list, strcspn(list, ","), err);
+        if (!name)
             return -1;
         while (column < items->name_count && strcmp(items->names[column], name) != 0)
             column++;
-        if (column == items->name_count && (!own->region_count || strcmp(name, "region") != 0))
+        bool is_region = own->region_count && strcmp(name, "region") == 0;
+        if (column == items->name_count && !is_region)
             return err_usage(
                 err, "--per: expected a column of the input, such as a condition, found '%s'",
                 name);
-        own->per[count] = name;
-        own->per_columns[count] = column;
+        if (column == items->name_count && own->driver->options->select.words)
+            return err_usage(err, "--per region: --words has a row for each word of a region");
+        own->table.names[own->table.name_count++] = name;
     }
-    if (items->count + own->region_count > HASH_NUMBER_MAX)
-        return err_usage(err, "--per: expected at most %d texts, found %zu", HASH_NUMBER_MAX,
-                         items->count);
     return 0;
+}
+
+/* What rows of totals are, and by which columns they are found; the last one is their label. */
+static int prepare_table(struct state *own, struct err *err)
+{
+    const struct items *items = &own->driver->items;
+    struct arena *arena = &own->driver->kept;
+    const char *per = own->driver->options->score.per;
+    size_t most = items->name_count + (per ? strlen(per) : 0) + 2;
+    own->table.names = arena_alloc(arena, most, sizeof per, err);
+    own->table.values = arena_alloc(arena, most, sizeof per, err);
+    if (!own->table.names || !own->table.values)
+        return -1;
+    if (items->count + own->region_count > HASH_NUMBER_MAX)
+        return err_usage(err, "expected at most %d texts, found %zu", HASH_NUMBER_MAX,
+                         items->count);
+    own->table.kind = own->sums    ? TOTALS_OF_PREDICTIONS
+                      : own->pairs ? TOTALS_OF_PAIRS
+                      : per        ? TOTALS_OF_GROUPS
+                                   : TOTALS_OF_TEXTS;
+    own->table.are_single = !own->sums && !own->models && !per;
+    if (per)
+        return read_per(own, per, err);
+    if (own->sums)
+        own->table.names[own->table.name_count++] = "item";
+    for (size_t i = 0; i < items->name_count && own->table.are_single; i++)
+        own->table.names[own->table.name_count++] = items->names[i];
+    own->table.names[own->table.name_count++] = own->sums     ? "prediction"
+                                                : own->models ? "model"
+                                                : own->pairs  ? "good"
+                                                              : "text";
+    return 0;
+}
+
+/* Several models are columns, but for formats that have a record of each, and --per. */
+static int prepare_models(struct state *own, struct driver *driver, struct err *err)
+{
+    const struct format *format = driver->output.format;
+    struct arena *arena = &driver->kept;
+    size_t count = model_list_count(&driver->models);
+    bool each =
+        format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
+    bool in_columns = count > 1 && !each && !driver->options->score.per && !own->sums;
+    driver->place.sentences = own->totals ? 1 : driver->items.count;
+    driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
+    if (!in_columns)
+        return 0;
+    own->models = arena_alloc(arena, count, sizeof *own->models, err);
+    own->by_model = arena_alloc(arena, driver->items.count, sizeof *own->by_model, err);
+    for (size_t i = 0; i < count && own->models; i++)
+        if (label_value(&own->models[i], driver->models.names.names[i], arena, err))
+            return -1;
+    return own->models && own->by_model ? 0 : -1;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
-    const struct format *format = driver->output.format;
     const struct options *options = driver->options;
-    const struct suite *suite = driver->items.suite;
-    bool is_json = format_is(format, "json") || format_is(format, "jsonl");
-    size_t models = model_list_count(&driver->models);
+    const struct suite *suite = driver->is_batch ? NULL : driver->items.suite;
     own->driver = driver;
-    if (look_at_items(own, driver, err) ||
-        (options->score.per && !driver->is_batch && find_columns(own, options->score.per, err)))
+    if (look_at_items(own, &driver->items, err))
         return -1;
-    if (suite && !driver->is_batch && !options->select.words && !totals_reason(own, options) &&
+    if (suite && !options->select.words && !totals_reason(own, options) &&
         !(own->sums = arena_alloc(&driver->kept, suite->conditions,
                                   suite->regions * sizeof *own->sums, err)))
         return -1;
-    const char *reason = totals_reason(own, options);
-    driver->begins_texts = options->select.words || reason;
-    if (options->select.words && reason && !options->score.per)
-        return err_usage(err, "%s reports totals; --words does not apply", reason);
+    own->totals = totals_reason(own, options);
+    driver->begins_texts = options->select.words || own->totals;
+    if (options->select.words && own->totals && !options->score.per)
+        return err_usage(err, "%s reports totals; --words does not apply", own->totals);
     if (driver->is_batch)
         return 0;
-    own->by_model =
-        models > 1 && !is_json && !format_is(format, "tidy") && !options->score.per && !own->sums;
-    driver->place.sentences = reason ? 1 : driver->items.count;
-    driver->place.count = driver->place.sentences * (own->by_model ? 1 : models);
-    return own->by_model ? score_models_init(&own->models, driver->models.names.names, models,
-                                             driver->items.count, &driver->kept, err)
-                         : 0;
-}
-
-/* What --continue needs, which may also be a column. */
-static int check_continued(const struct state *own, const struct options *options,
-                           const struct viewer *viewer, struct err *err)
-{
-    size_t before = 0;
-    size_t after = 0;
-    const char *moot = totals_reason(own, options);
-    moot = moot || !options->select.words ? moot : "--words";
-    if (!options->score.continuations.count)
-        return 0;
-    if (moot)
-        return err_usage(err, "--continue reports totals; %s does not apply", moot);
-    if (options->input.ids)
-        return err_usage(err, "--continue: expected a text, found --ids");
-    if (viewer->tokenizer)
-        tokenizer_adds(viewer->tokenizer, &before, &after);
-    if (after)
-        return err_usage(
-            err,
-            "--continue: the tokenizer adds a token after each text: use --special none or bos");
-    return 0;
+    return prepare_models(own, driver, err) || prepare_table(own, err) ? -1 : 0;
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -225,32 +254,33 @@ static int open(void *state, struct driver *driver, struct err *err)
     const struct score_options *score = &options->score;
     const struct format *format = driver->output.format;
     bool for_people = format_is(format, "text");
-    bool has_best = for_people || format_is(format, "json") || format_is(format, "jsonl");
     bool words = options->select.words;
+    const char *of_words = words || own->region_count ? "--words"
+                           : score->begin_word        ? "--begin-word"
+                                                      : NULL;
+    own->totals = totals_reason(own, options);
+    own->continues |= score->continuations.count > 0;
     own->view = (struct score_view){.origin.viewer = viewer,
                                     .bits = score->bits,
                                     .words = words,
                                     .for_people = for_people,
-                                    .lines = driver->place.lines,
                                     .has_regions = own->region_count > 0};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
-    own->continues |= score->continuations.count > 0;
     if (score->per && driver->is_batch)
-        return err_usage(err, "--per is not available in a batch: use 'attn-cli score'");
-    if (check_continued(own, options, viewer, err) ||
-        text_origin_attends(&own->view.origin, &driver->session.arena, err))
-        return -1;
-    if (has_best && !totals_reason(own, options) && !own->continues && !words && !own->by_model)
-        own->scoring.best_count = (size_t)score->best;
+        return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
+                              "of single texts");
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
+    if (of_words && !viewer->tokenizer)
+        return err_usage(err, "%s: expected a tokenizer, found a model that takes only ids",
+                         of_words);
+    if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
+        return -1;
+    if (!own->totals && !own->continues && !words && !own->models &&
+        (for_people || format_is(format, "json") || format_is(format, "jsonl")))
+        own->scoring.best_count = (size_t)score->best;
     viewer->reads_any_length = score->stride > 0;
     own->scoring.context = score->stride > 0 ? viewer->model.config.n_positions : 0;
-    if ((words || own->region_count) && !viewer->tokenizer)
-        return err_usage(err, "--words: expected a tokenizer, found a model that takes only ids");
-    if (score->begin_word && !viewer->tokenizer)
-        return err_usage(err, "--begin-word: expected a tokenizer, found a model that takes only "
-                              "ids");
     if (score->begin_word &&
         !(own->scoring.begins = word_starts(viewer->tokenizer, viewer->model.config.vocab_size,
                                             &driver->session.arena, err)))
@@ -274,15 +304,12 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
 {
     const struct tokenized *sentence = &alone->sentence;
     const struct tokenized *read = &pair->sentence;
-    size_t size = strlen(more);
+    const char *text =
+        arena_format(arena, err, "%.*s%s", (int)sentence->size, sentence->text, more);
     size_t same = 0;
-    char *text = arena_room(arena, sentence->size + size + 1, 1, err);
-    struct input whole = {.text = text, .size = sentence->size + size};
-    if (!text)
-        return -1;
-    memcpy(text, sentence->text, sentence->size);
-    memcpy(text + sentence->size, more, size + 1);
-    if (viewer_read(viewer, pair, &whole, NULL, arena, err))
+    if (!text || viewer_read(viewer, pair,
+                             &(struct input){.text = text, .size = sentence->size + strlen(more)},
+                             NULL, arena, err))
         return -1;
     while (same < sentence->count && same < read->count && sentence->ids[same] == read->ids[same])
         same++;
@@ -299,40 +326,36 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
     return 0;
 }
 
-/* The text without the marks of its regions, and the region of each of its tokens. */
-static int read_regions(struct scored_item *own, const struct viewer *viewer, struct work *work,
-                        struct arena *arena, struct err *err)
+/* Read the text without the marks of its regions; find its words, without the special tokens around
+ * them, and the region of each token. */
+static int read_words(const struct state *task, struct scored_item *own, struct work *work,
+                      struct arena *arena, struct err *err)
 {
-    struct regions regions;
-    struct tokenized source = work->pair.source;
-    if (regions_find(&regions, &work->item, arena, err))
+    const struct viewer *viewer = task->scoring.viewer;
+    struct tokenized *sentence = &work->pair.sentence;
+    const struct tokenized source = work->pair.source;
+    struct regions regions = {.count = 0};
+    if (task->region_count && regions_find(&regions, &work->item, arena, err))
         return -1;
-    if (!regions.count)
-        return 0;
-    if (viewer_read(viewer, &work->pair, &regions.input, NULL, arena, err) ||
-        word_spans_find(&work->pair.sentence, viewer->tokenizer, arena, err))
+    if (regions.count && viewer_read(viewer, &work->pair, &regions.input, NULL, arena, err))
         return -1;
     work->pair.source = source;
-    own->regions = regions_of_tokens(&regions, &work->pair.sentence, arena, err);
-    return own->regions ? 0 : -1;
-}
-
-/* Words of the text alone, without the special tokens around it. */
-static int read_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
-                      struct err *err)
-{
+    if (!task->view.words && !regions.count)
+        return 0;
     if (word_spans_find(sentence, viewer->tokenizer, arena, err))
         return -1;
-    while (sentence->word_count &&
-           sentence->words->first + sentence->words->count <= sentence->added_before) {
+    for (; sentence->word_count &&
+           sentence->words->first + sentence->words->count <= sentence->added_before;
+         sentence->word_count--) {
         sentence->words++;
         sentence->word_labels++;
-        sentence->word_count--;
     }
     while (sentence->word_count && sentence->words[sentence->word_count - 1].first >=
                                        sentence->count - sentence->added_after)
         sentence->word_count--;
-    return 0;
+    if (regions.count)
+        own->regions = regions_of_tokens(&regions, sentence, arena, err);
+    return regions.count && !own->regions ? -1 : 0;
 }
 
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
@@ -343,28 +366,26 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct texts *continuations = &work->item.options.score.continuations;
     const char *bad = work->item.fields[ITEM_BAD];
     size_t count = work->item.is_blank ? 0 : task->pairs ? 2 : num_max(continuations->count, 1);
-    struct scored_item *own = arena_alloc(arena, 1, sizeof *own, err);
-    if (!own || check_continued(task, &work->item.options, viewer, err))
-        return -1;
-    work->own = own;
-    if (!count)
-        return 0;
+    struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
+    if (!own || !count)
+        return own ? 0 : -1;
+    if (continuations->count && (task->totals || task->view.words))
+        return err_usage(err, "--continue reports totals; %s does not apply",
+                         task->totals ? task->totals : "--words");
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
+    if (continuations->count && work->pair.sentence.added_after)
+        return err_usage(err, "--continue: expected no token after a text, found one that the "
+                              "tokenizer adds: --special none or bos leaves it out");
     if (task->continues != (continuations->count > 0))
         return err_set(err, "expected %s continuation as in the first item, found %s",
                        task->continues ? "a" : "no", task->continues ? "none" : "one");
     if (task->pairs != (bad != NULL))
         return err_set(err, "expected %s as in the first item, found %s",
                        task->pairs ? "a pair" : "one text", task->pairs ? "one text" : "a pair");
-    if (task->region_count && read_regions(own, viewer, work, arena, err))
-        return -1;
-    if (task->view.words && read_words(&work->pair.sentence, viewer, arena, err))
-        return -1;
     own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
-    own->scored = arena_alloc(arena, count, sizeof *own->scored, err);
     own->count = count;
-    if (!own->pairs || !own->scored)
+    if (!own->pairs || read_words(task, own, work, arena, err))
         return -1;
     *own->pairs = work->pair;
     if (bad && viewer_read(viewer, &own->pairs[1],
@@ -381,25 +402,6 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static int report_continued(struct work *work, const struct score_view *view, struct arena *arena,
-                            struct err *err)
-{
-    const struct tokenized *sentence = &work->pair.sentence;
-    const struct texts *continuations = &work->item.options.score.continuations;
-    const struct scored *scored = ((const struct scored_item *)work->own)->scored;
-    size_t count = ((const struct scored_item *)work->own)->count;
-    struct score_total *items = arena_alloc(arena, count, sizeof *items, err);
-    struct score_totals totals = {"continuation", TOTALS_OF_CONTINUATIONS, items, count,
-                                  .sentence = sentence};
-    for (size_t i = 0; items && i < count; i++) {
-        const char *text = continuations->items[i];
-        items[i] = score_total_of(&scored[i], sentence->count, scored[i].count - sentence->count);
-        if (label_of_text(&items[i].label, i, text, strlen(text), arena, err))
-            return -1;
-    }
-    return items ? score_totals_report(&work->report, view, &totals, arena, err) : -1;
-}
-
 static int label_text(struct label *label, const struct tokenized *text, struct arena *arena,
                       struct err *err)
 {
@@ -412,44 +414,56 @@ static int label_text(struct label *label, const struct tokenized *text, struct 
     return kept ? 0 : -1;
 }
 
-/* Their labels are the texts. */
-static int report_total(struct work *work, const struct score_view *view, bool pairs,
-                        struct arena *arena, struct err *err)
+/* A row for each continuation; or one, of the text or the pair. */
+static int report_totals(const struct state *task, struct work *work, const struct score_view *view,
+                         struct arena *arena, struct err *err)
 {
-    struct scored_item *own = work->own;
-    struct score_totals totals = {pairs ? "good" : "text",
-                                  pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS, &own->total, 1,
-                                  .sentence = &work->pair.sentence};
-    return label_text(&own->total.label, &work->pair.sentence, arena, err) ||
-                   (own->total.count &&
-                    label_text(&own->total.bad, &own->pairs[1].sentence, arena, err)) ||
-                   score_totals_report(&work->report, view, &totals, arena, err)
-               ? -1
-               : 0;
+    const struct scored_item *own = work->own;
+    const struct tokenized *sentence = &work->pair.sentence;
+    const struct texts *continuations = &work->item.options.score.continuations;
+    struct score_total *items = arena_alloc(arena, num_max(own->count, 1), sizeof *items, err);
+    struct score_totals totals = {"continuation", TOTALS_OF_CONTINUATIONS, items, own->count,
+                                  .sentence = sentence};
+    for (size_t i = 0; i < own->count && items && task->continues; i++) {
+        const char *text = continuations->items[i];
+        items[i] = score_total_of(&own->scored[i], sentence->count,
+                                  own->scored[i].count - sentence->count);
+        if (label_of_text(&items[i].label, i, text, strlen(text), arena, err))
+            return -1;
+    }
+    if (items && !task->continues) {
+        *items = own->total;
+        totals.rows = task->pairs ? "good" : "text";
+        totals.kind = task->pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS;
+        totals.count = 1;
+        totals.are_single = true;
+    }
+    return items ? score_totals_report(&work->report, view, &totals, arena, err) : -1;
 }
 
 static int report_item(const struct state *task, struct work *work, struct arena *arena,
                        struct err *err)
 {
     struct scored_item *own = work->own;
-    const struct options *options = &work->item.options;
     struct score_view view = task->view;
+    const struct scored *scored = own->scored;
     view.origin.source = &work->pair.source;
     view.regions = own->regions;
-    if (options->score.continuations.count)
-        return report_continued(work, &view, arena, err);
-    own->total.sentence = COLUMN_MISSING;
     if (own->count)
-        own->total = score_total_of(own->scored, 0, own->scored->count);
+        own->total = score_total_of(scored, 0, scored->count);
+    own->total.sentence = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
+    if (label_text(&own->total.label, &work->pair.sentence, arena, err))
+        return -1;
     if (own->count && task->pairs) {
-        const struct scored *bad = &own->scored[1];
         own->total.count = 1;
-        own->total.bad_logprob = score_total_of(bad, 0, bad->count).logprob;
+        own->total.bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
         own->total.correct = own->total.logprob > own->total.bad_logprob;
+        if (label_text(&own->total.bad, &own->pairs[1].sentence, arena, err))
+            return -1;
     }
-    return totals_reason(task, options) && !options->select.words
-               ? report_total(work, &view, task->pairs, arena, err)
-               : score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
+    return task->continues || (task->totals && !view.words)
+               ? report_totals(task, work, &view, arena, err)
+               : score_report(&work->report, &view, &work->pair.sentence, scored, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -481,152 +495,91 @@ static int run(void *state, const struct group *group, struct err *err)
     return 0;
 }
 
-/* --- over all texts --------------------------------------------------------------------------- */
+/* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Results are collected for totals, and where models are columns until the last of them. */
-static int begin(void *state, struct driver *driver, struct err *err)
+/* A new row for a total, with copies of the values (NULL: missing); NULL with `err`. */
+static struct score_total *add_row(struct state *own, const struct score_total *total,
+                                   const char *key, struct err *err)
 {
-    struct state *own = state;
-    struct arena *arena = own->by_model ? &driver->kept : &driver->session.arena;
-    bool totals = totals_reason(own, driver->options);
-    own->blank = own->unscored = 0;
-    if (driver->is_batch)
-        return 0;
-    own->is_last = driver->setting + 1 == driver->sweep.settings;
-    own->all = (struct score_total){.sentence = COLUMN_MISSING};
-    own->means = (struct word_means){0};
-    driver->accumulates = totals || (own->by_model && !own->is_last);
-    if (own->by_model && driver->setting)
-        return 0;
-    size_t items = driver->items.count;
-    size_t count = own->by_model ? own->models.count
-                   : own->sums   ? (items + 1) * driver->items.suite->formula_count
-                   : totals      ? items + own->region_count + 1
-                                 : 0;
-    own->row_count = 0;
-    own->rows = arena_alloc(arena, count, sizeof *own->rows, err);
-    return !own->rows || (own->per && hash_index_init(&own->found, count, arena, err)) ? -1 : 0;
-}
-
-static int copy_label(struct label *label, struct arena *arena, struct err *err)
-{
-    const char *text = label->text ? arena_text(arena, label->text, strlen(label->text), err) : "";
-    *label = (struct label){text, text, text};
-    return text ? 0 : -1;
-}
-
-/* --total: a row of its own, with its number and what is copied from the input. */
-static int add_text(struct state *own, const struct work *work, struct err *err)
-{
-    struct arena *arena = &own->driver->session.arena;
-    const struct item *item = &work->item;
-    struct score_total *row = &own->rows[own->row_count++];
-    *row = ((const struct scored_item *)work->own)->total;
-    const char **columns = arena_alloc(arena, item->column_count, sizeof *columns, err);
-    row->sentence = (long long)item->number;
-    row->columns = columns;
-    for (size_t i = 0; columns && i < item->column_count; i++) {
-        const char *value = item->columns[i].value;
-        if (value && !(columns[i] = arena_text(arena, value, strlen(value), err)))
-            return -1;
+    struct arena *arena = &own->driver->kept;
+    size_t count = own->table.name_count;
+    const char *bad = total->bad.text ? total->bad.text : "";
+    const char **columns = arena_alloc(arena, count, sizeof *columns, err);
+    struct score_total row = {.sentence = total->sentence, .columns = columns};
+    own->table.rows = arena_grow(arena, own->table.rows, own->table.count, sizeof row, err);
+    for (size_t i = 0; i < count && columns; i++) {
+        const char *value = own->table.values[i];
+        columns[i] = value ? arena_text(arena, value, strlen(value), err) : NULL;
     }
-    return !columns || copy_label(&row->label, arena, err) || copy_label(&row->bad, arena, err) ? -1
-                                                                                                : 0;
-}
-
-/* --per: the row of an item's values, which are "" where it has none, and of a region. */
-static struct score_total *find_row(struct state *own, const struct item *item,
-                                    const struct region *region, struct err *err)
-{
-    struct arena *arena = &own->driver->session.arena;
-    size_t count = own->per_count;
-    struct buf key = {0};
-    for (size_t i = 0; i < count; i++) {
-        size_t column = own->per_columns[i];
-        const char *value = column < item->column_count ? item->columns[column].value
-                            : region                    ? region->name
-                                                        : NULL;
-        buf_bytes(&key, value ? value : "", value ? strlen(value) + 1 : 1);
-    }
-    const char **values = NULL;
-    struct hash_probe probe = hash_probe(&own->found, hash_bytes(key.bytes, key.size));
-    for (uint32_t number; !key.out_of_memory && hash_next(&probe, &number);) {
-        struct score_total *row = &own->rows[number];
-        size_t same = 0;
-        for (const char *at = key.bytes; same < count && !strcmp(row->columns[same], at); same++)
-            at += strlen(at) + 1;
-        if (same == count) {
-            buf_release(&key);
-            return row;
-        }
-    }
-    const char *kept = buf_keep(&key, arena, err);
-    if (!kept || !(values = arena_alloc(arena, count, sizeof *values, err)))
+    row.bad.text = row.bad.plain = arena_text(arena, bad, strlen(bad), err);
+    if (err->kind || label_value(&row.label, columns[count - 1], arena, err))
         return NULL;
-    for (size_t i = 0; i < count; i++, kept += strlen(kept) + 1)
-        values[i] = kept;
-    struct buf visible = {0};
-    label_line(&visible, values[count - 1], strlen(values[count - 1]));
-    const char *text = buf_keep(&visible, arena, err);
-    hash_put(&probe, (uint32_t)own->row_count);
-    struct score_total *row = &own->rows[own->row_count++];
-    *row = (struct score_total){.label = {text, values[count - 1], values[count - 1]},
-                                .sentence = COLUMN_MISSING,
-                                .columns = values};
-    return text ? row : NULL;
+    row.label.exact = key;
+    own->table.rows[own->table.count] = row;
+    return &own->table.rows[own->table.count++];
 }
 
-/* Add a text, or each of its regions if the rows are of regions. */
-static int add_to_rows(struct state *own, const struct work *work, struct err *err)
+/* Add a total to the row of an item, by its columns of the input (without an item they are missing)
+ * and the value of the other column; NULL with `err`. */
+static struct score_total *add_total(struct state *own, const struct item *item, const char *other,
+                                     const struct score_total *total, struct err *err)
+{
+    struct score_total *row = NULL;
+    struct buf key = {0};
+    buf_format(&key, "%s%lld", item ? "" : "all", total->sentence);
+    for (size_t i = 0; i < own->table.name_count; i++) {
+        size_t k = 0, count = item ? item->column_count : 0;
+        while (k < count && strcmp(item->columns[k].name, own->table.names[i]) != 0)
+            k++;
+        const char *value = k < count                                ? item->columns[k].value
+                            : item || i + 1 == own->table.name_count ? other
+                                                                     : NULL;
+        own->table.values[i] = value || own->table.are_single || !item ? value : "";
+        buf_format(&key, "\x1f%s", value ? value : "");
+    }
+    const char *kept = buf_keep(&key, &own->driver->kept, err);
+    if (!kept)
+        return NULL;
+    struct hash_probe probe = hash_probe(&own->table.found, hash_bytes(kept, strlen(kept)));
+    for (uint32_t number; !row && hash_next(&probe, &number);)
+        if (strcmp(own->table.rows[number].label.exact, kept) == 0)
+            row = &own->table.rows[number];
+    if (!row) {
+        hash_put(&probe, (uint32_t)own->table.count);
+        row = add_row(own, total, kept, err);
+    }
+    if (row)
+        score_total_add(row, total);
+    return row;
+}
+
+/* --per: add a text, or each of its regions if rows are of regions; with --words to the means. */
+static int add_to_groups(struct state *own, const struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
-    bool of_regions = false;
     struct score_view view = own->view;
     struct score_total *row = NULL;
+    bool of_regions = false;
     view.regions = item->regions;
-    for (size_t i = 0; i < own->per_count; i++)
-        of_regions |= own->per_columns[i] == own->driver->items.name_count;
-    for (size_t first = 0, end; of_regions && item->regions && first < item->scored->count;
-         first = end) {
+    for (size_t i = 0; i < own->table.name_count && item->regions; i++)
+        of_regions |= strcmp(own->table.names[i], "region") == 0;
+    for (size_t first = 0, end; of_regions && first < item->scored->count; first = end) {
         const struct region *region = item->regions[first];
         for (end = first + 1; end < item->scored->count && item->regions[end] == region;)
             end++;
         struct score_total part = score_total_of(item->scored, first, end - first);
-        if (region && !(row = find_row(own, &work->item, region, err)))
+        if (region && !add_total(own, &work->item, region->name, &part, err))
             return -1;
-        if (region)
-            score_total_add(row, &part);
     }
-    if (of_regions && item->regions)
-        return 0;
-    if (!(row = find_row(own, &work->item, NULL, err)))
+    if (!of_regions && !(row = add_total(own, &work->item, NULL, &item->total, err)))
         return -1;
-    score_total_add(row, &item->total);
-    return view.words && item->count
-               ? word_means_add(&own->means, (size_t)(row - own->rows), &view, &work->pair.sentence,
-                                item->scored, &own->driver->session.arena, err)
+    return row && view.words && item->count
+               ? score_lines_add(&own->means, (size_t)(row - own->table.rows), &work->report, &view,
+                                 &own->driver->kept, err)
                : 0;
 }
 
-/* Of an item of a suite, or of all. */
-static int add_prediction(struct state *own, size_t formula, const char *item, size_t count,
-                          size_t correct, struct err *err)
-{
-    struct arena *arena = &own->driver->session.arena;
-    const char **columns = arena_alloc(arena, 1, sizeof *columns, err);
-    const char *text = own->driver->items.suite->formulas[formula];
-    if (!columns || (item && !(*columns = arena_text(arena, item, strlen(item), err))))
-        return -1;
-    own->rows[own->row_count++] = (struct score_total){.label = {text, text, text},
-                                                       .sentence = COLUMN_MISSING,
-                                                       .count = count,
-                                                       .correct = correct,
-                                                       .columns = columns};
-    return 0;
-}
-
-/* A condition of a suite; after the last one of an item its predictions are evaluated, and after
- * the last item all of them are counted. */
+/* A condition of a suite; after the last one of an item its predictions are evaluated. */
 static int add_condition(struct state *own, const struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
@@ -638,44 +591,101 @@ static int add_condition(struct state *own, const struct work *work, struct err 
         if (item->regions[i] && item->scored->tokens[i].rank)
             sums[item->regions[i]->number] -= (double)item->scored->tokens[i].logprob;
     for (size_t i = 0; condition + 1 == suite->conditions && i < suite->formula_count; i++) {
+        struct score_total total = {.sentence = COLUMN_MISSING, .count = 1};
         bool holds = false;
-        if (suite_predict(&holds, suite, i, own->sums, err) ||
-            add_prediction(own, i, work->item.columns[0].value, 1, holds, err))
+        if (suite_predict(&holds, suite, i, own->sums, err))
             return -1;
-    }
-    size_t count = own->row_count;
-    for (size_t i = 0; work->index + 1 == own->driver->items.count && i < suite->formula_count;
-         i++) {
-        size_t correct = 0;
-        for (size_t row = i; row < count; row += suite->formula_count)
-            correct += own->rows[row].correct;
-        if (add_prediction(own, i, NULL, count / suite->formula_count, correct, err))
+        total.correct = holds;
+        if (!add_total(own, &work->item, suite->formulas[i], &total, err))
             return -1;
     }
     return 0;
 }
 
+/* The row of all texts; of a suite, one for each prediction. */
+static int add_all(struct state *own, struct err *err)
+{
+    size_t count = own->sums ? own->table.count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct score_total total = own->table.rows[i];
+        if (!add_total(own, NULL, total.label.plain, &total, err))
+            return -1;
+    }
+    return own->sums || add_total(own, NULL, "all", &own->all, err) ? 0 : -1;
+}
+
+/* --- over all texts --------------------------------------------------------------------------- */
+
+/* Results are collected for totals, and where models are columns until the last of them. */
+static int begin(void *state, struct driver *driver, struct err *err)
+{
+    struct state *own = state;
+    bool is_last = driver->setting + 1 == driver->sweep.settings;
+    own->blank = own->unscored = 0;
+    if (driver->is_batch)
+        return 0;
+    own->all = (struct score_total){.sentence = COLUMN_MISSING};
+    own->means = (struct score_lines){.are_means = true};
+    driver->accumulates = own->totals || (own->models && !is_last);
+    if (own->models && driver->setting)
+        return 0;
+    own->table.count = 0;
+    return hash_index_init(&own->table.found,
+                           driver->items.count *
+                                   (own->sums ? driver->items.suite->formula_count : 1) +
+                               own->region_count + 1,
+                           &driver->kept, err);
+}
+
+/* The surprisal of a text in one of several models; that of the last one is the table of all. */
+static int add_model(struct state *own, struct work *work, struct err *err)
+{
+    struct driver *driver = own->driver;
+    struct score_lines *lines = &own->by_model[work->index];
+    struct score_view view = own->view;
+    size_t count = driver->sweep.settings;
+    view.regions = ((const struct scored_item *)work->own)->regions;
+    lines->names = (struct axis){"model", count, own->models, 0};
+    if (score_lines_add(lines, driver->setting, &work->report, &view, &driver->kept, err))
+        return model_blame(driver->current.model.name, err);
+    if (driver->setting + 1 < count)
+        return 0;
+    work->report.model = arena_format(&driver->kept, err, "%zu models", count);
+    return work->report.model
+               ? score_lines_report(&work->report, lines, &view, &driver->session.arena, err)
+               : -1;
+}
+
+/* Once, that texts follow a token that the model's tokenizer does not add by itself. */
+static void note_begin(struct state *own, const struct tokenized *sentence)
+{
+    if (own->has_noted_begin || !own->driver->begins_texts || !sentence->added_before ||
+        own->driver->options->input.special)
+        return;
+    own->has_noted_begin = true;
+    print_note("texts follow the beginning token '%s': --special none leaves it out",
+               sentence->labels->text);
+}
+
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
-    struct driver *driver = own->driver;
     const struct scored_item *item = work->own;
-    bool totals = totals_reason(own, driver->options);
     own->blank += !item->count;
     own->unscored += item->count && !work->pair.sentence.added_before;
-    if (driver->is_batch)
+    note_begin(own, &work->pair.sentence);
+    if (own->driver->is_batch)
         return 0;
     score_total_add(&own->all, &item->total);
-    if (own->by_model && !totals)
-        return score_models_add(&own->models, driver->setting, work->index, &work->report,
-                                &driver->session.arena, err)
-                   ? model_blame(driver->current.model.name, err)
-                   : 0;
-    if (own->by_model || !totals)
-        return 0;
-    return own->sums  ? add_condition(own, work, err)
-           : own->per ? add_to_rows(own, work, err)
-                      : add_text(own, work, err);
+    if (own->sums)
+        return add_condition(own, work, err);
+    if (own->driver->options->score.per)
+        return add_to_groups(own, work, err);
+    const char *other =
+        own->models ? own->models[own->driver->setting].plain : item->total.label.text;
+    if ((own->models || own->totals) && !add_total(own, &work->item, other, &item->total, err))
+        return -1;
+    return own->models && !own->totals ? add_model(own, work, err) : 0;
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -691,57 +701,52 @@ static void note_fables(const struct driver *driver, const struct score_total *a
 static void note_missing(const struct state *own)
 {
     const struct driver *driver = own->driver;
-    const struct input_options *input = &driver->options->input;
-    const char *model = driver->session.viewer.model.name;
-    const char *first = own->view.words ? "word" : "token";
     size_t count = own->unscored;
     if (own->blank && driver->setting == 0)
         print_note("%zu blank text%s no score", own->blank, own->blank == 1 ? " has" : "s have");
-    if (!count || !driver->begins_texts || driver->options->score.total)
-        return;
-    if (input->special || input->ids)
-        print_note("the first %s of %zu text%s is not scored: no token precedes it", first, count,
+    if (count && driver->begins_texts && !driver->options->score.total)
+        print_note("'%s': the first %s of %zu text%s has no score without a beginning token",
+                   driver->session.viewer.model.name, own->view.words ? "word" : "token", count,
                    num_plural(count));
-    else
-        print_note("the first %s of %zu text%s is not scored: '%s' has no beginning-of-text token",
-                   first, count, num_plural(count), model);
+}
+
+/* Means of words have a column for each condition, which is called by its values: "reduced, 1". */
+static int report_means(struct report *report, struct state *own, struct err *err)
+{
+    struct arena *arena = &own->driver->kept;
+    size_t count = own->table.count;
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    for (size_t i = 0; i < count && labels; i++) {
+        const char *name = own->table.rows[i].columns[0];
+        for (size_t k = 1; k < own->table.name_count && name; k++)
+            name = arena_format(arena, err, "%s, %s", name, own->table.rows[i].columns[k]);
+        if (!name || label_value(&labels[i], name, arena, err))
+            return -1;
+    }
+    own->means.names = (struct axis){"condition", count, labels, 0};
+    return labels ? score_lines_report(report, &own->means, &own->view, arena, err) : -1;
 }
 
 static int write_totals(struct state *own, struct err *err)
 {
     struct driver *driver = own->driver;
     struct arena *arena = &driver->session.arena;
-    static const char *const item[] = {"item"};
+    size_t last = own->table.name_count - 1;
     struct report report;
-    struct score_totals totals = {.items = own->rows,
-                                  .count = own->row_count,
-                                  .kind = own->pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS,
-                                  .texts = driver->items.count,
-                                  .shows_columns = true};
-    if (own->sums) {
-        totals.kind = TOTALS_OF_PREDICTIONS;
-        totals.rows = "prediction";
-        totals.names = item;
-        totals.name_count = 1;
-    } else if (own->per) {
-        totals.rows = own->per[own->per_count - 1];
-        totals.names = own->per;
-        totals.name_count = own->per_count - 1;
-    } else if (own->by_model) {
-        totals.rows = "model";
-    } else {
-        totals.rows = own->pairs ? "good" : "text";
-        totals.is_numbered = true;
-        totals.shows_columns = false;
-        totals.names = driver->items.names;
-        totals.name_count = driver->items.name_count;
-    }
-    if (own->view.words ? word_means_report(&report, &own->means, &own->view, &totals, arena, err)
+    const struct score_totals totals = {.rows = own->table.names[last],
+                                        .kind = own->table.kind,
+                                        .items = own->table.rows,
+                                        .count = own->table.count,
+                                        .are_single = own->table.are_single,
+                                        .names = own->table.names,
+                                        .name_count = last,
+                                        .texts = driver->items.count};
+    if (own->view.words ? report_means(&report, own, err)
                         : score_totals_report(&report, &own->view, &totals, arena, err))
         return -1;
-    if (own->by_model)
-        report.model = own->models.title;
-    return driver_write(driver, &report, err);
+    if (own->models)
+        report.model = arena_format(arena, err, "%zu models", driver->sweep.settings);
+    return report.model ? driver_write(driver, &report, err) : -1;
 }
 
 /* After the last text of a model. */
@@ -749,22 +754,19 @@ static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     size_t count = driver->items.count;
-    bool totals = totals_reason(own, driver->options);
     bool on_page =
         format_is(driver->output.format, "text") && !driver->output.to_folder && !own->continues;
     note_missing(own);
     if (driver->is_batch)
         return 0;
     note_fables(driver, &own->all);
-    own->all.label = (struct label){"all", "all", "all"};
-    own->all.bad = (struct label){"", "", ""};
-    if (own->by_model)
-        own->all.label = own->models.labels[driver->setting];
-    if (!own->sums && !(own->view.words && own->per) && (own->by_model || (totals && count > 1)))
-        own->rows[own->row_count++] = own->all;
-    if (own->by_model ? own->is_last && (totals || on_page) : totals)
+    if (own->models && driver->setting + 1 < driver->sweep.settings)
+        return 0;
+    if (own->totals && !own->models && !own->view.words && count > 1 && add_all(own, err))
+        return -1;
+    if (own->totals || (own->models && on_page))
         return write_totals(own, err);
-    if (own->by_model || !on_page || count == 1)
+    if (own->models || !on_page || count == 1)
         return 0;
     const char *summary = score_summary(&own->view, &own->all, &driver->session.arena, err);
     if (summary)

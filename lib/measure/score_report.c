@@ -1,19 +1,20 @@
 #include "measure/score_report.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "lens/continuation.h"
 #include "math/portable_math.h"
 #include "text/aligned_text.h"
-#include "text/label.h"
-#include "write/text.h"
+#include "write/text_line.h"
 
 enum {
     DIGITS = 4,
     MODEL_COLUMNS = 16, /* a longer name above a column is shortened */
+    REGION_SHIFT = 32,  /* of a region's number in a key */
+    LABEL_MOST = 16,    /* bytes of the words of a row of means */
 };
 
 static const double LN_2 = 0.6931471805599453;
@@ -24,10 +25,16 @@ static double surprisal_of(const struct score_view *view, double logprob)
     return (0 - logprob) / (view->bits ? LN_2 : 1);
 }
 
+/* --- totals of tokens ------------------------------------------------------------------------- */
+
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count)
 {
     struct score_total total = {.sentence = COLUMN_MISSING};
-    total.logprob = scored_sum(scored, first, count, &total.tokens);
+    for (size_t i = first; i < first + count; i++)
+        if (scored->tokens[i].rank) {
+            total.logprob += (double)scored->tokens[i].logprob;
+            total.tokens++;
+        }
     return total;
 }
 
@@ -38,6 +45,11 @@ void score_total_add(struct score_total *sum, const struct score_total *total)
     sum->bad_logprob += total->bad_logprob;
     sum->count += total->count;
     sum->correct += total->correct;
+}
+
+static double mean_of(double sum, size_t count)
+{
+    return count ? sum / (double)count : (double)NAN;
 }
 
 double score_perplexity(const struct score_total *total)
@@ -57,187 +69,207 @@ const char *score_summary(const struct score_view *view, const struct score_tota
                         view->bits ? "bits" : "nats", score_perplexity(total));
 }
 
-/* --- columns ---------------------------------------------------------------------------------- */
+/* --- tables: rows of cells, of which each kind of table shows some ---------------------------- */
 
-/* An amount in the unit of the view, which is part of its name. */
-static struct column amount_column(const struct score_view *view, const char *nats,
-                                   const char *bits, const double *values)
-{
-    return (struct column){.name = view->bits ? bits : nats,
-                           .unit = view->bits ? "bits" : "nats",
-                           .digits = DIGITS,
-                           .values = values};
-}
+enum {
+    SUMS = TOTALS_OF_TEXTS | TOTALS_OF_GROUPS | TOTALS_OF_CONTINUATIONS,
+    OF_TOKENS = 32,
+    OF_WORDS = 64,
+    OF_LINES = 128,
+    WITH_POSITIONS = 256,
+    WITH_REGIONS = 512,
+    WITH_BYTES = 1024, /* of the text */
+    WITH_LIKELY = 2048,
+    WITH_NUMBERS = 4096, /* of the texts */
+    WITH_BAD = 8192,     /* texts of pairs, which leave less room for numbers */
+    OF_ALL = 16383,
+};
 
-static struct column surprisal_column(const struct score_view *view, const double *values)
-{
-    struct column column = amount_column(view, "surprisal_nats", "surprisal_bits", values);
-    column.flags = COLUMN_COLOURED;
-    return column;
-}
+struct cells {
+    long long sentence, position, id, rank, subwords, start, end, tokens, count;
+    double logprob, bad_logprob, surprisal, mean, entropy, perplexity, difference, accuracy;
+    struct label label, bad;
+    const char *region, *likely;
+};
 
-static struct column nats_column(const char *name, const double *values)
-{
-    return (struct column){.name = name, .unit = "nats", .digits = DIGITS, .values = values};
-}
+static const struct cells blank_cells = {
+    .position = COLUMN_MISSING,
+    .id = COLUMN_MISSING,
+    .rank = COLUMN_MISSING,
+    .subwords = COLUMN_MISSING,
+    .start = COLUMN_MISSING,
+    .end = COLUMN_MISSING,
+    .logprob = NAN,
+    .surprisal = NAN,
+    .entropy = NAN,
+    .label = {"", "", ""},
+};
 
-static struct column key_column(const char *name, const long long *values)
-{
-    return (struct column){
-        .name = name, .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = values};
-}
+#define COLUMN(name, type, flag, cell) \
+    {(name), .kind = (type), .flags = (flag)}, offsetof(struct cells, cell)
+#define KEY(name, type, flag, cell) COLUMN(name, type, COLUMN_KEY | (flag), cell)
+#define NUMBER(name, in, flag, cell) \
+    {(name), .digits = DIGITS, .unit = (in), .flags = (flag)}, offsetof(struct cells, cell)
 
-static struct column label_column(const char *name, const struct label *labels)
-{
-    return (struct column){
-        .name = name, .kind = COLUMN_LABEL, .flags = COLUMN_KEY | COLUMN_SHRINKS, .values = labels};
-}
+static const struct column_plan {
+    struct column column;
+    size_t at;
+    unsigned kinds, data_only; /* kinds that have it; of them, those that have it in data alone */
+    const char *in_bits;       /* name with --bits; NULL: the same */
+    const char *brief;         /* header of tokens, whose note has the unit */
+} plans[] = {
+    {KEY("sentence", COLUMN_INTEGER, COLUMN_DATA_ONLY, sentence), WITH_NUMBERS},
+    {KEY("position", COLUMN_INTEGER, 0, position), WITH_POSITIONS},
+    {KEY("id", COLUMN_INTEGER, COLUMN_DATA_ONLY, id), OF_TOKENS},
+    {KEY("text", COLUMN_LABEL, COLUMN_SHRINKS, label), OF_ALL},
+    {KEY("bad", COLUMN_LABEL, COLUMN_SHRINKS, bad), WITH_BAD},
+    {KEY("region", COLUMN_TEXT, 0, region), WITH_REGIONS},
+    {NUMBER("logprob_nats", "nats", 0, logprob), OF_TOKENS | OF_WORDS | SUMS, .brief = "logprob"},
+    {NUMBER("logprob_good_nats", "nats", 0, logprob), TOTALS_OF_PAIRS, WITH_BAD},
+    {NUMBER("logprob_bad_nats", "nats", 0, bad_logprob), TOTALS_OF_PAIRS, WITH_BAD},
+    {NUMBER("surprisal_nats", "nats", COLUMN_COLOURED, surprisal), OF_TOKENS | OF_WORDS | SUMS,
+     .in_bits = "surprisal_bits", .brief = "surprisal"},
+    {NUMBER("entropy_nats", "nats", 0, entropy), OF_TOKENS | OF_WORDS, .in_bits = "entropy_bits",
+     .brief = "entropy"},
+    {COLUMN("rank", COLUMN_INTEGER, 0, rank), OF_TOKENS},
+    {KEY("subwords", COLUMN_INTEGER, COLUMN_DATA_ONLY, subwords), OF_WORDS},
+    {KEY("start", COLUMN_INTEGER, COLUMN_DATA_ONLY, start), WITH_BYTES},
+    {KEY("end", COLUMN_INTEGER, COLUMN_DATA_ONLY, end), WITH_BYTES},
+    {COLUMN("most likely", COLUMN_TEXT, COLUMN_TEXT_ONLY | COLUMN_SHRINKS, likely), WITH_LIKELY},
+    {COLUMN("tokens", COLUMN_INTEGER, 0, tokens), SUMS},
+    {NUMBER("perplexity", NULL, 0, perplexity), SUMS, TOTALS_OF_CONTINUATIONS},
+    {NUMBER("nats_per_token", "nats", 0, mean), TOTALS_OF_GROUPS, .in_bits = "bits_per_token"},
+    {NUMBER("difference_nats", "nats", 0, difference), TOTALS_OF_CONTINUATIONS | TOTALS_OF_PAIRS,
+     .in_bits = "difference_bits"},
+    {COLUMN("pairs", COLUMN_INTEGER, 0, count), TOTALS_OF_PAIRS, WITH_BAD},
+    {COLUMN("items", COLUMN_INTEGER, 0, count), TOTALS_OF_PREDICTIONS},
+    {{"accuracy", .digits = DIGITS, .fraction = true},
+     offsetof(struct cells, accuracy),
+     TOTALS_OF_PAIRS | TOTALS_OF_PREDICTIONS},
+};
 
-/* Give the frame those columns that have values. */
-static int add_columns(struct frame *frame, struct column *columns, size_t count,
-                       struct arena *arena, struct err *err)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++)
-        if (columns[i].values)
-            columns[used++] = columns[i];
-    return frame_columns(frame, columns, used, arena, err);
-}
+enum { PLANS = sizeof plans / sizeof *plans };
 
-/* The total of all rows, as single values. */
-static const struct frame *make_facts(const struct score_view *view,
-                                      const struct score_total *total, size_t texts,
-                                      struct arena *arena, struct err *err)
+/* Columns of some kinds of tables; returns how many. `rows` names the labels, too, unless they are
+ * those of tokens or words. */
+static size_t plan_columns(struct column *columns, unsigned kinds, const char *rows,
+                           const struct score_view *view)
 {
-    struct facts *facts = facts_new(arena, err);
-    if (!facts)
-        return NULL;
-    if (texts)
-        facts_integer(facts, "texts", (long long)texts);
-    if (total) {
-        facts_integer(facts, "tokens_scored", (long long)total->tokens);
-        facts_float(facts, "logprob_nats", total->logprob);
-        facts_float(facts, view->bits ? "surprisal_bits" : "surprisal_nats",
-                    surprisal_of(view, total->logprob));
-        facts_float(facts, "perplexity", score_perplexity(total));
+    size_t count = 0;
+    for (const struct column_plan *plan = plans; plan < plans + PLANS; plan++) {
+        struct column *column = &columns[count];
+        if (!(plan->kinds & kinds))
+            continue;
+        *column = plan->column;
+        if (view->bits && plan->in_bits) {
+            column->name = plan->in_bits;
+            column->unit = "bits";
+        } else if (kinds & OF_TOKENS && !view->bits) {
+            column->title = plan->brief;
+        }
+        if (plan->at == offsetof(struct cells, position))
+            column->title = rows;
+        if (plan->at == offsetof(struct cells, label) && !(kinds & WITH_POSITIONS))
+            column->name = rows;
+        if (plan->data_only & kinds)
+            column->flags |= COLUMN_DATA_ONLY;
+        count++;
     }
-    return &facts->frame;
+    return count;
+}
+
+/* Fill in the planned columns, from the first one on. */
+static void put_cells(const struct column *columns, size_t row, unsigned kinds,
+                      const struct cells *cells)
+{
+    static const size_t sizes[] = {[COLUMN_FLOAT] = sizeof(double),
+                                   [COLUMN_INTEGER] = sizeof(long long),
+                                   [COLUMN_TEXT] = sizeof(const char *),
+                                   [COLUMN_LABEL] = sizeof(struct label)};
+    for (const struct column_plan *plan = plans; plan < plans + PLANS; plan++) {
+        size_t size = sizes[plan->column.kind];
+        if (plan->kinds & kinds)
+            memcpy((char *)(columns++)->values + row * size, (const char *)cells + plan->at, size);
+    }
+}
+
+static int report_texts(struct report *report, const struct score_view *view,
+                        const struct frame *frame, size_t texts, struct arena *arena,
+                        struct err *err)
+{
+    static const struct tokenized none;
+    struct facts *facts = facts_new(arena, err);
+    *report = text_origin_report(&view->origin, &none);
+    report->frames = frame;
+    report->frame_count = 1;
+    report->about = arena_format(arena, err, "%zu text%s", texts, num_plural(texts));
+    if (!facts || !report->about)
+        return -1;
+    facts_integer(facts, "texts", (long long)texts);
+    report->facts = &facts->frame;
+    return 0;
 }
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-static double word_logprob(const struct scored *scored, const struct word_span *word)
-{
-    struct score_total total = score_total_of(scored, word->first, word->count);
-    return total.tokens == word->count ? total.logprob : (double)NAN;
-}
-
-/* Where a page shows a row, that has the most likely tokens as a text. */
-static bool shows_likely(const struct score_view *view, size_t row, size_t rows)
-{
-    struct text_cut cut = text_cut_lines(rows, view->for_people ? view->lines : 1);
-    return view->for_people && (row < cut.front || row + cut.back >= rows);
-}
-
-/* What the columns of a table of scores point to. */
-struct score_cells {
-    long long *integers[6]; /* position, id, rank; of words subwords, start, end */
-    double *floats[3];      /* log-probability, surprisal, entropy */
-    const char **likely, **regions;
-};
-
-static int make_cells(struct score_cells *cells, size_t count, struct arena *arena, struct err *err)
-{
-    enum { INTEGERS = 6, FLOATS = 3 };
-    cells->likely = arena_alloc(arena, count, sizeof *cells->likely, err);
-    cells->regions = arena_alloc(arena, count, sizeof *cells->regions, err);
-    long long *integers = arena_alloc(arena, count, INTEGERS * sizeof *integers, err);
-    double *floats = arena_alloc(arena, count, FLOATS * sizeof *floats, err);
-    if (!cells->likely || !cells->regions || !integers || !floats)
-        return -1;
-    for (size_t i = 0; i < INTEGERS; i++)
-        *(cells->integers[i] = integers + i * count) = COLUMN_MISSING;
-    for (size_t i = 0; i < FLOATS; i++)
-        *(cells->floats[i] = floats + i * count) = NAN;
-    return 0;
-}
-
-/* A token, or a word: its entropy is that of its first token. */
-static void fill_cells(struct score_cells *cells, size_t row, const struct score_view *view,
-                       const struct tokenized *sentence, const struct scored *scored)
+/* The cells of a token, or of a word, whose entropy is that of its first token. */
+static struct cells cells_of(const struct score_view *view, const struct tokenized *sentence,
+                             const struct scored *scored, size_t row)
 {
     struct word_span span = view->words ? sentence->words[row] : (struct word_span){row, 1};
     const struct token_score *score = &scored->tokens[span.first];
-    struct text_range range = {0, 0};
-    if (view->words && sentence->text)
-        range = word_range(sentence, row);
-    cells->integers[0][row] = (long long)row;
-    cells->integers[1][row] = sentence->tokens[span.first].id;
-    cells->integers[2][row] = score->rank ? (long long)score->rank : COLUMN_MISSING;
-    cells->integers[3][row] = (long long)span.count;
-    cells->integers[4][row] = (long long)range.start;
-    cells->integers[5][row] = (long long)range.end;
-    cells->floats[0][row] = view->words ? word_logprob(scored, &span) : (double)score->logprob;
-    cells->floats[1][row] = surprisal_of(view, cells->floats[0][row]);
-    cells->floats[2][row] = surprisal_of(view, -(double)score->entropy);
-    cells->regions[row] = view->regions ? view->regions[span.first]->name : NULL;
+    struct score_total total = score_total_of(scored, span.first, span.count);
+    struct cells cells = {
+        .position = (long long)row,
+        .id = sentence->tokens[span.first].id,
+        .label = view->words ? sentence->word_labels[row] : sentence->labels[row],
+        .logprob = total.tokens == span.count ? total.logprob : (double)NAN,
+        .entropy = surprisal_of(view, -(double)score->entropy),
+        .rank = score->rank ? (long long)score->rank : COLUMN_MISSING,
+        .subwords = (long long)span.count,
+    };
+    cells.surprisal = surprisal_of(view, cells.logprob);
+    if (view->regions && view->regions[span.first])
+        cells.region = view->regions[span.first]->name;
+    if (view->words && sentence->text) {
+        struct text_range range = word_range(sentence, row);
+        cells.start = (long long)range.start;
+        cells.end = (long long)range.end;
+    }
+    return cells;
 }
 
-/* A row for each token; or for each word, which has no id, rank or likely tokens. A text without
- * tokens has one in which all is missing. */
+/* A row for each token or word; one that is blank for a text without tokens. */
 static int add_scores(struct frame *frame, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored,
                       struct arena *arena, struct err *err)
 {
-    static const struct label blank = {"", "", ""};
+    struct column columns[PLANS];
     bool words = view->words;
-    bool has_places = words && (sentence->text || !sentence->count);
     size_t own = words ? sentence->word_count : sentence->count;
-    size_t count = num_max(own, 1);
-    const struct label *labels = !own ? &blank : words ? sentence->word_labels : sentence->labels;
-    struct score_cells cells;
-    if (make_cells(&cells, count, arena, err))
+    const struct label *labels = words ? sentence->word_labels : sentence->labels;
+    unsigned kinds = WITH_POSITIONS | (words ? OF_WORDS : OF_TOKENS);
+    kinds |= view->has_regions ? WITH_REGIONS : 0;
+    kinds |= words && (sentence->text || !sentence->count) ? WITH_BYTES : 0;
+    kinds |= view->for_people && own && scored->best_count ? WITH_LIKELY : 0;
+    *frame = (struct frame){
+        "scores",
+        {words ? "word" : "token", num_max(own, 1), own ? labels : &blank_cells.label, 0},
+        .running = true};
+    size_t count = plan_columns(columns, kinds, frame->rows.name, view);
+    if (frame_columns(frame, columns, count, arena, err))
         return -1;
+    if (!own)
+        put_cells(frame->columns, 0, kinds, &blank_cells);
     for (size_t i = 0; i < own; i++) {
-        const struct likely *best = scored->tokens[i].best;
-        fill_cells(&cells, i, view, sentence, scored);
-        if (!words && best && shows_likely(view, i, count) &&
-            !(cells.likely[i] = likely_text(best, scored->best_count,
-                                            view->origin.viewer->tokenizer, arena, err)))
+        const struct likely *best = kinds & WITH_LIKELY ? scored->tokens[i].best : NULL;
+        struct cells cells = cells_of(view, sentence, scored, i);
+        if (best && !(cells.likely = likely_text(best, scored->best_count,
+                                                 view->origin.viewer->tokenizer, arena, err)))
             return -1;
+        put_cells(frame->columns, i, kinds, &cells);
     }
-    struct column columns[] = {
-        key_column("position", cells.integers[0]),
-        key_column("id", words ? NULL : cells.integers[1]),
-        label_column("text", labels),
-        {.name = "region",
-         .kind = COLUMN_TEXT,
-         .flags = COLUMN_KEY,
-         .values = view->has_regions ? cells.regions : NULL},
-        nats_column("logprob_nats", cells.floats[0]),
-        surprisal_column(view, cells.floats[1]),
-        amount_column(view, "entropy_nats", "entropy_bits", cells.floats[2]),
-        {.name = "rank", .kind = COLUMN_INTEGER, .values = words ? NULL : cells.integers[2]},
-        key_column("subwords", words ? cells.integers[3] : NULL),
-        key_column("start", has_places ? cells.integers[4] : NULL),
-        key_column("end", has_places ? cells.integers[5] : NULL),
-        {.name = "most likely",
-         .kind = COLUMN_TEXT,
-         .flags = COLUMN_TEXT_ONLY | COLUMN_SHRINKS,
-         .values = view->for_people && own && scored->best_count ? cells.likely : NULL},
-    };
-    columns[0].title = words ? "word" : "token";
-    if (view->for_people && !words) { /* the note below has the unit, the likely tokens the room */
-        columns[4].title = "logprob";
-        columns[5].title = view->bits ? NULL : "surprisal";
-        columns[6].title = view->bits ? NULL : "entropy";
-    }
-    columns[1].flags |= COLUMN_DATA_ONLY;
-    for (size_t i = 8; i < 11; i++)
-        columns[i].flags |= COLUMN_DATA_ONLY;
-    *frame =
-        (struct frame){"scores", {words ? "word" : "token", count, labels, 0}, .running = true};
-    return add_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+    return 0;
 }
 
 /* For programs: the most likely tokens of each position, a row each. */
@@ -258,401 +290,238 @@ int score_report(struct report *report, const struct score_view *view,
 {
     struct score_total total = score_total_of(scored, 0, scored->count);
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct facts *facts = facts_new(arena, err);
     bool with_best = scored->best_count && !view->for_people;
-    if (!frames || add_scores(frames, view, sentence, scored, arena, err) ||
+    if (!frames || !facts || add_scores(frames, view, sentence, scored, arena, err) ||
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
+    facts_integer(facts, "tokens_scored", (long long)total.tokens);
+    facts_float(facts, "logprob_nats", total.logprob);
+    facts_float(facts, view->bits ? "surprisal_bits" : "surprisal_nats",
+                surprisal_of(view, total.logprob));
+    facts_float(facts, "perplexity", score_perplexity(&total));
     frames->note = score_summary(view, &total, arena, err);
     *report = text_origin_report(&view->origin, sentence);
     report->frames = frames;
     report->frame_count = with_best ? 2 : 1;
-    report->facts = make_facts(view, &total, 0, arena, err);
-    return frames->note && report->facts ? 0 : -1;
+    report->facts = &facts->frame;
+    return frames->note ? 0 : -1;
 }
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* A column of the texts as one of the table; the row of all texts lacks it. */
-static int copy_column(struct column *column, const struct score_totals *totals, size_t index,
-                       struct arena *arena, struct err *err)
+/* The cells of a total, which is compared with the first one; of pairs, sums are means. */
+static struct cells cells_of_total(const struct score_view *view, const struct score_total *total,
+                                   const struct score_totals *totals)
 {
-    const char **values = arena_alloc(arena, totals->count, sizeof *values, err);
-    for (size_t i = 0; values && i < totals->count; i++)
-        values[i] = totals->items[i].columns ? totals->items[i].columns[index] : NULL;
-    *column = (struct column){.name = totals->names[index],
-                              .kind = COLUMN_TEXT,
-                              .flags = COLUMN_KEY | (totals->shows_columns ? 0 : COLUMN_DATA_ONLY),
-                              .values = values};
-    return values ? 0 : -1;
-}
-
-static double mean_of(double sum, size_t count)
-{
-    return count ? sum / (double)count : (double)NAN;
-}
-
-/* What the columns of totals point to; of pairs sums are means. */
-struct total_cells {
-    struct label *labels, *bad;
-    long long *sentences, *tokens, *counts;
-    double *logprobs, *others, *differences, *perplexities, *accuracies;
-};
-
-static int fill_totals(struct total_cells *cells, const struct score_view *view,
-                       const struct score_totals *totals, struct arena *arena, struct err *err)
-{
-    size_t count = totals->count;
     bool pairs = totals->kind == TOTALS_OF_PAIRS;
-    cells->labels = arena_alloc(arena, count, 2 * sizeof *cells->labels, err);
-    cells->sentences = arena_alloc(arena, count, 3 * sizeof *cells->sentences, err);
-    cells->logprobs = arena_alloc(arena, count, 5 * sizeof *cells->logprobs, err);
-    if (!cells->labels || !cells->sentences || !cells->logprobs)
-        return -1;
-    cells->bad = cells->labels + count;
-    cells->tokens = cells->sentences + count;
-    cells->counts = cells->tokens + count;
-    cells->others = cells->logprobs + count;
-    cells->differences = cells->others + count;
-    cells->perplexities = cells->differences + count;
-    cells->accuracies = cells->perplexities + count;
-    for (size_t i = 0; i < count; i++) {
-        const struct score_total *total = &totals->items[i];
-        double good = pairs ? mean_of(total->logprob, total->count) : total->logprob;
-        double other = pairs ? mean_of(total->bad_logprob, total->count) : totals->items->logprob;
-        cells->labels[i] = total->label;
-        cells->bad[i] = total->bad;
-        cells->sentences[i] = total->sentence;
-        cells->tokens[i] = (long long)total->tokens;
-        cells->counts[i] = (long long)total->count;
-        cells->logprobs[i] = good;
-        cells->others[i] = pairs ? other : surprisal_of(view, good);
-        cells->differences[i] = surprisal_of(view, other - good);
-        cells->perplexities[i] = score_perplexity(total);
-        cells->accuracies[i] = mean_of((double)total->correct, total->count);
-    }
-    return 0;
-}
-
-/* Columns of all kinds of totals: those of others have no values. */
-static int add_totals(struct frame *frame, const struct score_view *view,
-                      const struct score_totals *totals, struct arena *arena, struct err *err)
-{
-    static const char *const names[] = {"totals", "continuations", "pairs", "predictions"};
-    bool compares = totals->kind == TOTALS_OF_CONTINUATIONS;
-    bool pairs = totals->kind == TOTALS_OF_PAIRS;
-    bool sums = compares || totals->kind == TOTALS_OF_TEXTS;
-    unsigned narrow = pairs && !totals->shows_columns ? COLUMN_DATA_ONLY : 0; /* two texts */
-    struct total_cells cells;
-    struct column *columns = arena_alloc(arena, totals->name_count + 16, sizeof *columns, err);
-    if (!columns || fill_totals(&cells, view, totals, arena, err))
-        return -1;
-    for (size_t i = 0; i < totals->name_count; i++)
-        if (copy_column(&columns[i], totals, i, arena, err))
-            return -1;
-    const struct column own[] = {
-        key_column("sentence", totals->is_numbered ? cells.sentences : NULL),
-        label_column(totals->rows, cells.labels),
-        label_column("bad", narrow ? cells.bad : NULL),
-        nats_column("logprob_nats", sums ? cells.logprobs : NULL),
-        nats_column("logprob_good_nats", pairs ? cells.logprobs : NULL),
-        nats_column("logprob_bad_nats", pairs ? cells.others : NULL),
-        surprisal_column(view, sums ? cells.others : NULL),
-        {.name = "tokens", .kind = COLUMN_INTEGER, .values = sums ? cells.tokens : NULL},
-        {.name = "perplexity",
-         .flags = compares ? COLUMN_DATA_ONLY : 0,
-         .digits = DIGITS,
-         .values = sums ? cells.perplexities : NULL},
-        amount_column(view, "difference_nats", "difference_bits",
-                      compares || pairs ? cells.differences : NULL),
-        {.name = pairs ? "pairs" : "items",
-         .kind = COLUMN_INTEGER,
-         .flags = narrow,
-         .values = sums ? NULL : cells.counts},
-        {.name = "accuracy",
-         .digits = DIGITS,
-         .fraction = true,
-         .values = sums ? NULL : cells.accuracies},
+    double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
+    double other = pairs ? mean_of(total->bad_logprob, total->count) : totals->items->logprob;
+    return (struct cells){
+        .sentence = total->sentence,
+        .label = total->label,
+        .bad = total->bad,
+        .logprob = logprob,
+        .bad_logprob = other,
+        .surprisal = surprisal_of(view, logprob),
+        .mean = mean_of(surprisal_of(view, logprob), total->tokens),
+        .tokens = (long long)total->tokens,
+        .perplexity = score_perplexity(total),
+        .difference = surprisal_of(view, other - logprob),
+        .count = (long long)total->count,
+        .accuracy = mean_of((double)total->correct, total->count),
     };
-    for (size_t i = 0; i < totals->name_count * (sizeof own / sizeof *own); i++) {
-        const char *name = totals->names[i % totals->name_count];
-        const struct column *column = &own[i / totals->name_count];
-        if (column->values && strcmp(column->name, name) == 0)
-            return err_usage(err, "column '%s': results already have a column with this name: rename it",
-                             name);
-    }
-    memcpy(columns + totals->name_count, own, sizeof own);
-    columns[totals->name_count].flags |= COLUMN_DATA_ONLY;
-    columns[totals->name_count + 4].flags |= narrow;
-    columns[totals->name_count + 5].flags |= narrow;
-    *frame = (struct frame){names[totals->kind], {totals->rows, totals->count, cells.labels, 0}};
-    return add_columns(frame, columns, totals->name_count + sizeof own / sizeof *own, arena, err);
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err)
 {
-    static const struct tokenized none;
+    size_t first = totals->name_count;
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    if (!frame || add_totals(frame, view, totals, arena, err))
+    struct column *columns = arena_alloc(arena, first + PLANS, sizeof *columns, err);
+    struct label *labels = arena_alloc(arena, totals->count, sizeof *labels, err);
+    unsigned kinds = totals->kind;
+    if (!frame || !columns || !labels)
         return -1;
-    *report = text_origin_report(&view->origin, totals->sentence ? totals->sentence : &none);
+    *frame = (struct frame){kinds & TOTALS_OF_CONTINUATIONS ? "continuations"
+                            : kinds & TOTALS_OF_PAIRS       ? "pairs"
+                            : kinds & TOTALS_OF_PREDICTIONS ? "predictions"
+                                                            : "totals",
+                            {totals->rows, totals->count, labels, 0}};
+    kinds |= totals->are_single && !totals->sentence ? WITH_NUMBERS : 0;
+    kinds |= totals->are_single && kinds & TOTALS_OF_PAIRS ? WITH_BAD : 0;
+    size_t count = first + plan_columns(columns + first, kinds, totals->rows, view);
+    for (size_t i = 0; i < first; i++) {
+        unsigned flags = COLUMN_KEY | (totals->are_single ? COLUMN_DATA_ONLY : 0);
+        columns[i] = (struct column){totals->names[i], .kind = COLUMN_TEXT, .flags = flags};
+        for (size_t k = first; k < count; k++)
+            if (strcmp(columns[i].name, columns[k].name) == 0)
+                return err_usage(err, "column '%s': results have a column of that name: rename it",
+                                 columns[i].name);
+    }
+    if (frame_columns(frame, columns, count, arena, err))
+        return -1;
+    for (size_t i = 0; i < totals->count; i++) {
+        const struct score_total *total = &totals->items[i];
+        struct cells cells = cells_of_total(view, total, totals);
+        labels[i] = total->label;
+        put_cells(frame->columns + first, i, kinds, &cells);
+        for (size_t k = 0; k < first; k++)
+            frame_texts(frame, k)[i] = total->columns ? total->columns[k] : NULL;
+    }
+    if (!totals->sentence)
+        return report_texts(report, view, frame, totals->texts, arena, err);
+    *report = text_origin_report(&view->origin, totals->sentence);
     report->frames = frame;
     report->frame_count = 1;
-    report->facts = make_facts(view, NULL, totals->texts, arena, err);
-    if (!totals->sentence)
-        report->about =
-            arena_format(arena, err, "%zu text%s", totals->texts, num_plural(totals->texts));
-    return report->facts && (totals->sentence || report->about) ? 0 : -1;
-}
-
-/* --- means of words --------------------------------------------------------------------------- */
-
-int word_means_add(struct word_means *means, size_t line, const struct score_view *view,
-                   const struct tokenized *sentence, const struct scored *scored,
-                   struct arena *arena, struct err *err)
-{
-    for (size_t i = 0, place = 0; i < sentence->word_count; i++) {
-        const struct word_span *word = &sentence->words[i];
-        const struct region *region = view->regions ? view->regions[word->first] : NULL;
-        if (i && region && region != view->regions[word[-1].first])
-            place = 0;
-        struct word_record *items =
-            arena_grow(arena, means->items, means->count, sizeof *items, err);
-        const char *plain = sentence->word_labels[i].plain;
-        const char *text = arena_text(arena, plain, strlen(plain), err);
-        const char *name = region ? region->name : NULL;
-        if (!items || !text || (name && !(name = arena_text(arena, name, strlen(name), err))))
-            return -1;
-        means->items = items;
-        items[means->count++] =
-            (struct word_record){line,    region ? region->number : 0,
-                                 place++, name,
-                                 text,    surprisal_of(view, word_logprob(scored, word))};
-    }
     return 0;
 }
 
-/* By place in the text, then by line. */
-static int compare_records(const void *a, const void *b)
+/* --- surprisal in columns --------------------------------------------------------------------- */
+
+static int check_rows(const struct score_lines *lines, const struct axis *rows, struct err *err)
 {
-    const struct word_record *x = a, *y = b;
-    const size_t left[] = {x->region, x->place, x->line}, right[] = {y->region, y->place, y->line};
-    for (size_t i = 0; i < 3; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
+    const struct label none = {"nothing", "", ""};
+    size_t at = 0;
+    while (at < rows->size && at < lines->count &&
+           strcmp(lines->rows[at].label.plain, rows->labels[at].plain) == 0)
+        at++;
+    if (at == rows->size && at == lines->count)
+        return 0;
+    return err_usage(
+        err,
+        "expected the %ss of '%s', found '%s' in place of '%s' at %zu: --total compares models "
+        "of different vocabularies",
+        rows->name, lines->names.labels->plain, (at < rows->size ? &rows->labels[at] : &none)->text,
+        (at < lines->count ? &lines->rows[at].label : &none)->text, at);
 }
 
-/* Places of the means in their order, and the sums of their lines. */
-struct mean_table {
-    size_t lines, places;
-    double *sums, *counts; /* [lines, records] */
-    const char **regions;  /* [places] */
-    struct label *labels;  /* [places] "are/is"; or all are numbers, where texts differ more */
-};
-
-enum { LABEL_MOST = 16 };
-
-static int fill_table(struct mean_table *table, const struct word_means *means, struct arena *arena,
-                      struct err *err)
-{
-    struct buf text = {0};
-    bool are_many = false;
-    for (size_t i = 0, place = 0; i < means->count && !err->kind; i++) {
-        const struct word_record *record = &means->items[i];
-        bool is_last = i + 1 == means->count || record->region != record[1].region ||
-                       record->place != record[1].place;
-        if (!text.size || !strstr(text.bytes, record->text))
-            buf_format(&text, "%s%s", text.size ? "/" : "", record->text);
-        table->regions[place] = record->name;
-        table->sums[record->line * means->count + place] += record->surprisal;
-        table->counts[record->line * means->count + place] += 1;
-        if (!is_last)
-            continue;
-        are_many |= text.size > LABEL_MOST;
-        const char *label = buf_keep(&text, arena, err);
-        table->labels[place++] = (struct label){label, label, label};
-        table->places = place;
-    }
-    for (size_t place = 0; are_many && place < table->places && !err->kind; place++) {
-        const char *label = arena_format(arena, err, "%zu", place);
-        table->labels[place] = (struct label){label, label, label};
-    }
-    return err->kind ? -1 : 0;
-}
-
-/* The column of a line, whose mean is missing where one of its words has no score. */
-static int add_line(struct column *column, const struct mean_table *table, size_t line,
-                    double *means, const struct score_view *view, const struct score_totals *lines,
-                    struct arena *arena, struct err *err)
-{
-    struct buf title = {0};
-    for (size_t i = 0; i <= lines->name_count; i++)
-        buf_format(&title, "%s%s", i ? ", " : "", lines->items[line].columns[i]);
-    for (size_t place = 0; place < table->places; place++)
-        means[place] /= table->counts[(size_t)(means - table->sums) + place];
-    *column = surprisal_column(view, means);
-    column->title = buf_keep(&title, arena, err);
-    column->name =
-        column->title ? arena_format(arena, err, "%s:%s", column->name, column->title) : NULL;
-    return column->name ? 0 : -1;
-}
-
-int word_means_report(struct report *report, struct word_means *means,
-                      const struct score_view *view, const struct score_totals *lines,
+/* A row before `index`, of a word, with memory of its own. */
+static int insert_row(struct score_lines *lines, size_t index, struct line_row row,
                       struct arena *arena, struct err *err)
 {
-    static const struct tokenized none;
-    size_t most = means->count;
-    struct mean_table table = {.lines = lines->count,
-                               .sums = arena_alloc(arena, most, lines->count * sizeof(double), err),
-                               .counts =
-                                   arena_alloc(arena, most, lines->count * sizeof(double), err),
-                               .regions = arena_alloc(arena, most, sizeof *table.regions, err),
-                               .labels = arena_alloc(arena, most, sizeof *table.labels, err)};
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct column *columns = arena_alloc(arena, lines->count + 3, sizeof *columns, err);
-    long long *positions = arena_alloc(arena, most, sizeof *positions, err);
-    size_t used = 0;
+    const struct label label = row.label;
+    lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof *lines->rows, err);
+    row.label.text = row.label.exact = arena_text(arena, label.text, strlen(label.text), err);
+    row.label.plain = arena_text(arena, label.plain, strlen(label.plain), err);
+    if (row.name)
+        row.name = arena_text(arena, row.name, strlen(row.name), err);
     if (err->kind)
         return -1;
-    if (most)
-        qsort(means->items, most, sizeof *means->items, compare_records);
-    if (fill_table(&table, means, arena, err))
+    memmove(&lines->rows[index + 1], &lines->rows[index],
+            (lines->count++ - index) * sizeof *lines->rows);
+    lines->rows[index] = row;
+    return 0;
+}
+
+/* Add a word to a row, whose label becomes "are/is", or "are/is/…" if it would be long. */
+static int add_word(struct line_row *row, size_t line, double surprisal, const char *text,
+                    struct arena *arena, struct err *err)
+{
+    size_t size = strlen(row->label.text);
+    if (!strstr(row->label.text, text) && !strstr(row->label.text, "…")) {
+        const char *more = size + strlen(text) <= LABEL_MOST ? text : "…";
+        const char *both = arena_format(arena, err, "%s/%s", row->label.text, more);
+        row->label = (struct label){both, both, both};
+    }
+    while (row->line_count <= line && !err->kind)
+        row->lines = arena_grow(arena, row->lines, row->line_count++, sizeof *row->lines, err);
+    if (err->kind)
         return -1;
-    for (size_t i = 0; i < table.places; i++)
-        positions[i] = (long long)i;
-    columns[used++] = key_column("position", positions);
-    columns[used++] = label_column("text", table.labels);
-    if (view->has_regions)
-        columns[used++] = (struct column){
-            .name = "region", .kind = COLUMN_TEXT, .flags = COLUMN_KEY, .values = table.regions};
-    for (size_t line = 0; line < lines->count; line++)
-        if (add_line(&columns[used++], &table, line, table.sums + line * most, view, lines, arena,
+    row->lines[line].surprisal += surprisal;
+    row->lines[line].count++;
+    return 0;
+}
+
+int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
+                    const struct score_view *view, struct arena *arena, struct err *err)
+{
+    const struct axis *axis = &report->frames->rows;
+    const struct column *surprisal = report->frames->columns;
+    struct line_row row = {.key = 0};
+    while (!(surprisal->flags & COLUMN_COLOURED))
+        surprisal++;
+    if (!lines->are_means && line && check_rows(lines, axis, err))
+        return -1;
+    lines->texts++;
+    for (size_t i = 0, at = 0; i < axis->size; i++, row.key++) {
+        size_t token = view->words && view->regions ? report->sentence.words[i].first : i;
+        const struct region *region = view->regions ? view->regions[token] : NULL;
+        if (region && region->number != row.key >> REGION_SHIFT)
+            row.key = (uint64_t)region->number << REGION_SHIFT;
+        row.name = region ? region->name : NULL;
+        row.label = axis->labels[i];
+        while (at < lines->count && lines->rows[at].key < row.key)
+            at++;
+        if ((at == lines->count || lines->rows[at].key > row.key) &&
+            insert_row(lines, at, row, arena, err))
+            return -1;
+        if (add_word(&lines->rows[at], line, column_float(surprisal, i), row.label.text, arena,
                      err))
             return -1;
-    *report = text_origin_report(&view->origin, &none);
-    report->frames = frame;
-    report->frame_count = 1;
-    report->about = arena_format(arena, err, "%zu text%s", lines->texts, num_plural(lines->texts));
-    report->facts = make_facts(view, NULL, lines->texts, arena, err);
-    *frame = (struct frame){.name = view->bits ? "surprisal_bits" : "surprisal_nats",
-                            .rows = {"word", table.places, table.labels, 0},
-                            .columns = columns,
-                            .count = used,
-                            .curves = true};
-    return report->about && report->facts ? 0 : -1;
-}
-
-/* --- several models --------------------------------------------------------------------------- */
-
-int score_models_init(struct score_models *models, const char *const *names, size_t count,
-                      size_t texts, struct arena *arena, struct err *err)
-{
-    *models = (struct score_models){
-        .names = names,
-        .count = count,
-        .labels = arena_alloc(arena, count, sizeof *models->labels, err),
-        .title = arena_format(arena, err, "%zu models", count),
-        .texts = arena_alloc(arena, texts, sizeof *models->texts, err),
-        .arena = arena,
-    };
-    if (!models->labels || !models->title || !models->texts)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        struct buf visible = {0};
-        label_line(&visible, names[i], strlen(names[i]));
-        models->labels[i] = (struct label){buf_keep(&visible, arena, err), names[i], names[i]};
-        if (!models->labels[i].text)
-            return -1;
     }
     return 0;
 }
 
-static int begin_table(struct score_table *table, const struct score_models *models,
-                       const struct axis *rows, struct err *err)
+/* A column of a line, called by its unit. */
+static struct column line_column(const struct score_lines *lines, size_t line,
+                                 const struct score_view *view, struct arena *arena,
+                                 struct err *err)
 {
-    struct arena *arena = models->arena;
-    table->rows = arena_alloc(arena, rows->size, sizeof *table->rows, err);
-    table->surprisals = arena_alloc(arena, rows->size, models->count * sizeof(double), err);
-    table->row_count = rows->size;
-    if (!table->rows || !table->surprisals)
-        return -1;
-    for (size_t i = 0; i < rows->size; i++) {
-        const struct label *label = &rows->labels[i];
-        table->rows[i].text = arena_text(arena, label->text, strlen(label->text), err);
-        table->rows[i].plain = arena_text(arena, label->plain, strlen(label->plain), err);
-        if (!table->rows[i].text || !table->rows[i].plain)
-            return -1;
-    }
-    return 0;
+    struct column column = {.unit = view->bits ? "bits" : "nats",
+                            .digits = DIGITS,
+                            .flags = COLUMN_COLOURED,
+                            .title = lines->names.labels[line].text};
+    struct buf title = {0};
+    column.name =
+        arena_format(arena, err, "surprisal_%s:%s", column.unit, lines->names.labels[line].plain);
+    if (lines->are_means)
+        return column;
+    text_label(&title, &lines->names, line, MODEL_COLUMNS);
+    column.title = buf_keep(&title, arena, err);
+    return column;
 }
 
-static int check_rows(const struct score_models *models, const struct score_table *table,
-                      const struct axis *rows, struct err *err)
+int score_lines_report(struct report *report, const struct score_lines *lines,
+                       const struct score_view *view, struct arena *arena, struct err *err)
 {
-    static const char fix[] = "--total compares models of different vocabularies";
-    if (table->row_count != rows->size)
-        return err_usage(err, "expected the %zu %ss of '%s', found %zu: %s", table->row_count,
-                         rows->name, models->names[0], rows->size, fix);
-    for (size_t i = 0; i < rows->size; i++)
-        if (strcmp(table->rows[i].plain, rows->labels[i].plain) != 0)
-            return err_usage(
-                err, "expected the %ss of '%s', found '%s' in place of '%s' at %zu: %s", rows->name,
-                models->names[0], rows->labels[i].text, table->rows[i].text, i, fix);
-    return 0;
-}
-
-/* The keys of the last model's table, and a column of each model. */
-static int finish_table(struct report *report, const struct score_models *models,
-                        const struct score_table *table, const struct column *surprisal,
-                        struct arena *arena, struct err *err)
-{
-    const struct frame *scores = report->frames;
-    const struct axis names = {"model", models->count, models->labels, 0};
+    const struct frame *scores = lines->are_means ? NULL : report->frames;
+    const char *rows = scores ? scores->rows.name : "word";
+    unsigned kinds = scores && strcmp(rows, "continuation") == 0 ? 0 : WITH_POSITIONS;
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct column *columns =
-        arena_alloc(arena, scores->count + models->count, sizeof *columns, err);
-    const char *note = arena_format(arena, err, "surprisal in %s", surprisal->unit);
-    size_t count = 0;
-    if (!frame || !columns || !note)
+    struct label *labels = arena_alloc(arena, lines->count, sizeof *labels, err);
+    struct column *columns = arena_alloc(arena, PLANS + lines->names.size, sizeof *columns, err);
+    if (!frame || !labels || !columns)
         return -1;
-    for (size_t i = 0; i < scores->count; i++)
-        if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
-            columns[count++] = scores->columns[i];
-    for (size_t i = 0; i < models->count; i++) {
-        struct column *column = &columns[count++];
-        struct buf title = {0};
-        text_label(&title, &names, i, MODEL_COLUMNS);
-        *column = *surprisal;
-        column->name = arena_format(arena, err, "%s:%s", surprisal->name, models->labels[i].plain);
-        column->title = buf_keep(&title, arena, err);
-        column->values = table->surprisals + i * table->row_count;
-        if (!column->name || !column->title)
-            return -1;
+    kinds |= kinds && view->has_regions ? OF_LINES | WITH_REGIONS : OF_LINES;
+    size_t keys = plan_columns(columns, kinds, rows, view);
+    for (size_t i = 0; i < lines->names.size; i++)
+        columns[keys + i] = line_column(lines, i, view, arena, err);
+    *frame = (struct frame){view->bits ? "surprisal_bits" : "surprisal_nats",
+                            {rows, lines->count, labels, 0},
+                            .curves = true};
+    frame->note = arena_format(arena, err, "%s %s%s (%s)",
+                               scores ? "surprisal of each" : "mean surprisal at each", rows,
+                               scores ? "" : " position", view->bits ? "bits" : "nats");
+    if (err->kind || frame_columns(frame, columns, keys + lines->names.size, arena, err))
+        return -1;
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct line_row *row = &lines->rows[i];
+        bool is_blank = lines->count == 1 && !*row->label.text;
+        struct cells cells = {.position = is_blank ? COLUMN_MISSING : (long long)i,
+                              .label = row->label,
+                              .region = row->name};
+        labels[i] = row->label;
+        put_cells(frame->columns, i, kinds, &cells);
+        for (size_t k = 0; k < lines->names.size; k++)
+            frame_floats(frame, keys + k)[i] =
+                k < row->line_count ? mean_of(row->lines[k].surprisal, row->lines[k].count)
+                                    : (double)NAN;
     }
-    *frame =
-        (struct frame){"surprisal", scores->rows, columns, count, .note = note, .curves = true};
-    report->model = models->title;
+    if (!scores)
+        return report_texts(report, view, frame, lines->texts, arena, err);
     report->frames = frame;
     report->frame_count = 1;
     report->facts = NULL;
     return 0;
-}
-
-int score_models_add(struct score_models *models, size_t model, size_t text, struct report *report,
-                     struct arena *arena, struct err *err)
-{
-    struct score_table *table = &models->texts[text];
-    const struct axis *rows = &report->frames->rows;
-    const struct column *surprisal = report->frames->columns;
-    if ((model == 0 && begin_table(table, models, rows, err)) ||
-        check_rows(models, table, rows, err))
-        return -1;
-    while (!(surprisal->flags & COLUMN_COLOURED))
-        surprisal++;
-    for (size_t i = 0; i < rows->size; i++)
-        table->surprisals[model * rows->size + i] = column_float(surprisal, i);
-    return model + 1 == models->count ? finish_table(report, models, table, surprisal, arena, err)
-                                      : 0;
 }

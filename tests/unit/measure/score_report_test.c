@@ -5,7 +5,6 @@
 #include "../unit.h"
 #include "lens/continuation.h"
 
-static const char *const names[] = {"step8", "other"};
 static const struct label labels[] = {
     {"␣is", "0:is", " is"}, {"short", "1:short", "short"}, {"eat", "2:eat", "eat"}};
 static const struct token tokens[] = {{.id = 7}, {.id = 8}, {.id = 9}};
@@ -77,25 +76,25 @@ TEST(a_word_has_a_score_if_all_of_its_tokens_have_one)
 
 TEST(other_rows_than_the_first_models_are_refused)
 {
+    static const struct label models[] = {{"step8", "step8", "step8"}, {"other", "other", "other"}};
     const struct score_view view = {.origin.viewer = &viewer};
     const struct tokenized first = text(0, 2), later = text(1, 2), fewer = text(0, 1);
-    struct score_models models;
+    struct score_lines lines = {.names = {"model", 2, models, 0}};
     struct report report = report_of(&view, &first, 0);
-    ck_assert(!score_models_init(&models, names, 2, 1, &arena, &err));
-    ck_assert(!score_models_add(&models, 0, 0, &report, &arena, &err));
+    ck_assert(!score_lines_add(&lines, 0, &report, &view, &arena, &err));
     report = report_of(&view, &later, 0);
-    ck_assert(score_models_add(&models, 1, 0, &report, &arena, &err));
+    ck_assert(score_lines_add(&lines, 1, &report, &view, &arena, &err));
     ck_assert_str_eq(err.text, "expected the tokens of 'step8', found 'short' in place of '␣is' at "
                                "0: --total compares models of different vocabularies");
     err = (struct err){0};
     report = report_of(&view, &fewer, 0);
-    ck_assert(score_models_add(&models, 1, 0, &report, &arena, &err));
-    ck_assert_str_eq(err.text, "expected the 2 tokens of 'step8', found 1: --total compares models "
-                               "of different vocabularies");
+    ck_assert(score_lines_add(&lines, 1, &report, &view, &arena, &err));
+    ck_assert_str_eq(err.text, "expected the tokens of 'step8', found 'nothing' in place of "
+                               "'short' at 1: --total compares models of different vocabularies");
     err = (struct err){0};
     report = report_of(&view, &first, 0);
-    ck_assert(!score_models_add(&models, 1, 0, &report, &arena, &err));
-    ck_assert_str_eq(report.model, "2 models");
+    ck_assert(!score_lines_add(&lines, 1, &report, &view, &arena, &err));
+    ck_assert(!score_lines_report(&report, &lines, &view, &arena, &err));
     ck_assert_double_eq(column_float(column_called(report.frames, "surprisal_nats:other"), 1), 2);
     arena_release(&arena);
 }
