@@ -741,8 +741,9 @@ static int write_totals(struct state *own, struct err *err)
                                         .names = own->table.names,
                                         .name_count = last,
                                         .texts = driver->items.count};
-    if (own->view.words ? report_means(&report, own, err)
-                        : score_totals_report(&report, &own->view, &totals, arena, err))
+    if (own->view.words && !own->models
+            ? report_means(&report, own, err)
+            : score_totals_report(&report, &own->view, &totals, arena, err))
         return -1;
     if (own->models)
         report.model = arena_format(arena, err, "%zu models", driver->sweep.settings);

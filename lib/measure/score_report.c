@@ -464,22 +464,17 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
 }
 
 /* A column of a line, called by its unit. */
-static struct column line_column(const struct score_lines *lines, size_t line,
-                                 const struct score_view *view, struct arena *arena,
-                                 struct err *err)
+static struct column line_column(const struct axis *names, size_t line, const char *unit,
+                                 struct arena *arena, struct err *err)
 {
-    struct column column = {.unit = view->bits ? "bits" : "nats",
-                            .digits = DIGITS,
-                            .flags = COLUMN_COLOURED,
-                            .title = lines->names.labels[line].text};
     struct buf title = {0};
-    column.name =
-        arena_format(arena, err, "surprisal_%s:%s", column.unit, lines->names.labels[line].plain);
-    if (lines->are_means)
-        return column;
-    text_label(&title, &lines->names, line, MODEL_COLUMNS);
-    column.title = buf_keep(&title, arena, err);
-    return column;
+    text_label(&title, names, line, MODEL_COLUMNS);
+    return (struct column){
+        .unit = unit,
+        .digits = DIGITS,
+        .flags = COLUMN_COLOURED,
+        .title = buf_keep(&title, arena, err),
+        .name = arena_format(arena, err, "surprisal_%s:%s", unit, names->labels[line].plain)};
 }
 
 int score_lines_report(struct report *report, const struct score_lines *lines,
@@ -496,7 +491,7 @@ int score_lines_report(struct report *report, const struct score_lines *lines,
     kinds |= kinds && view->has_regions ? OF_LINES | WITH_REGIONS : OF_LINES;
     size_t keys = plan_columns(columns, kinds, rows, view);
     for (size_t i = 0; i < lines->names.size; i++)
-        columns[keys + i] = line_column(lines, i, view, arena, err);
+        columns[keys + i] = line_column(&lines->names, i, view->bits ? "bits" : "nats", arena, err);
     *frame = (struct frame){view->bits ? "surprisal_bits" : "surprisal_nats",
                             {rows, lines->count, labels, 0},
                             .curves = true};
