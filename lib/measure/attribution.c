@@ -516,7 +516,7 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
         .err = err,
     };
     *attribution = (struct attribution){0};
-    if (text_origin_check(viewer, err) || text_origin_check_edits(viewer->edits, err))
+    if (text_origin_check_alone(viewer, err))
         return -1;
     way.cells = make_report(&attribution->report, viewer, pair, question, arena, err);
     int failed = !way.cells || run(&way, viewer, pair) || take_room(&way) || end_back(&way);

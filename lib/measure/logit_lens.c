@@ -424,7 +424,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
                   !lens_find_site(&lens.site, "resid_mid", config, &none);
     enum page_step step = halves ? STEP_MLP : STEP_LAYER;
     *plan = (struct next_plan){.count = 0};
-    if (!best_count || text_origin_check(viewer, &none))
+    if (!best_count || text_origin_check_alone(viewer, &none))
         return 0;
     lens.best_count = num_min(best_count, STEP_LISTED);
     lens.site = SITE_RESID_PRE;

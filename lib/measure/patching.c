@@ -415,8 +415,6 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
     bool early = plan->position + 1 < plan->clean->count;
-    if (text_origin_check_edits(edits, err))
-        return -1;
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->source && edit->source->count > 1)
@@ -502,7 +500,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check(viewer, err) || patching_check_texts(plan->clean, plan->corrupt, err) ||
+    if (text_origin_check_alone(viewer, err) || patching_check_texts(plan->clean, plan->corrupt, err) ||
         check_site(plan, s.site, err) || check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)

@@ -8,7 +8,7 @@
 #include "lens/continuation.h"
 #include "math/portable_math.h"
 #include "text/aligned_text.h"
-#include "write/text_line.h"
+#include "write/text.h"
 
 enum {
     DIGITS = 4,

@@ -17,27 +17,28 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
 int text_origin_check(const struct viewer *viewer, struct err *err)
 {
     const struct config *c = &viewer->model.config;
+    const struct edits *edits = viewer->edits;
     if (!site_exists(c, SITE_LOGITS))
-        return err_unsupported(err, "'%s': a model of type \"%s\" has no logits to attribute",
+        return err_unsupported(err, "'%s': expected a model with logits, found one of type \"%s\"",
                                viewer->model.name, config_kind_name(c));
-    if (c->cross)
-        return err_unsupported(
-            err, "'%s': expected a model of one text, found one that attends to a second text",
-            viewer->model.name);
     if (!c->causal)
         return err_unsupported(
             err, "'%s': expected a causal model, found one that attends to later tokens",
             viewer->model.name);
-    return 0;
-}
-
-int text_origin_check_edits(const struct edits *edits, struct err *err)
-{
     for (size_t i = 0; edits && i < edits->count; i++)
         if (edits->items[i].site == SITE_LOGITS)
             return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
                              edits->items[i].words);
     return 0;
+}
+
+int text_origin_check_alone(const struct viewer *viewer, struct err *err)
+{
+    if (viewer->model.config.cross && site_exists(&viewer->model.config, SITE_LOGITS))
+        return err_unsupported(
+            err, "'%s': expected a model of one text, found one that attends to a second text",
+            viewer->model.name);
+    return text_origin_check(viewer, err);
 }
 
 struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)

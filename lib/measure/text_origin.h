@@ -1,5 +1,4 @@
-/* text_origin.h: where the numbers of a text come from, for what is no report of a look at it: its
- * page begins with that, and so does its JSON.
+/* text_origin.h: the model and texts that numbers come from, for reports without tensors.
  *
  *     struct text_origin origin = {&viewer, "attention window:4", NULL};
  *     struct report report = text_origin_report(&origin, &pair.sentence);
@@ -19,12 +18,10 @@ struct text_origin {
 /* Find out how it attends, in words of the arena. */
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, what is no decoder of one text: models without logits, of two texts, or
- * whose tokens look ahead. */
+/* Refuse, as not supported, models without logits and those that attend to later tokens; as usage,
+ * edits of logits. The second also refuses models of two texts. */
 int text_origin_check(const struct viewer *viewer, struct err *err);
-
-/* Refuse, as usage, edits of logits, where logits are made of rows that a pass gives. */
-int text_origin_check_edits(const struct edits *edits, struct err *err);
+int text_origin_check_alone(const struct viewer *viewer, struct err *err);
 
 /* A report without tensors. */
 struct report text_origin_report(const struct text_origin *origin,

@@ -9,7 +9,7 @@
 #include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/forward.h"
-#include "model/mechanism.h"
+#include "measure/text_origin.h"
 
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
@@ -88,72 +88,50 @@ int logits_of_rows(const struct logits_work *work, struct err *err)
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-/* Tokens of a text that are read together, and the first of them that is scored. */
+/* Tokens of a text that are read together, the first of them that is scored, and one past the last:
+ * to know whether the last word of a text ends there, a token after the text is. */
 struct window {
     size_t text;
     size_t first, count;
-    size_t scored;
+    size_t scored, end;
 };
 
-/* The next window of the same text, or the first of the next text. */
-static void step_window(struct window *window, const struct scoring *scoring,
-                        const struct look *look)
+/* The windows of all texts; NULL with `err`. */
+static struct window *find_windows(size_t *count, const struct scoring *scoring,
+                                   const struct look *look, struct arena *arena, struct err *err)
 {
-    size_t end = window->first + window->count;
-    size_t count = look->pairs[window->text].sentence.count;
-    if (end < count) {
-        window->first += scoring->stride;
-        window->scored = end;
-    } else {
-        *window = (struct window){.text = window->text + 1, .scored = 1};
-        count = window->text < look->count ? look->pairs[window->text].sentence.count : 0;
+    struct window *windows = NULL;
+    *count = 0;
+    for (size_t text = 0; text < look->count; text++) {
+        size_t tokens = look->pairs[text].sentence.count;
+        for (size_t first = 0, scored = 1, end = 0; end < tokens; first += scoring->stride) {
+            size_t left = tokens - first;
+            size_t size = scoring->context ? num_min(left, scoring->context) : left;
+            windows = arena_grow(arena, windows, *count, sizeof *windows, err);
+            if (!windows)
+                return NULL;
+            end = first + size;
+            windows[(*count)++] = (struct window){text, first, size, scored,
+                                                  end + (scoring->begins && end == tokens)};
+            scored = end;
+        }
     }
-    size_t left = count - window->first;
-    window->count = scoring->context && left > scoring->context ? scoring->context : left;
-}
-
-/* The windows that share a pass. */
-struct windows {
-    struct window *items;
-    size_t count;
-    size_t scored; /* tokens that are */
-    size_t room;
-};
-
-/* One past the last token that is scored. To know whether the last word of a text ends there, a
- * token after the text is. */
-static size_t scored_end(const struct window *window, const struct scoring *scoring,
-                         const struct look *look)
-{
-    size_t end = window->first + window->count;
-    return end + (scoring->begins && end == look->pairs[window->text].sentence.count);
-}
-
-static void take_windows(struct windows *windows, struct window *next,
-                         const struct scoring *scoring, const struct look *look)
-{
-    size_t tokens = 0;
-    windows->count = windows->scored = 0;
-    while (next->text < look->count && windows->count < windows->room && tokens < PASS_TOKENS) {
-        windows->items[windows->count++] = *next;
-        windows->scored += scored_end(next, scoring, look) - next->scored;
-        tokens += next->count;
-        step_window(next, scoring, look);
-    }
+    return windows;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Logits are made of rows that the pass gives; windows have places of their own. */
-static int check_edits(const struct scoring *scoring, struct err *err)
+int scoring_check(const struct scoring *scoring, struct err *err)
 {
     const struct edits *edits = scoring->viewer->edits;
-    for (size_t i = 0; edits && i < edits->count; i++) {
+    if (text_origin_check(scoring->viewer, err))
+        return -1;
+    if (scoring->context && scoring->stride >= scoring->context)
+        return err_usage(err, "--stride: expected fewer tokens than a window has, %zu, found %zu",
+                         scoring->context, scoring->stride);
+    for (size_t i = 0; edits && i < edits->count && scoring->stride; i++) {
         const struct edit *edit = &edits->items[i];
-        if (edit->site == SITE_LOGITS)
-            return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
-                             edit->words);
-        if (scoring->stride && (edit->tokens.count || edit->columns.count || edit->source))
+        if (edit->tokens.count || edit->columns.count || edit->source)
             return err_usage(
                 err, "%s: expected an edit of all tokens with --stride, found single tokens",
                 edit->words);
@@ -161,32 +139,16 @@ static int check_edits(const struct scoring *scoring, struct err *err)
     return 0;
 }
 
-int scoring_check(const struct scoring *scoring, struct err *err)
-{
-    const struct model *model = &scoring->viewer->model;
-    const struct config *config = &model->config;
-    if (!site_exists(config, SITE_LOGITS))
-        return err_unsupported(err, "'%s': expected a model with logits, found one of type \"%s\"",
-                               model->name, config_kind_name(config));
-    if (!config->causal)
-        return err_unsupported(
-            err, "'%s': expected a causal model, found one that attends to later tokens",
-            model->name);
-    if (scoring->context && scoring->stride >= scoring->context)
-        return err_usage(err, "--stride: expected fewer tokens than a window has, %zu, found %zu",
-                         scoring->context, scoring->stride);
-    return check_edits(scoring, err);
-}
-
 /* One pass, from the rows that the sink copies to the scores of the tokens after them. */
 struct reading {
     const struct scoring *scoring;
     const struct look *look;
-    const struct windows *windows;
+    const struct window *windows; /* [count] that share the pass */
+    size_t count;
     struct matrix rows;   /* [scored, C] */
     size_t filled;        /* rows */
-    uint32_t *ids;        /* [scored] the tokens that come after them … */
-    struct scored *texts; /* … whose scores go here: */
+    uint32_t *ids;        /* [scored] the tokens that come after them, */
+    struct scored *texts; /* whose scores go here: */
     struct token_score **scores;
     struct likely *best; /* [scored, best_count] */
     uint32_t *best_ids;  /* likewise */
@@ -197,13 +159,11 @@ struct reading {
 static int keep_rows(void *context, const struct announcement *seen, struct err *err)
 {
     struct reading *reading = context;
-    const struct window *window = &reading->windows->items[seen->text];
-    size_t end = scored_end(window, reading->scoring, reading->look);
+    const struct window *window = &reading->windows[seen->text];
     (void)err;
-    for (size_t token = window->scored; token < end; token++) {
+    for (size_t token = window->scored; token < window->end; token++) {
         struct tensor row = tensor_slice(&seen->values, token - 1 - window->first);
-        tensor_copy(reading->rows.data + reading->filled * reading->rows.stride, &row);
-        reading->filled++;
+        tensor_copy(reading->rows.data + reading->filled++ * reading->rows.stride, &row);
     }
     return 0;
 }
@@ -244,61 +204,57 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     };
 }
 
-/* Memory for the windows of a pass, and what is read by it. */
-static int begin_reading(struct reading *reading, struct text *texts, struct arena *arena,
-                         struct err *err)
+/* The texts of the windows, and where the scores of their tokens go; NULL with `err`. */
+static struct text *begin_reading(struct reading *reading, size_t scored, struct arena *arena,
+                                  struct err *err)
 {
-    const struct look *look = reading->look;
-    const struct windows *windows = reading->windows;
-    size_t count = windows->scored;
     size_t channels = reading->scoring->viewer->model.config.n_embd;
     size_t best_count = reading->texts->best_count;
     struct arena *pass = &reading->pass;
     size_t row = 0;
-    reading->rows = (struct matrix){NULL, count, channels, channels};
-    reading->rows.data = arena_room(pass, count, channels * sizeof *reading->rows.data, err);
-    reading->ids = arena_room(pass, count, sizeof *reading->ids, err);
-    reading->scores = arena_room(pass, count, sizeof *reading->scores, err);
-    reading->best = arena_room(arena, count, best_count * sizeof *reading->best, err);
-    reading->best_ids = arena_room(pass, count, best_count * sizeof *reading->best_ids, err);
-    if (!reading->rows.data || !reading->ids || !reading->scores || !reading->best ||
+    struct text *texts = arena_alloc(pass, reading->count, sizeof *texts, err);
+    reading->filled = 0;
+    reading->rows = (struct matrix){NULL, scored, channels, channels};
+    reading->rows.data = arena_room(pass, scored, channels * sizeof *reading->rows.data, err);
+    reading->ids = arena_room(pass, scored, sizeof *reading->ids, err);
+    reading->scores = arena_room(pass, scored, sizeof *reading->scores, err);
+    reading->best = arena_room(arena, scored, best_count * sizeof *reading->best, err);
+    reading->best_ids = arena_room(pass, scored, best_count * sizeof *reading->best_ids, err);
+    if (!texts || !reading->rows.data || !reading->ids || !reading->scores || !reading->best ||
         !reading->best_ids)
-        return -1;
-    for (size_t i = 0; i < windows->count; i++) {
-        const struct window *window = &windows->items[i];
-        const struct text_pair *pair = &look->pairs[window->text];
+        return NULL;
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct window *window = &reading->windows[i];
+        const struct text_pair *pair = &reading->look->pairs[window->text];
         const uint32_t *ids = pair->sentence.ids;
         texts[i] = (struct text){
             .ids = ids + window->first, .count = window->count, .prompt_count = pair->prompt_count};
         texts[i].source_ids = pair->source.count ? pair->source.ids : NULL;
         texts[i].source_count = pair->source.count;
-        size_t end = scored_end(window, reading->scoring, look);
-        for (size_t token = window->scored; token < end; token++) {
+        for (size_t token = window->scored; token < window->end; token++) {
             reading->ids[row] = token < pair->sentence.count ? ids[token] : 0;
             reading->scores[row++] = &reading->texts[window->text].tokens[token];
         }
     }
-    return 0;
+    return texts;
 }
 
-static int read_windows(struct reading *reading, struct arena *arena, struct err *err)
+static int read_windows(struct reading *reading, size_t scored, struct arena *arena,
+                        struct err *err)
 {
-    const struct look *look = reading->look;
     struct viewer *viewer = reading->scoring->viewer;
-    const struct windows *windows = reading->windows;
     struct selection selection = {.sites = site_bit(logits_site(&viewer->model.config))};
-    struct text *texts = arena_room(&reading->pass, windows->count, sizeof *texts, err);
-    struct text_list list = {
-        .items = texts, .count = windows->count, .first = look->first + windows->items[0].text};
+    struct text *texts = begin_reading(reading, scored, arena, err);
+    struct text_list list = {.items = texts,
+                             .count = reading->count,
+                             .first = reading->look->first + reading->windows->text};
     struct tap tap = {.sink = keep_rows, .context = reading};
-    struct logits_work work = {.viewer = viewer, .normed = true, .see = score_row};
-    if (!texts || begin_reading(reading, texts, arena, err) ||
-        selection_layers(&selection, "-1", &viewer->model.config, &reading->pass, err) ||
-        viewer_run(viewer, &selection, &list, tap, err))
-        return -1;
-    work.rows = reading->rows;
-    work.context = reading;
-    return logits_of_rows(&work, err);
+    struct logits_work work = {viewer, reading->rows, true, score_row, reading};
+    return !texts ||
+                   selection_layers(&selection, "-1", &viewer->model.config, &reading->pass, err) ||
+                   viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err)
+               ? -1
+               : 0;
 }
 
 static int begin_scores(struct scored *scored, const struct scoring *scoring,
@@ -334,45 +290,31 @@ static void move_ends(struct scored *scored, const uint32_t *ids, const bool *be
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err)
 {
-    struct window next = {.scored = 1};
     struct machine *machine = &scoring->viewer->machine;
     const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
-    size_t tokens = 0;
-    size_t done = 0;
-    struct windows windows = {.room = PASS_TOKENS};
-    struct reading reading = {
-        .scoring = scoring, .look = look, .windows = &windows, .texts = scored};
-    windows.items = arena_room(arena, windows.room, sizeof *windows.items, err);
-    int failed = !windows.items || begin_scores(scored, scoring, look, arena, err);
-    next.count = look->pairs[0].sentence.count;
-    if (scoring->context && next.count > scoring->context)
-        next.count = scoring->context;
+    size_t count = 0, tokens = 0, done = 0;
+    const struct window *windows = find_windows(&count, scoring, look, arena, err);
+    struct reading reading = {.scoring = scoring, .look = look, .texts = scored};
+    int failed = !windows || begin_scores(scored, scoring, look, arena, err);
     for (size_t i = 0; i < look->count; i++)
         tokens += look->pairs[i].sentence.count;
     machine->progress = NULL;
-    while (!failed && next.text < look->count) {
-        take_windows(&windows, &next, scoring, look);
-        reading.filled = 0;
-        failed = windows.scored && read_windows(&reading, arena, err);
+    for (size_t at = 0; at < count && !failed; at += reading.count) {
+        size_t rows = 0;
+        reading.windows = &windows[at];
+        reading.count = 0;
+        for (size_t taken = 0; at + reading.count < count && taken < PASS_TOKENS;) {
+            const struct window *window = &reading.windows[reading.count++];
+            taken += window->count;
+            rows += window->end - window->scored;
+        }
+        failed = rows && read_windows(&reading, rows, arena, err);
         arena_clear(&reading.pass);
-        progress_tell(sink, done += windows.scored, tokens);
+        progress_tell(sink, done += rows, tokens);
     }
     machine->progress = sink;
     arena_release(&reading.pass);
     for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
         move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);
     return failed ? -1 : 0;
-}
-
-double scored_sum(const struct scored *scored, size_t first, size_t count, size_t *told)
-{
-    double sum = 0;
-    *told = 0;
-    for (size_t i = first; i < first + count; i++) {
-        if (scored->tokens[i].rank == 0)
-            continue;
-        sum += (double)scored->tokens[i].logprob;
-        (*told)++;
-    }
-    return sum;
 }

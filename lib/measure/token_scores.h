@@ -50,9 +50,6 @@ int scoring_check(const struct scoring *scoring, struct err *err);
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err);
 
-/* The log-probability of tokens first … first + count - 1, in double; how many of them have one. */
-double scored_sum(const struct scored *scored, size_t first, size_t count, size_t *told);
-
 /* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
 
 /* The site of what the logits are made of, normed where the model does that. */
