@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "write/text.h"
 
-enum { BAR_COLUMNS = 24, BAR_LEAST = 8, LINE_COLUMNS = 80 };
+enum { LINE_COLUMNS = 80 };
 
-static const double FIRST_SECONDS = 1; /* what takes less needs no bar */
+static const double FIRST_SECONDS = 1; /* what takes less needs no line */
 static const double NEXT_SECONDS = 0.1;
 
 static volatile sig_atomic_t visible; /* a line stands on the terminal */
@@ -89,47 +89,25 @@ static void add_numbers(struct buf *line, const struct progress *progress, size_
         buf_format(line, ", %s left", progress_time(left, (double)rest / speed));
 }
 
-/* As wide as there is room for beside the text; none where there is little. */
-static void add_bar(struct buf *line, const struct buf *text, size_t done, size_t count)
-{
-    struct winsize window;
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    size_t columns = known ? window.ws_col : LINE_COLUMNS;
-    size_t beside = text->size + sizeof "[] "; /* and the last column, where lines may wrap */
-    size_t bar = columns > beside ? columns - beside : 0;
-    bar = bar < BAR_COLUMNS ? bar : BAR_COLUMNS;
-    if (bar >= BAR_LEAST) {
-        size_t full = count ? done * bar / count : bar;
-        buf_char(line, '[');
-        for (size_t i = 0; i < bar; i++)
-            buf_char(line, i < full ? '#' : '.');
-        buf_text(line, "] ");
-    }
-    buf_bytes(line, text->bytes, text->size);
-    text_shorten(line, columns - 1);
-}
-
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note)
 {
-    struct buf text = {0};
     struct buf line = {0};
+    struct winsize window;
     if (!progress->shows)
         return;
     double now = clock_seconds();
     if (now - progress->shown < NEXT_SECONDS)
         return;
     progress->shown = now;
-    add_numbers(&text, progress, done, count);
+    add_numbers(&line, progress, done, count);
     if (note)
-        buf_format(&text, ", %s", note);
-    if (!text.out_of_memory)
-        add_bar(&line, &text, done, count);
-    if (!text.out_of_memory && !line.out_of_memory) {
+        buf_format(&line, ", %s", note);
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    text_shorten(&line, (known ? window.ws_col : LINE_COLUMNS) - 1); /* the last one may wrap */
+    if (!line.out_of_memory) {
         visible = 1;
-        fputs("\r\033[K", stderr);
-        fwrite(line.bytes, 1, line.size, stderr);
+        fprintf(stderr, "\r\033[K%s", line.bytes);
     }
-    buf_release(&text);
     buf_release(&line);
 }
 

@@ -1,7 +1,7 @@
 /* progress.h: how far a command is, on a terminal: a line on standard error that appears after a
  * second and goes when all is done. Nothing with --quiet, in a pipe or a file.
  *
- *     [########............] 4000 of 10000 items, 812/s, 7 s left, 2 failed
+ *     4000 of 10000 items, 812/s, 7 s left, 2 failed
  *
  *     progress_begin(&progress, "items");
  *     progress_show(&progress, done, count, NULL);             (as often as one likes)

@@ -131,16 +131,6 @@ static const struct answer {
     {SIGSEGV, take_course},
 };
 
-/* For a handler that comes because there is no stack left. */
-static void set_second_stack(void)
-{
-    static char bytes[64 * 1024];
-    stack_t now;
-    stack_t second = {.ss_sp = bytes, .ss_size = sizeof bytes};
-    if (sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_DISABLE)
-        sigaltstack(&second, NULL);
-}
-
 /* While a handler runs all other signals wait: one that came on top of it, as SIGPIPE of a hint
  * that is not read, would wait for the handler below it to end the program. */
 static void set_answer(int signal_number, struct sigaction action)
@@ -151,18 +141,13 @@ static void set_answer(int signal_number, struct sigaction action)
 
 void signals_set(void)
 {
-    set_second_stack();
     set_answer(SIGBUS,
                (struct sigaction){.sa_sigaction = explain_bus_error, .sa_flags = SA_SIGINFO});
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        const struct sigaction action = {
-            .sa_handler = answers[i].handler,
-            .sa_flags = (int)SA_ONSTACK,
-        };
-        struct sigaction
-            now; /* a sanitizer has a use for some; whoever started us ignores others */
+        struct sigaction now; /* a sanitizer uses some signals; a parent process ignores others */
         if (sigaction(answers[i].signal_number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            set_answer(answers[i].signal_number, action);
+            set_answer(answers[i].signal_number,
+                       (struct sigaction){.sa_handler = answers[i].handler});
     }
     /* whatever the parent process ignored */
     set_answer(SIGPIPE,

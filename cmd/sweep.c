@@ -1,5 +1,6 @@
 #include "sweep.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -21,66 +22,37 @@ enum {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* `3-7`: both ends are whole numbers, the first not the larger. */
-static bool read_range(const char *value, size_t size, long long *first, long long *last)
+static int add_value(struct swept_option *swept, const char *value, struct err *err)
 {
-    char text[2 * NUMBER_BYTES];
-    const char *dash = memchr(value, '-', size);
-    if (!dash || dash == value || size >= sizeof text)
-        return false;
-    memcpy(text, value, size);
-    text[size] = '\0';
-    text[dash - value] = '\0';
-    const char *end = text + (dash - value) + 1;
-    return text[0] != '+' && *end != '-' && *end != '+' &&
-           num_parse_integer(text, 0, SETTINGS_MAX, first) &&
-           num_parse_integer(end, *first, SETTINGS_MAX, last);
-}
-
-/* Add a value, or each of a range. */
-static int add_values(struct swept_option *swept, const char *value, size_t size,
-                      struct arena *arena, struct err *err)
-{
-    long long first = 0;
-    long long last = 0;
-    bool is_range = read_range(value, size, &first, &last);
-    if (!is_range)
-        first = last = 0;
-    for (long long i = first; i <= last; i++) {
-        const char *one =
-            is_range ? arena_format(arena, err, "%lld", i) : arena_text(arena, value, size, err);
-        if (!one)
-            return -1;
-        if (swept->count == VALUES_MAX)
-            return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
-        swept->values[swept->count++] = one;
-    }
+    if (!value)
+        return -1;
+    for (size_t i = 0; i < swept->count; i++)
+        if (strcmp(swept->values[i], value) == 0)
+            return err_usage(err, "expected every value once, found '%s' twice", value);
+    if (swept->count == VALUES_MAX)
+        return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
+    swept->values[swept->count++] = value;
     return 0;
 }
 
-/* The option takes each value, and no two of them mean the same, as "1" and "1.0". */
-static int check_values(const struct sweep *sweep, const struct swept_option *swept,
-                        struct arena *arena, struct err *err)
+/* Add a value, or each of a range of whole numbers as `3-7`. */
+static int add_values(struct swept_option *swept, const char *value, struct arena *arena,
+                      struct err *err)
 {
-    const struct option_row *row =
-        option_find(sweep->options->set, swept->name, strlen(swept->name));
-    const char **meanings = arena_alloc(arena, swept->count, sizeof *meanings, err);
-    for (size_t i = 0; meanings && i < swept->count; i++) {
-        struct options scratch;
-        struct buf meaning = {0};
-        options_init(&scratch, sweep->options->set);
-        if (options_set(&scratch, swept->name, swept->values[i], arena, err))
+    long long first = 0;
+    long long last = 0;
+    char text[NUMBER_BYTES] = "";
+    size_t size = strspn(value, "0123456789");
+    if (size && size < sizeof text && value[size] == '-')
+        memcpy(text, value, size);
+    if (!isdigit((unsigned char)value[size + (*text != 0)]) ||
+        !num_parse_integer(text, 0, SETTINGS_MAX, &first) ||
+        !num_parse_integer(value + size + 1, first, SETTINGS_MAX, &last))
+        return add_value(swept, value, err);
+    for (long long i = first; i <= last; i++)
+        if (add_value(swept, arena_format(arena, err, "%lld", i), err))
             return -1;
-        settings_value(&meaning, row, &scratch);
-        meanings[i] = buf_keep(&meaning, arena, err);
-        if (!meanings[i])
-            return -1;
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(meanings[i], meanings[k]) == 0)
-                return err_usage(err, "expected each value once, found '%s' twice",
-                                 swept->values[i]);
-    }
-    return meanings ? 0 : -1;
+    return 0;
 }
 
 /* --- sweeps ----------------------------------------------------------------------------------- */
@@ -123,12 +95,13 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
         at++;
         for (bool inside = false; at[size] && (inside || at[size] != ','); size++)
             inside = at[size] == '[' || (inside && at[size] != ']');
-        if (add_values(swept, at, size, arena, err))
+        const char *value = arena_text(arena, at, size, err);
+        if (!value || add_values(swept, value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
         at += size;
     }
     sweep->count++;
-    return check_values(sweep, swept, arena, err) ? err_prefix(err, "--sweep %s", swept->name) : 0;
+    return 0;
 }
 
 int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
@@ -208,21 +181,10 @@ const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* step8 before step64 before step512: of two numbers the shorter one comes first. */
+/* step8 before step64 before step512. */
 static int compare_names(const void *a, const void *b)
 {
-    static const char digits[] = "0123456789";
-    const char *one = *(const char *const *)a;
-    const char *other = *(const char *const *)b;
-    while (*one && *one == *other && !strchr(digits, *one))
-        one++, other++;
-    size_t size = strspn(one, digits);
-    size_t other_size = strspn(other, digits);
-    if (size && other_size && size != other_size)
-        return size < other_size ? -1 : 1;
-    if (size && size == other_size && memcmp(one, other, size) == 0)
-        return compare_names(&(const char *){one + size}, &(const char *){other + size});
-    return strcmp(one, other);
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Add the directories that fit a pattern, in the order of their numbers. */
@@ -232,13 +194,10 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
     glob_t paths = {0};
     size_t count = found->count;
     int failed = glob(pattern, GLOB_ERR | GLOB_NOSORT, NULL, &paths);
-    if (failed == GLOB_NOSPACE)
-        failed = err_memory(err, strlen(pattern));
-    else if (failed == GLOB_ABORTED)
-        failed =
-            err_set(err, "--model '%s': cannot read the folders: %s", pattern, strerror(errno));
-    else
-        failed = 0;
+    if (failed && failed != GLOB_NOMATCH)
+        return err_set(err, "--model '%s': cannot read the folders: %s", pattern,
+                       strerror(failed == GLOB_NOSPACE ? ENOMEM : errno));
+    failed = 0;
     if (paths.gl_pathc)
         qsort(paths.gl_pathv, paths.gl_pathc, sizeof *paths.gl_pathv, compare_names);
     for (size_t i = 0; i < paths.gl_pathc && !failed; i++)
@@ -274,17 +233,8 @@ size_t model_list_count(const struct model_list *list)
 
 void model_list_hash(struct model_list *list, size_t index, const struct weights *weights)
 {
-    char *hash = list->hashes[index];
-    list->open = index;
-    if (*hash)
-        return;
-    weights_hash(weights, hash);
-    for (size_t i = 0; i < index; i++)
-        if (strcmp(list->hashes[i], hash) == 0) {
-            print_note("'%s' has the same weights as '%s': both hashes begin with %.16s",
-                       list->names.names[index], list->names.names[i], hash);
-            return;
-        }
+    if (!*list->hashes[index])
+        weights_hash(weights, list->hashes[index]);
 }
 
 int model_blame(const char *name, struct err *err)
@@ -297,63 +247,50 @@ int model_blame(const char *name, struct err *err)
 
 /* --- shards ----------------------------------------------------------------------------------- */
 
-/* Numbers of the environment: all of them, or none where the first is not there. */
-static int read_variables(bool *found, long long *numbers, const char *const *names, size_t count,
-                          struct err *err)
+/* A number of the environment; -1: it is not set. */
+static int read_variable(long long *number, const char *name, struct err *err)
 {
-    *found = false;
-    for (size_t i = 0; i < count; i++) {
-        const char *text = getenv(names[i]);
-        bool is_there = text && *text;
-        if (!is_there && i == 0)
-            return 0;
-        if (!is_there)
-            return err_usage(err,
-                             "--shard auto: expected %s as well as %s in the environment, found "
-                             "nothing",
-                             names[i], names[0]);
-        if (!num_parse_integer(text, 0, INT_MAX, &numbers[i]))
-            return err_usage(err, "--shard auto: expected a number in %s, found '%s'", names[i],
-                             text);
-    }
-    *found = true;
-    return 0;
+    const char *text = getenv(name);
+    *number = -1;
+    if (!text || !*text || num_parse_integer(text, 0, INT_MAX, number))
+        return 0;
+    return err_usage(err, "--shard auto: expected a number in %s, found '%s'", name, text);
 }
 
-/* The place among the tasks of an array, times that among the processes of each task. */
+/* The index among the tasks of an array, times that among the processes of each task. */
 static int find_shard(struct job_shard *shard, struct err *err)
 {
     static const char *const array[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
-                                        "SLURM_ARRAY_TASK_MAX"};
-    static const char *const array_step[] = {"SLURM_ARRAY_TASK_STEP"};
+                                        "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"};
     static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                            {"PMI_SIZE", "PMI_RANK"},
                                            {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-    long long task[] = {0, 0, 0}; /* this one, the first and the last */
-    long long rank[] = {1, 0};    /* how many, and this one */
-    long long step = 1;
-    bool is_task = false;
-    bool has_step = false;
-    bool is_rank = false;
-    if (read_variables(&is_task, task, array, 3, err) ||
-        (is_task && read_variables(&has_step, &step, array_step, 1, err)))
-        return -1;
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !is_rank; i++)
-        if (read_variables(&is_rank, rank, ranks[i], 2, err))
+    long long task[] = {0, 0, 0, 1}; /* this one, the first, the last, and the step */
+    long long count = -1;
+    long long rank = -1;
+    size_t way = 0;
+    for (size_t i = 0; i < 4; i++)
+        if (read_variable(&task[i], array[i], err))
             return -1;
-    if (!is_task && !is_rank)
+    for (; way < sizeof ranks / sizeof *ranks && count < 0; way++)
+        if (read_variable(&count, ranks[way][0], err) || read_variable(&rank, ranks[way][1], err))
+            return -1;
+    if (task[0] < 0 && count < 0)
         return err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
-                              "PMI_RANK or the variables of srun in the environment, found none");
-    if (task[0] < task[1] || task[0] > task[2])
+                              "PMI_RANK or those of srun in the environment, found none");
+    if (task[0] >= 0 && (task[1] < 0 || task[0] < task[1] || task[0] > task[2]))
+        return err_usage(
+            err, "--shard auto: expected %s from %s to %s, found %lld, %lld and %lld (-1: not set)",
+            array[0], array[1], array[2], task[0], task[1], task[2]);
+    if (count >= 0 && (rank < 0 || rank >= count))
         return err_usage(err,
-                         "--shard auto: expected SLURM_ARRAY_TASK_ID from %lld to %lld, found %lld",
-                         task[1], task[2], task[0]);
-    if (rank[1] >= rank[0])
-        return err_usage(err, "--shard auto: expected a rank below %lld, found %lld", rank[0],
-                         rank[1]);
-    step = step < 1 ? 1 : step;
-    shard->index = (size_t)((task[0] - task[1]) / step * rank[0] + rank[1]) + 1;
-    shard->count = (size_t)(((task[2] - task[1]) / step + 1) * rank[0]);
+                         "--shard auto: expected %s below %s, found %lld and %lld (-1: not set)",
+                         ranks[way - 1][1], ranks[way - 1][0], rank, count);
+    long long step = task[3] < 1 ? 1 : task[3];
+    size_t ways = count < 0 ? 1 : (size_t)count;
+    size_t index = task[0] < 0 ? 0 : (size_t)((task[0] - task[1]) / step);
+    size_t tasks = task[0] < 0 ? 1 : (size_t)((task[2] - task[1]) / step) + 1;
+    *shard = (struct job_shard){index * ways + (count < 0 ? 0 : (size_t)rank) + 1, tasks * ways};
     return 0;
 }
 

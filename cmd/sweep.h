@@ -61,7 +61,6 @@ const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
 struct model_list {
     struct listing names; /* "pythia/step8", "pythia/step64", …; of one model it may be empty */
     char (*hashes)[SHA256_DIGITS + 1]; /* of their weights; NULL: there is one model */
-    size_t open;                       /* which of them is open now */
 };
 
 size_t model_list_count(const struct model_list *list);
@@ -71,7 +70,7 @@ size_t model_list_count(const struct model_list *list);
 int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
                     struct err *err);
 
-/* Hash the weights of an open model, once, and note it where an earlier one has the same. */
+/* Hash the weights of an open model, once. */
 void model_list_hash(struct model_list *list, size_t index, const struct weights *weights);
 
 /* Let an error say of which of several models it is; words that one lacks are not those of the last
