@@ -198,23 +198,23 @@ static int check_names(const struct options *options, struct arena *arena, struc
 }
 
 /* Operands that name models are not texts. */
-static int find_models(struct model_list *models, struct options *options, struct arena *arena,
+static int find_models(struct listing *models, struct options *options, struct arena *arena,
                        struct err *err)
 {
     struct texts *operands = &options->input.operands;
     struct texts texts = {arena_alloc(arena, operands->count, sizeof *texts.items, err), 0};
-    if (!texts.items || model_list_read(models, options, arena, err))
+    if (!texts.items || models_read(models, options, arena, err))
         return -1;
     for (size_t i = 0; i < operands->count; i++) {
         const char *operand = operands->items[i];
         if (!model_is_there(operand))
             texts.items[texts.count++] = operand;
-        else if (listing_add(&models->names, operand, arena, err))
+        else if (listing_add(models, operand, arena, err))
             return -1;
     }
-    if (models->names.count > 2)
-        return err_usage(err, "expected two models, found %zu", models->names.count);
-    if (models->names.count < 2)
+    if (models->count > 2)
+        return err_usage(err, "expected two models, found %zu", models->count);
+    if (models->count < 2)
         return check_names(options, arena, err);
     *operands = texts;
     return 0;
@@ -223,19 +223,19 @@ static int find_models(struct model_list *models, struct options *options, struc
 int compare_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
-    struct model_list models;
+    struct listing models;
     struct arena arena = {0};
     struct job job = {.options = options};
     int failed = find_models(&models, &own, &arena, err) ||
                  output_choose_table(&job.output, &options->output, err);
-    bool of_models = !failed && models.names.count == 2;
+    bool of_models = !failed && models.count == 2;
     if (of_models)
         job.options = &own;
     job.of_models = *job.options;
     job.of_models.mechanism.attention = NULL;
     for (size_t i = 0; i < 2; i++)
         job.sessions[i] = (struct session){.options = &job.of_models,
-                                           .model = of_models ? models.names.names[i] : NULL};
+                                           .model = of_models ? models.names[i] : NULL};
     failed = failed || (of_models ? compare_models : compare_settings)(&job, err);
     output_discard(&job.output);
     session_release(&job.sessions[1]);

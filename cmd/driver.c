@@ -73,9 +73,6 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         driver->setting = SIZE_MAX;
         return blame_setting(driver, setting, err);
     }
-    if (driver->sweep.of_models)
-        model_list_hash(&driver->models, sweep_model(&driver->sweep, setting),
-                        &session->viewer.model.weights);
     expect_tokens(driver);
     return 0;
 }
@@ -167,7 +164,7 @@ static int survey_work(struct driver *driver, const struct work *work, struct er
     survey->memory = num_add(&held, held, pass) ? num_max(survey->memory, held) : SIZE_MAX;
     dropped_add(&survey->dropped, &work->pair.sentence, work->index);
     if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
-        dropped_add(&survey->in_source, &work->pair.source, work->index);
+        dropped_add(&survey->dropped, &work->pair.source, DROPPED_IN_SOURCE);
     return 0;
 }
 
@@ -215,7 +212,7 @@ int driver_check(struct driver *driver, struct err *err)
     struct survey *survey = &driver->survey;
     if (survey_all(driver, err))
         return -1;
-    dropped_note_items(&survey->dropped, &survey->in_source, &driver->items);
+    dropped_note(&survey->dropped, &driver->items);
     expect_tokens(driver);
     return driver->options->batch.dry_run ? 0 : check_memory(driver, err);
 }
@@ -487,8 +484,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     output.force |= driver->is_batch; /* the log says what may be there */
     if (!driver->state || session_read_options(&driver->session, err) ||
         output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
-        model_list_read(&driver->models, options, &driver->kept, err) ||
-        sweep_read(&driver->sweep, options, &driver->models.names, &driver->kept, err) ||
+        models_read(&driver->models, options, &driver->kept, err) ||
+        sweep_read(&driver->sweep, options, &driver->models, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
         items_open(&driver->items, options, task->fields,
                    driver->is_batch && task->many != ITEMS_NONE ? ITEMS_SOME : task->many, err))
@@ -523,7 +520,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return err_usage(
             err,
             "--format %s: one file holds one model, found %zu: use a folder (-o DIR/), csv or tidy",
-            driver->output.format->name, driver->models.names.count);
+            driver->output.format->name, driver->models.count);
     looks_note(&options->looks, driver->output.format, driver->output.draws_pages);
     return 0;
 }

@@ -110,7 +110,7 @@ struct driver {
     const struct options *options; /* of the command line */
     bool is_batch;
     struct items items;
-    struct model_list models;
+    struct listing models; /* of --model; of one model it may be empty */
     struct sweep sweep;
     struct job_shard shard;
     size_t jobs, first, end; /* in all; those that this process does */
@@ -124,10 +124,10 @@ struct driver {
     /* Found when all jobs are checked. */
     struct survey {
         size_t tokens, longest, longest_source, broken;
-        struct dropped dropped, in_source; /* characters that vocabularies lack */
-        size_t bytes, largest;             /* of all results, and of one; */
-        size_t memory;                     /* that a job takes, at least */
-        char *complaint;                   /* about the first broken job */
+        struct dropped dropped; /* characters that vocabularies lack */
+        size_t bytes, largest;  /* of all results, and of one; */
+        size_t memory;          /* that a job takes, at least */
+        char *complaint;        /* about the first broken job */
     } survey;
 
     struct derivation derivation; /* of every report; an open hook sets it */

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "command.h"
 #include "driver.h"
 #include "format/csv_read.h"
@@ -184,7 +185,7 @@ static void prepare_output(struct state *own, struct driver *driver)
         driver->place.lines = 0; /* every head has its row */
     if (driver->is_batch)
         return;
-    driver->place.count = own->in_maps ? model_list_count(&driver->models) : 1;
+    driver->place.count = own->in_maps ? num_max(driver->models.count, 1) : 1;
     driver->place.sentences = 1;
 }
 
@@ -193,7 +194,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     const struct options *options = driver->options;
     const struct format *format = driver->output.format;
-    size_t models = model_list_count(&driver->models);
+    size_t models = num_max(driver->models.count, 1);
     own->measured = arena_alloc(&driver->kept, models, sizeof *own->measured, err);
     if (!own->measured || choose_scores(own, driver, err))
         return -1;
@@ -229,7 +230,7 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
     return err_usage(err,
                      "expected %zu layers of %zu heads as in '%s', found %zu of %zu: --format tidy "
                      "accepts models of different shapes",
-                     own->layers, own->heads, driver->models.names.names[0], c->n_layer, c->n_head);
+                     own->layers, own->heads, driver->models.names[0], c->n_layer, c->n_head);
 }
 
 /* --- a model ---------------------------------------------------------------------------------- */
@@ -538,9 +539,13 @@ static int end(void *state, struct driver *driver, struct err *err)
         return 0;
     if (head_result_keep(result, &own->survey, &own->sums, &driver->kept, err))
         return -1;
-    if (driver->models.hashes) {
-        result->model = driver->models.names.names[model];
-        result->hash = driver->models.hashes[model];
+    if (driver->sweep.of_models) {
+        char *hash = arena_alloc(&driver->kept, SHA256_DIGITS + 1, 1, err);
+        if (!hash)
+            return -1;
+        weights_hash(&driver->session.viewer.model.weights, hash);
+        result->model = driver->models.names[model];
+        result->hash = hash;
     }
     if (!own->in_maps)
         return 0;

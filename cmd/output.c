@@ -44,19 +44,12 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
     return longest > 0;
 }
 
-/* List all endings, and guess which one the path's own was meant to be. */
 static int unknown_ending(const struct format_table *table, const char *path, struct err *err)
 {
     struct buf known = {0};
     char guess[NAMES_GUESS_BYTES];
-    const char *name = strrchr(path, '/');
-    const char *dot = strrchr(name ? name : path, '.');
-    const char *near = dot ? names_nearest(table->names, dot + 1, strlen(dot + 1)) : NULL;
-    size_t index = 0;
-    if (near && names_find(&index, table->names, near, strlen(near)))
-        near = names_at(table->endings, index);
-    else if (dot)
-        near = names_nearest(table->endings, dot, strlen(dot));
+    const char *dot = strrchr(path, '.');
+    const char *near = dot ? names_nearest(table->endings, dot, strlen(dot)) : NULL;
     for (size_t i = 0; i < table->endings.count; i++)
         buf_format(&known, "%s%s", i ? ", " : "", names_at(table->endings, i));
     err_usage(err, "--output: expected --format or a file extension (%s), found '%s'%s",
@@ -301,20 +294,6 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     return style_read(style, &words, err) || read_colour(style, options, err) ? -1 : 0;
 }
 
-/* "--view (for svg, png)" */
-static void add_idle(struct buf *idle, const struct option_row *row)
-{
-    const char *gap = "";
-    buf_format(idle, "%s--%s (for ", idle->size ? ", " : "", row->name);
-    for (size_t i = 0; i < format_count; i++) {
-        if (!(format_rows[i].looks & row->looks))
-            continue;
-        buf_format(idle, "%s%s", gap, format_rows[i].name);
-        gap = ", ";
-    }
-    buf_char(idle, ')');
-}
-
 /* Name the options given that have no effect on a format. Where pages hold pictures, html has the
  * LOOKS_ of svg. */
 void looks_note(const struct looks_options *options, const struct format *format, bool draws_pages)
@@ -331,7 +310,7 @@ void looks_note(const struct looks_options *options, const struct format *format
                 memcmp((const char *)&given + row->offset, none,
                        row->kind == OPTION_FLAG ? sizeof(bool) : sizeof none) != 0 &&
                 !(row->offset == IN(looks.color) && strcmp(options->color, "always") != 0))
-                add_idle(&idle, row);
+                buf_format(&idle, "%s--%s", idle.size ? ", " : "", row->name);
     if (idle.size && !idle.out_of_memory)
         print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);

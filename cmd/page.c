@@ -280,18 +280,13 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* A name that says something else would be believed. */
+/* A file named as another format would not be opened by a browser. */
 static int check_ending(const char *path, struct err *err)
 {
-    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
-    size_t index = 0;
-    if (output_is_standard(path) || !format_find_ending(&index, &table, path) ||
-        strcmp(format_rows[index].name, "html") == 0)
+    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') : path;
+    if (output_is_standard(path) || !strchr(name, '.') || name_has_ending(path, ".html"))
         return 0;
-    return err_usage(
-        err,
-        "--output: expected an HTML file such as page.html, found '%s': 'attn-cli run' writes %s",
-        path, format_rows[index].name);
+    return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'", path);
 }
 
 /* A live page has fields for what it can change, and would not keep the rest. */

@@ -209,7 +209,7 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
 {
     const struct format *format = driver->output.format;
     struct arena *arena = &driver->kept;
-    size_t count = model_list_count(&driver->models);
+    size_t count = num_max(driver->models.count, 1);
     bool each =
         format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
     bool in_columns = count > 1 && !each && !driver->options->score.per && !own->sums;
@@ -220,7 +220,7 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     own->models = arena_alloc(arena, count, sizeof *own->models, err);
     own->by_model = arena_alloc(arena, driver->items.count, sizeof *own->by_model, err);
     for (size_t i = 0; i < count && own->models; i++)
-        if (label_value(&own->models[i], driver->models.names.names[i], arena, err))
+        if (label_value(&own->models[i], driver->models.names[i], arena, err))
             return -1;
     return own->models && own->by_model ? 0 : -1;
 }

@@ -160,11 +160,6 @@ static int read_edits(struct session *session, struct err *err)
         edit_options_fill(list, session->options, viewer, err))
         return -1;
     viewer->edits = list->edits.count ? &list->edits : NULL;
-    for (size_t i = 0; i < list->edits.count; i++)
-        if (site_like(list->items[i].site) == SITE_WEIGHTS) {
-            print_note("%s: rows of edited weights need not sum to 1", list->items[i].words);
-            break;
-        }
     return 0;
 }
 
@@ -227,7 +222,6 @@ struct text_pair *session_read_items(struct session *session, const struct items
                                      struct err *err)
 {
     struct dropped dropped = {0};
-    struct dropped in_source = {0};
     struct arena *arena = &session->arena;
     struct text_pair *pairs = arena_alloc(arena, items->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < items->count; i++) {
@@ -242,34 +236,27 @@ struct text_pair *session_read_items(struct session *session, const struct items
         }
         dropped_add(&dropped, &pairs[i].sentence, i);
         if (i == 0) /* it is the same for all */
-            dropped_add(&in_source, &pairs[i].source, i);
+            dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
     if (pairs)
-        dropped_note_items(&dropped, &in_source, items);
+        dropped_note(&dropped, items);
     return pairs;
 }
 
-/* `place` is that of the text with the first one; NULL: it has none. */
-static void dropped_note(const struct dropped *dropped, const char *place)
-{
-    bool one = dropped->count == 1;
-    bool placed = place && *place;
-    if (!dropped->count)
-        return;
-    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
-               one ? "character that is" : "characters that are", one ? "was" : "were",
-               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
-               one ? "" : " is the first");
-}
-
-void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
-                        const struct items *items)
+void dropped_note(const struct dropped *dropped, const struct items *items)
 {
     struct buf place = {0};
-    if (dropped->count && !items->whole)
+    bool one = dropped->count == 1;
+    if (!dropped->count)
+        return;
+    if (dropped->input == DROPPED_IN_SOURCE)
+        buf_text(&place, "the source");
+    else if (!items->whole)
         items_place(&place, items, dropped->input);
-    dropped_note(dropped, place.bytes);
-    dropped_note(in_source, "the source");
+    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
+               one ? "character that is" : "characters that are", one ? "was" : "were",
+               dropped->first, dropped->at, place.size ? " of " : "", place.size ? place.bytes : "",
+               one ? "" : " is the first");
     buf_release(&place);
 }
 

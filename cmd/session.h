@@ -33,19 +33,19 @@ struct output;
 int session_check_source(const struct input_options *options, const struct model *model,
                          struct err *err);
 
-/* The characters that the vocabulary does not have, over all texts. */
+/* Characters of all texts that the vocabulary does not have. */
 struct dropped {
     size_t count;
-    size_t input; /* where the first one stands: in which text … */
-    size_t at;    /* … at which byte */
+    size_t input, at; /* the first: in which text, at which byte */
     char first[LABEL_EXCERPT_BYTES];
 };
+
+#define DROPPED_IN_SOURCE SIZE_MAX /* as the index of a text */
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 
 /* Note that they were left out, and where the first one is. */
-void dropped_note_items(const struct dropped *dropped, const struct dropped *in_source,
-                        const struct items *items);
+void dropped_note(const struct dropped *dropped, const struct items *items);
 
 /* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. With
  * --chat read the model's chat template, and note it with -v; else `*chat` is NULL. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"
-#include "model/weights.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */
@@ -209,32 +209,18 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
     return failed ? -1 : 0;
 }
 
-int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
-                    struct err *err)
+int models_read(struct listing *models, const struct options *options, struct arena *arena,
+                struct err *err)
 {
     const struct texts *names = &options->model.names;
-    *list = (struct model_list){0};
+    *models = (struct listing){0};
     for (size_t i = 0; i < names->count; i++) {
         const char *name = names->items[i];
         bool is_pattern = name[strcspn(name, "*?[")] && !file_is_directory(name);
-        if ((is_pattern ? add_pattern : listing_add)(&list->names, name, arena, err))
+        if ((is_pattern ? add_pattern : listing_add)(models, name, arena, err))
             return -1;
     }
-    size_t count = list->names.count;
-    if (count > 1 && !(list->hashes = arena_alloc(arena, count, sizeof *list->hashes, err)))
-        return -1;
     return 0;
-}
-
-size_t model_list_count(const struct model_list *list)
-{
-    return list->hashes ? list->names.count : 1;
-}
-
-void model_list_hash(struct model_list *list, size_t index, const struct weights *weights)
-{
-    if (!*list->hashes[index])
-        weights_hash(weights, list->hashes[index]);
 }
 
 int model_blame(const char *name, struct err *err)

@@ -14,10 +14,7 @@
 #define ATTN_CMD_SWEEP_H
 
 #include "base/listing.h"
-#include "base/sha256.h"
 #include "options.h"
-
-struct weights;
 
 struct swept_option {
     const char *name;
@@ -58,20 +55,10 @@ const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
 
 /* --- several models, one at a time ------------------------------------------------------------ */
 
-struct model_list {
-    struct listing names; /* "pythia/step8", "pythia/step64", …; of one model it may be empty */
-    char (*hashes)[SHA256_DIGITS + 1]; /* of their weights; NULL: there is one model */
-};
-
-size_t model_list_count(const struct model_list *list);
-
-/* Those of --model, each as often as it is given; of a pattern, pythia/step*, the directories that
- * fit, in the order of their numbers. A pattern that nothing fits is refused. */
-int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
-                    struct err *err);
-
-/* Hash the weights of an open model, once. */
-void model_list_hash(struct model_list *list, size_t index, const struct weights *weights);
+/* The models of --model in the order given; for a pattern, pythia/step*, the directories that match,
+ * in the order of their numbers. A pattern without a match is refused. */
+int models_read(struct listing *models, const struct options *options, struct arena *arena,
+                struct err *err);
 
 /* Let an error say of which of several models it is; words that one lacks are not those of the last
  * one. Returns -1. */

@@ -96,7 +96,6 @@ static int read_ids(struct job *job, size_t index, struct dropped *dropped, stru
 
 static int read_all(struct job *job, struct err *err)
 {
-    const struct dropped none = {0};
     struct dropped dropped = {0};
     for (size_t i = 0; i < job->items.count; i++) {
         if (!job->options->tokens.only_ids)
@@ -105,7 +104,7 @@ static int read_all(struct job *job, struct err *err)
             return -1;
         buf_bytes(&job->ids, &NO_ID, sizeof NO_ID);
     }
-    dropped_note_items(&dropped, &none, &job->items);
+    dropped_note(&dropped, &job->items);
     return buf_check(&job->ids, err);
 }
 

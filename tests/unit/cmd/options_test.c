@@ -10,7 +10,7 @@ static void for_each_set(void (*visit)(struct option_set set))
 {
     for (size_t i = 0; i < command_count; i++) {
         visit(command_set(commands[i]));
-        if (commands[i]->in_batch)
+        if (commands[i]->task)
             visit((struct option_set){&command_batch, commands[i]});
     }
 }
