@@ -319,7 +319,7 @@ static int preview_batch(struct driver *driver, struct err *err)
         stream_format(&out, " of %zu, shard %zu of %zu", driver->jobs, driver->shard.index,
                       driver->shard.count);
     stream_format(&out, ", %zu for each item; %zu would fail\n", driver->sweep.settings,
-                  survey->broken);
+                  driver->failed);
     stream_format(&out, "%zu tokens, at most %zu in a text\n", survey->tokens, survey->longest);
     if (driver->task->result_bytes)
         stream_format(&out, "%s as float32; csv and json take about three times that\n",
@@ -330,7 +330,7 @@ static int preview_batch(struct driver *driver, struct err *err)
     }
     stream_text(&out, items->name_count ? "\n" : "");
     return stream_end(&out, 0, err) ||
-                   check_failed(survey->broken, jobs, "would fail", survey->complaint, err)
+                   check_failed(driver->failed, jobs, "would fail", driver->failure, err)
                ? -1
                : 0;
 }

@@ -32,19 +32,16 @@ static void close_setting(struct driver *driver)
 /* Say which of several settings an error is about. */
 static int blame_setting(const struct driver *driver, size_t setting, struct err *err)
 {
-    struct arena arena = {0};
     struct buf words = {0};
     const struct sweep *sweep = &driver->sweep;
     if (sweep->of_models)
         return model_blame(driver->current.model.name, err);
-    for (size_t i = 0; i < sweep->count; i++) {
-        const char *value = sweep_value(sweep, setting, i, &arena, NULL);
-        buf_format(&words, "%s%s=%s", i ? "," : "", sweep_name(sweep, i), value ? value : "");
-    }
+    for (size_t i = 0; i < sweep->count; i++)
+        buf_format(&words, "%s%s=%s", i ? "," : "", sweep->items[i].name,
+                   sweep_value(sweep, setting, i));
     if (sweep->count && !words.out_of_memory)
         err_prefix(err, "--sweep %s", words.bytes);
     buf_release(&words);
-    arena_release(&arena);
     return -1;
 }
 
@@ -146,10 +143,7 @@ static int survey_work(struct driver *driver, const struct work *work, struct er
     if (work->fault) {
         if (driver->options->batch.dry_run)
             print_failure(work->message);
-        if (!survey->broken++)
-            survey->complaint =
-                arena_text(&driver->kept, work->message, strlen(work->message), err);
-        return survey->complaint ? 0 : -1;
+        return driver_count_failure(driver, work, err);
     }
     survey->tokens += tokens;
     survey->longest = num_max(survey->longest, work->pair.sentence.count);
@@ -197,13 +191,12 @@ static int check_memory(const struct driver *driver, struct err *err)
 {
     if (!heap_expect(driver->survey.memory, driver->session.viewer.model.name, err))
         return 0;
-    bool can_stream = driver->task->held_bytes && !driver->is_batch;
     err_append(err, ": give shorter texts (the longest has %zu tokens)", driver->survey.longest);
     if (driver->task->result_bytes)
         err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",
-                   can_stream && !driver->output.format->sheet
-                       ? ", or --format csv or json, which hold few attention maps at a time"
-                       : "");
+                   driver->output.format->sheet
+                       ? ""
+                       : ", or --format csv or json, which hold few attention maps at a time");
     return -1;
 }
 
@@ -214,10 +207,25 @@ int driver_check(struct driver *driver, struct err *err)
         return -1;
     dropped_note(&survey->dropped, &driver->items);
     expect_tokens(driver);
-    return driver->options->batch.dry_run ? 0 : check_memory(driver, err);
+    if (driver->options->batch.dry_run)
+        return 0;
+    driver->failed = 0; /* they are counted again when they are written */
+    driver->failure = NULL;
+    return check_memory(driver, err);
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
+
+int driver_select(struct selection *selection, struct driver *driver, const char *tensors,
+                  const char *layers, struct err *err)
+{
+    const struct config *config = &driver->session.viewer.model.config;
+    *selection = (struct selection){.sites = 0};
+    return selection_sites(selection, tensors, config, err) ||
+                   selection_layers(selection, layers, config, &driver->session.arena, err)
+               ? -1
+               : 0;
+}
 
 int group_look(const struct group *group, const struct selection *selection, struct err *err)
 {
@@ -471,6 +479,13 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     return output_commit(&driver->output, err);
 }
 
+void driver_accumulate(struct driver *driver, size_t results)
+{
+    driver->accumulates = true;
+    driver->place.count = results;
+    driver->place.sentences = 1;
+}
+
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err)
 {
@@ -500,16 +515,16 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     struct derivation means = {0};
     if (options->select.mean && derive_read_mean(&means, options->select.mean, err))
         return -1;
-    if (means.mean_of_texts) { /* one result for each setting */
-        driver->accumulates = true;
-        driver->place.count = settings;
-        driver->place.sentences = 1;
-    }
+    if (means.mean_of_texts)
+        driver_accumulate(driver, settings);
     if (task->pages && format_is(driver->output.format, "html"))
         return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
                          task->pages);
     if (task->prepare && task->prepare(driver->state, driver, err))
         return -1;
+    if (driver->is_batch && driver->accumulates)
+        return err_usage(err, "batch: expected a command with a result for each text, found one "
+                              "result of all texts: run the command itself with --file");
     size_t texts = driver->place.count;
     if (driver->sweep.of_models)
         texts = place_sentences(&driver->place);

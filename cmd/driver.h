@@ -1,19 +1,50 @@
-/* driver.h: the one loop of every command that reads texts and gives a result for each.
+/* driver.h: the loop of every command that reads texts and gives a result for each.
  *
  * A job is an item (items.h) with a setting (sweep.h). All jobs are read and checked first; then
- * groups of texts are run, each group in one pass of the model, and results are written in the
- * order of the jobs. Several groups of short texts are run at the same time, each by a thread. A
- * command is a `task`: hooks that the driver calls, of which it has those that it needs. Settings
- * come one after the other, each for all items, so that one model is open at a time.
+ * groups of texts run, each group in one pass of the model, and results are written in the order of
+ * the jobs. Several groups of short texts run at the same time, one per thread. One model is open
+ * at a time: all items of a setting run before the next setting.
  *
- *     static const struct task score_task = {
- *         .state_bytes = sizeof(struct state), .open = open, .run = run};
+ * A command is a `task`, a table of hooks. This one shows how far the last hidden state of each
+ * text is from the origin, as a table:
  *
- *     const struct command command_score = {.name = "score", .task = &score_task, ...};
+ *     struct state { struct driver *driver; struct selection selection; double *norms; size_t count; };
  *
- * A command refuses the first job that is not sound and writes nothing. `batch`
- * (batch_command.c) runs the same tasks, but writes a failure in place of the result and goes on,
- * and keeps a log.
+ *     static int prepare(void *state, struct driver *driver, struct err *err)
+ *     {
+ *         struct state *own = state;
+ *         own->driver = driver;
+ *         own->norms = arena_alloc(&driver->kept, driver->jobs, sizeof *own->norms, err);
+ *         driver_accumulate(driver, 1);
+ *         return own->norms ? 0 : -1;
+ *     }
+ *     static int open(void *state, struct driver *driver, struct err *err)
+ *     {
+ *         return driver_select(&((struct state *)state)->selection, driver, "resid_post", "-1", err);
+ *     }
+ *     static int run(void *state, const struct group *group, struct err *err)
+ *     {
+ *         return group_look(group, &((struct state *)state)->selection, err);
+ *     }
+ *     static int add(void *state, struct work *work, struct err *err)
+ *     {
+ *         const struct kept *hidden = work->report.tensors;   data: [shape[0] tokens, shape[1]]
+ *         ... own->norms[own->count++] = ...; return 0;
+ *     }
+ *     static int finish(void *state, struct driver *driver, struct err *err)
+ *     {
+ *         const struct column columns[] = {{"norm", .digits = 4, .values = own->norms}};
+ *         const struct frame frame = {"norms", {"text", own->count, NULL, 0}, columns, 1};
+ *         return driver_write_table(driver, &frame, err);
+ *     }
+ *     static const struct task norm_task = {
+ *         .many = ITEMS_SOME, .takes_source = true, .state_bytes = sizeof(struct state),
+ *         .prepare = prepare, .open = open, .at_once = true, .run = run, .add = add,
+ *         .finish = finish};
+ *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
+ *
+ * A command refuses the first broken job and writes nothing. `batch` (batch_command.c) runs the
+ * same tasks, but writes a failure in place of the result, continues, and keeps a log.
  */
 #ifndef ATTN_CMD_DRIVER_H
 #define ATTN_CMD_DRIVER_H
@@ -33,16 +64,16 @@ struct work {
     size_t job, index; /* from 0: among all jobs, among the items */
     struct item item;
     struct text_pair pair; /* its text and --source as tokens */
-    void *own;             /* what the task keeps of it; memory of the arena */
-    struct report report;  /* the result; */
-    size_t before;         /* how many are written before it, */
-    struct buf bytes;      /* and its bytes there, if a thread has made them */
+    void *own;             /* the task's, in memory of the arena */
+    struct report report;  /* the result */
+    size_t before;         /* results that are written before it */
+    struct buf bytes;      /* the result as written after these, if a thread made it */
     bool is_written;       /* the task wrote it during the pass */
-    enum err_kind fault;   /* why there is none; ERR_NONE: it is sound */
+    enum err_kind fault;   /* why there is no result; ERR_NONE: there is one */
     const char *message;
 };
 
-/* Jobs of one setting that are run together. */
+/* Jobs of one setting that run together. */
 struct group {
     struct driver *driver;
     struct viewer *viewer; /* attends, and edits, as the setting says */
@@ -53,56 +84,55 @@ struct group {
 
 struct task {
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
-    enum items_many many; /* how many texts its command takes; a batch takes any number */
-    bool takes_source;    /* --source is the text of cross-attention, which has to be there */
+    enum items_many many; /* number of texts that its command takes; a batch takes any number */
+    bool takes_source;    /* models with cross-attention need --source */
     bool alone;           /* each job is a group of its own: its pass is long, its result large */
+    bool at_once;         /* groups may run at the same time: `run` changes only its group */
     const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
     const char *pages;    /* the command that writes its pages; NULL: this one */
-    const char *parts;    /* what progress counts of an only text: "layers"; NULL: nothing */
-    size_t state_bytes;   /* of what hooks share, zero at first */
+    const char *parts;    /* what progress counts of a single text: "layers"; NULL: nothing */
+    size_t state_bytes;   /* of the state that hooks share, zero at first */
+
+    /* Hooks, in the order of their calls; NULL: nothing to do. */
 
     /* Check options, before there is a model. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
 
-    /* A setting's model is open, and attends and edits as the setting says: read the options that
-     * need it, in memory of driver->session.arena. */
+    /* The model of a setting is open: read the options that need it, in memory of
+     * driver->session.arena. Always there. */
     int (*open)(void *state, struct driver *driver, struct err *err);
 
-    /* So many tokens will be run: tell the viewer. NULL: as viewer_expect. */
+    /* Tell the viewer how many tokens will run; NULL: viewer_expect. */
     void (*expect)(void *state, struct driver *driver, size_t tokens);
 
-    /* Refuse a text, or add to it: the texts that are run in its place go to `own`. */
+    /* Refuse a text, or add to `work->own`, such as texts that run in its place. */
     int (*read)(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err);
 
-    /* Before the first job of a setting is run, and after its last. NULL: nothing. */
+    /* Before the first job of a setting. */
     int (*begin)(void *state, struct driver *driver, struct err *err);
-    int (*end)(void *state, struct driver *driver, struct err *err);
 
-    /* Fill the report of each job, by group_look or passes of its own. With `at_once`
-     * it changes only the group, its works and what is in its arena: several groups are run at the
-     * same time. */
-    bool at_once;
+    /* Fill the report of each job, by group_look or by passes of its own. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
-    /* Take the result of a job into account, in the order of the jobs, before it is written; where
-     * the driver accumulates, in place of writing it. It may change the report where there are
-     * several settings. */
+    /* Take a job into account, in the order of the jobs, before its result is written. It may
+     * change the report if there are several settings. */
     int (*add)(void *state, struct work *work, struct err *err);
 
-    /* The bytes that a job's result takes, and those of them that are in memory at the same time;
-     * NULL: few, and all. */
-    size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
-    size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
+    /* Print a note about a result of a command, which was written. */
+    void (*note)(void *state, const struct work *work);
 
     /* The report of --mean texts, before it is written. */
     int (*mean)(void *state, struct report *report, struct arena *arena, struct err *err);
 
-    /* After the last job of all: write what follows, or by driver_write what was accumulated. */
+    /* After the last job of a setting, and of all: write what was accumulated, or what follows. */
+    int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 
-    /* A result is written, of a command: print a note of it. */
-    void (*note)(void *state, const struct work *work);
+    /* Bytes of a job's result, and how many of them are in memory at the same time; NULL: few, and
+     * all. */
+    size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
+    size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
 };
 
 struct driver {
@@ -123,22 +153,21 @@ struct driver {
 
     /* Found when all jobs are checked. */
     struct survey {
-        size_t tokens, longest, longest_source, broken;
+        size_t tokens, longest, longest_source;
         struct dropped dropped; /* characters that vocabularies lack */
-        size_t bytes, largest;  /* of all results, and of one; */
+        size_t bytes, largest;  /* of all results, of the largest */
         size_t memory;          /* that a job takes, at least */
-        char *complaint;        /* about the first broken job */
     } survey;
 
     struct derivation derivation; /* of every report; an open hook sets it */
     struct text_mean mean;        /* --mean texts: of the open setting */
     bool begins_texts;            /* as in input_options; a prepare hook sets it */
-    bool accumulates;             /* results are not written; a prepare or begin hook sets it */
+    bool accumulates;             /* see driver_accumulate */
     struct output output;
     struct style style;
     struct place place;
     struct log *log;     /* NULL: results go to `output` */
-    size_t failed;       /* jobs so far, */
+    size_t failed;       /* jobs so far */
     const char *failure; /* the message of the first of them */
     size_t written;      /* results so far, */
     size_t expected;     /* and with those that are read and not yet written */
@@ -157,13 +186,26 @@ int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
 
-/* Write a result that is no single job's. */
+/* Count a job that failed. */
+int driver_count_failure(struct driver *driver, const struct work *work, struct err *err);
+
+/* For a prepare hook: jobs have no results of their own; `add` takes each into account, and `end`
+ * or `finish` writes that many results by driver_write. A batch refuses such a task. */
+void driver_accumulate(struct driver *driver, size_t results);
+
+/* Write a result that is not a single job's; or one table, whose rows need no labels. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
+int driver_write_table(struct driver *driver, const struct frame *frame, struct err *err);
+
+/* Select tensors ("resid_post") of layers ("-1" for the last; NULL: all) of the open model. Refused
+ * where the model does not have them. */
+int driver_select(struct selection *selection, struct driver *driver, const char *tensors,
+                  const char *layers, struct err *err);
 
 /* One pass over the texts of a group: their reports, with the tensors of the selection. */
 int group_look(const struct group *group, const struct selection *selection, struct err *err);
 
-/* Where a result is among all and what comes with it, for a task that writes it during the pass. */
+/* The place of a result among all, for a task that writes it during the pass. */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 

@@ -179,14 +179,12 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 /* Common to tables and maps. One table holds all models; maps are a report for each model. */
 static void prepare_output(struct state *own, struct driver *driver)
 {
-    driver->accumulates = own->accumulates = !driver->is_batch;
+    own->accumulates = !driver->is_batch;
     driver->output.draws_pages = true;
     if (!own->in_maps)
         driver->place.lines = 0; /* every head has its row */
-    if (driver->is_batch)
-        return;
-    driver->place.count = own->in_maps ? num_max(driver->models.count, 1) : 1;
-    driver->place.sentences = 1;
+    if (own->accumulates)
+        driver_accumulate(driver, own->in_maps ? num_max(driver->models.count, 1) : 1);
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)

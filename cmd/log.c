@@ -147,44 +147,31 @@ static int count_line(void *context, struct span line, struct span value, struct
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-static int write_line(const struct log *log, struct json_writer *json, struct err *err)
+/* Write the header, or the line of the end, once all lines of the log are on disk. */
+static int write_line(const struct log *log, bool is_end, struct err *err)
 {
-    json_put_close(json, '}');
-    buf_char(json->buf, '\n');
-    int failed = buf_check(json->buf, err);
-    if (!failed && transfer_write(log->header_file, json->buf->bytes, json->buf->size))
+    struct buf line = {0};
+    struct json_writer json = {.buf = &line};
+    json_put_open(&json, NULL, '{');
+    if (is_end) {
+        json_put_integer(&json, "done", (long long)log->done);
+        json_put_integer(&json, "failed", (long long)log->failed);
+        json_put_text(&json, "failure", log->failure);
+    } else {
+        json_put_text(&json, "format", "attn-cli/batch/2");
+        for (size_t i = 0; i < LOG_FACTS; i++)
+            json_put_text(&json, fact_names[i], log->facts[i]);
+    }
+    json_put_close(&json, '}');
+    buf_char(&line, '\n');
+    int failed = buf_check(&line, err);
+    int file = log->header_file;
+    if (!failed &&
+        ((is_end ? fsync(log->part_file) : ftruncate(file, 0) || lseek(file, 0, SEEK_SET)) ||
+         transfer_write(file, line.bytes, line.size) || (is_end && fsync(file))))
         failed = refuse_write(log->header, errno, err);
-    buf_release(json->buf);
+    buf_release(&line);
     return failed ? -1 : 0;
-}
-
-static int write_header(const struct log *log, struct err *err)
-{
-    struct buf line = {0};
-    struct json_writer json = {.buf = &line};
-    if (ftruncate(log->header_file, 0) || lseek(log->header_file, 0, SEEK_SET))
-        return refuse_write(log->header, errno, err);
-    json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", "attn-cli/batch/2");
-    for (size_t i = 0; i < LOG_FACTS; i++)
-        json_put_text(&json, fact_names[i], log->facts[i]);
-    return write_line(log, &json, err);
-}
-
-/* The line of the end, once all lines of the log are on disk. */
-static int write_end(const struct log *log, struct err *err)
-{
-    struct buf line = {0};
-    struct json_writer json = {.buf = &line};
-    if (fsync(log->part_file))
-        return refuse_write(log->part, errno, err);
-    json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "done", (long long)log->done);
-    json_put_integer(&json, "failed", (long long)log->failed);
-    json_put_text(&json, "failure", log->failure);
-    if (write_line(log, &json, err))
-        return -1;
-    return fsync(log->header_file) ? refuse_write(log->header, errno, err) : 0;
 }
 
 static int refuse_header(const struct log *log, struct err *err)
@@ -308,7 +295,7 @@ static int begin(struct log *log, struct err *err)
     log->done = log->failed = 0;
     log->failure = NULL;
     log->finished = false;
-    return open_part(log, O_TRUNC, err) || write_header(log, err) ? -1 : 0;
+    return open_part(log, O_TRUNC, err) || write_line(log, false, err) ? -1 : 0;
 }
 
 /* Cut off the line that was being written when the batch was interrupted. */
@@ -458,7 +445,7 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
         log->done = log->end - log->first;
         log->failed = failed;
         log->failure = failure;
-        if (log_flush(log, err) || write_end(log, err))
+        if (log_flush(log, err) || write_line(log, true, err))
             return -1;
         log->finished = true;
     }

@@ -60,7 +60,10 @@ void progress_begin_beside(struct progress *progress, const char *output, const 
     progress->shows = progress->shows && (!to_stdout || to_file);
 }
 
-const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds)
+/* 48 s, 3 min 20 s, 2 h 5 min */
+enum { PROGRESS_TIME_BYTES = 64 };
+
+static const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds)
 {
     unsigned long long whole = (unsigned long long)(seconds + 0.5);
     if (whole < 60)

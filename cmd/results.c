@@ -20,10 +20,10 @@ static const char *name_folder(const struct driver *driver, const struct work *w
     const struct sweep *sweep = &driver->sweep;
     buf_format(&name, "%04zu", work->item.number);
     size_t size = name.size;
-    for (size_t i = 0; i < sweep_columns(sweep); i++) {
-        const char *value = sweep_value(sweep, driver->setting, i, arena, err);
-        buf_format(&name, ",%s=", sweep_name(sweep, i));
-        for (; value && *value; value++)
+    for (size_t i = sweep->of_models; i < sweep->count; i++) {
+        const char *value = sweep_value(sweep, driver->setting, i);
+        buf_format(&name, ",%s=", sweep->items[i].name);
+        for (; *value; value++)
             buf_format(&name, strchr(safe, *value) ? "%c" : "%%%02X", (unsigned char)*value);
     }
     if (name.size > FOLDER_NAME_BYTES_MAX && !name.out_of_memory) {
@@ -38,16 +38,16 @@ static int find_columns(struct driver *driver, const struct work *work, struct p
                         struct arena *arena, struct err *err)
 {
     const struct sweep *sweep = &driver->sweep;
-    size_t settings = sweep_columns(sweep);
+    size_t first = sweep->of_models;
+    size_t settings = sweep->count - first;
     size_t count = settings + work->item.column_count;
     struct place_column *columns = arena_alloc(arena, count, sizeof *columns, err);
-    for (size_t i = 0; columns && i < count; i++) {
-        columns[i] = i < settings ? (struct place_column){sweep_name(sweep, i)}
-                                  : work->item.columns[i - settings];
-        if (i < settings &&
-            !(columns[i].value = sweep_value(sweep, driver->setting, i, arena, err)))
-            return -1;
-    }
+    for (size_t i = 0; columns && i < count; i++)
+        columns[i] =
+            i < settings
+                ? (struct place_column){.name = sweep->items[first + i].name,
+                                        .value = sweep_value(sweep, driver->setting, first + i)}
+                : work->item.columns[i - settings];
     place->extras = columns;
     place->extra_count = count;
     return columns ? 0 : -1;
@@ -78,7 +78,7 @@ static void put_columns(struct json_writer *json, const char *name,
 static void put_identity(struct json_writer *json, const struct driver *driver,
                          const struct work *work, const struct place *place)
 {
-    size_t settings = sweep_columns(&driver->sweep);
+    size_t settings = driver->sweep.count - driver->sweep.of_models;
     if (driver->is_batch)
         json_put_integer(json, "item", (long long)work->item.number);
     put_columns(json, "settings", place->extras, settings);
@@ -256,17 +256,22 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     return 0;
 }
 
+int driver_count_failure(struct driver *driver, const struct work *work, struct err *err)
+{
+    if (!driver->failed++)
+        driver->failure = arena_text(&driver->kept, work->message, strlen(work->message), err);
+    return driver->failure ? 0 : -1;
+}
+
 int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
                        struct err *err)
 {
     if (!driver->log && output_open(&driver->output, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        const char *message = works[i].message;
         if (write_work(driver, &works[i], arena, err))
             return -1;
-        if (works[i].fault && !driver->failed++ &&
-            !(driver->failure = arena_text(&driver->kept, message, strlen(message), err)))
+        if (works[i].fault && driver_count_failure(driver, &works[i], err))
             return -1;
     }
     if (!driver->log)
@@ -285,6 +290,18 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
     return output_open(&driver->output, err) || output_write(&driver->output, report, &place, err)
                ? -1
                : 0;
+}
+
+int driver_write_table(struct driver *driver, const struct frame *frame, struct err *err)
+{
+    struct frame table = *frame;
+    const struct report report = {.model = driver->session.viewer.model.name,
+                                  .precision = driver->session.precision,
+                                  .frames = &table,
+                                  .frame_count = 1};
+    if (!table.rows.labels)
+        table.rows.labels = labels_of_numbers(table.rows.size, &driver->kept, err);
+    return table.rows.labels ? driver_write(driver, &report, err) : -1;
 }
 
 int driver_write_mean(struct driver *driver, struct err *err)

@@ -1,5 +1,5 @@
-/* session.h: a model that is open, and what is asked of it. The driver opens one for each setting;
- * commands that need all texts at once do so by themselves.
+/* session.h: an open model and what is asked of it. The driver opens one for each setting; commands
+ * that need all texts at once open their own.
  *
  *     struct session session = {.options = options};
  *     if (items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
@@ -27,9 +27,9 @@ struct item;
 struct items;
 struct output;
 
-/* --- texts (items.h) ------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
-/* Refuse a --source that no model looks at, and cross-attention without one. */
+/* Refuse --source for a model without cross-attention, and cross-attention without --source. */
 int session_check_source(const struct input_options *options, const struct model *model,
                          struct err *err);
 
@@ -44,23 +44,23 @@ struct dropped {
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 
-/* Note that they were left out, and where the first one is. */
+/* Print a note that they were left out, and where the first one is. */
 void dropped_note(const struct dropped *dropped, const struct items *items);
 
-/* Let the tokenizer, which may be NULL, read texts as --special and --literal-special say. With
- * --chat read the model's chat template, and note it with -v; else `*chat` is NULL. */
+/* Set the tokenizer, which may be NULL, as --special and --literal-special say. With --chat read
+ * the model's chat template; else `*chat` is NULL. */
 int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
                           const struct folder *folder, const struct options *options,
                           struct arena *arena, struct err *err);
 
-/* Wrap an input that is a text, unless `chat` is NULL. */
+/* Wrap an input that is a text in a template, unless `chat` is NULL. */
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err);
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
 struct session {
     const struct options *options;
-    const char *model; /* that is opened; NULL: --model */
+    const char *model; /* to open; NULL: --model */
     enum precision precision;
     struct mechanism mechanism; /* of the options, by itself */
     struct viewer viewer;
@@ -68,30 +68,29 @@ struct session {
     struct arena arena;
 };
 
-/* --precision and the options of the mechanism, before there is a model to ask. */
+/* --precision and the options of the mechanism, which need no model. */
 int session_read_options(struct session *session, struct err *err);
 
-/* The one token of an option's text, but for those that are put around texts; where the model has
- * no tokenizer its id. Refused as usage: none, or more. */
-int token_option_read(long long *id, const struct viewer *viewer, const char *option,
-                      const char *text, struct arena *arena, struct err *err);
-
-/* Read --precision and the mechanism, and open --model on --threads, which attends and edits as the
- * options say; its tokenizer reads texts as --special and --literal-special say. */
+/* Open the model on --threads, with its precision, mechanism, edits and tokenizer as the options
+ * say. */
 int session_begin(struct session *session, struct err *err);
+void session_release(struct session *session);
 
-/* The text of an item and its source as tokens, which the edits fit. */
+/* The text of an item and its source as tokens, checked against the edits. */
 int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
                       struct arena *arena, struct err *err);
 
-/* All texts of a command that needs them at once, in memory of the session, with a note of the
- * characters that were dropped; NULL with `err`. */
+/* All texts, in memory of the session, with a note of characters that were left out; NULL with
+ * `err`. */
 struct text_pair *session_read_items(struct session *session, const struct items *items,
                                      struct err *err);
 
-void session_release(struct session *session);
+/* The single token of an option's text, without special tokens, or its id if the model has no
+ * tokenizer. Refused as usage: none, or several. */
+int token_option_read(long long *id, const struct viewer *viewer, const char *option,
+                      const char *text, struct arena *arena, struct err *err);
 
-/* --- what is asked of the model --------------------------------------------------------------- */
+/* --- options of the model --------------------------------------------------------------------- */
 
 struct request {
     struct mechanism mechanism; /* the viewer must be set to it before it looks */
@@ -101,26 +100,24 @@ struct request {
 };
 
 /* Read --show, --layer, --head, --mean, --words and --hide-first. Without --show and --layer the
- * format chooses tensors and layers; NULL: weights of every layer. Tensors that the model does not
- * have, with that mechanism, are refused. */
+ * format chooses tensors and layers; NULL: weights of every layer. Refused: tensors that the model
+ * does not have with that mechanism. */
 int request_make(struct request *request, const struct options *options,
                  const struct format *format, const struct viewer *viewer, struct arena *arena,
                  struct err *err);
 
-/* Each option of the mechanism by itself; whether they fit together and to a model is not known. */
+/* Each option of the mechanism by itself; a model is not checked. */
 int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_options *options,
                            struct err *err);
 
-/* The kinds of attention of a list, "dense,window:8,linear", each a mechanism; the arena's. */
+/* The mechanisms of a list, "dense,window:8,linear", in memory of the arena. */
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err);
 
-/* --edit, --ablate and --knockout, for a model that attends as its config says. */
+/* Read --edit, --ablate and --knockout for the config's own mechanism; whether one is given. */
 int edit_options_read(struct edit_list *list, const struct edit_options *options,
                       const struct config *config, struct arena *arena, struct err *err);
-
-/* Whether --edit, --ablate or --knockout is there. */
 bool edit_options_are_given(const struct edit_options *options);
 
 #endif

@@ -20,6 +20,8 @@ enum {
     NUMBER_BYTES = 24,
 };
 
+static const char repeat[] = "repeat";
+
 /* --- values ----------------------------------------------------------------------------------- */
 
 static int add_value(struct swept_option *swept, const char *value, struct err *err)
@@ -104,22 +106,33 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     return 0;
 }
 
+/* --repeat as a sweep of which each value is added to the seed. */
+static int add_repeats(struct sweep *sweep, size_t count, struct arena *arena, struct err *err)
+{
+    const char **values = arena_alloc(arena, count, sizeof *values, err);
+    for (size_t i = 0; values && i < count; i++)
+        if (!(values[i] = arena_format(arena, err, "%zu", i)))
+            return -1;
+    sweep->items[sweep->count++] = (struct swept_option){repeat, values, count};
+    return values ? 0 : -1;
+}
+
 int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
                struct arena *arena, struct err *err)
 {
     const struct texts *texts = &options->batch.sweeps;
-    *sweep = (struct sweep){.options = options};
-    sweep->repeats = options->batch.repeat ? (size_t)options->batch.repeat : 1;
-    sweep->items = arena_alloc(arena, texts->count + 1, sizeof *sweep->items, err);
+    size_t repeats = (size_t)options->batch.repeat;
+    *sweep = (struct sweep){.options = options, .settings = 1, .of_models = models->count > 1};
+    sweep->items = arena_alloc(arena, texts->count + 2, sizeof *sweep->items, err);
     if (!sweep->items)
         return -1;
-    sweep->of_models = models->count > 1;
     if (sweep->of_models)
         sweep->items[sweep->count++] = (struct swept_option){"model", models->names, models->count};
     for (size_t i = 0; i < texts->count; i++)
         if (read_sweep(sweep, texts->items[i], arena, err))
             return -1;
-    sweep->settings = sweep->repeats;
+    if (repeats > 1 && add_repeats(sweep, repeats, arena, err))
+        return -1;
     for (size_t i = 0; i < sweep->count; i++)
         if (!num_multiply(&sweep->settings, sweep->settings, sweep->items[i].count) ||
             sweep->settings > SETTINGS_MAX)
@@ -130,18 +143,11 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
 
 /* --- one setting ------------------------------------------------------------------------------ */
 
-/* Which value of a sweep a setting has: the last changes fastest, but for repetitions. */
-static size_t choice(const struct sweep *sweep, size_t setting, size_t index)
+const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index)
 {
-    size_t rest = setting / sweep->repeats;
     for (size_t i = sweep->count; i-- > index + 1;)
-        rest /= sweep->items[i].count;
-    return rest % sweep->items[index].count;
-}
-
-size_t sweep_model(const struct sweep *sweep, size_t setting)
-{
-    return sweep->of_models ? choice(sweep, setting, 0) : 0;
+        setting /= sweep->items[i].count;
+    return sweep->items[index].values[setting % sweep->items[index].count];
 }
 
 int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
@@ -149,34 +155,21 @@ int sweep_set(const struct sweep *sweep, size_t setting, struct options *options
 {
     *options = *sweep->options;
     for (size_t i = 0; i < sweep->count; i++) {
-        const struct swept_option *swept = &sweep->items[i];
-        const char *value = swept->values[choice(sweep, setting, i)];
+        const char *name = sweep->items[i].name;
+        const char *value = sweep_value(sweep, setting, i);
         if (i == 0 && sweep->of_models)
             options->model.name = value;
-        else if (options_set(options, swept->name, value, arena, err))
-            return err_prefix(err, "--sweep %s", swept->name);
+        else if (name == repeat)
+            options->mechanism.seed += strtoll(value, NULL, 10);
+        else if (options_set(options, name, value, arena, err))
+            return err_prefix(err, "--sweep %s", name);
     }
-    options->mechanism.seed += (long long)(setting % sweep->repeats);
     return 0;
 }
 
-size_t sweep_columns(const struct sweep *sweep)
+size_t sweep_model(const struct sweep *sweep, size_t setting)
 {
-    return sweep->count - sweep->of_models + (sweep->repeats > 1);
-}
-
-const char *sweep_name(const struct sweep *sweep, size_t index)
-{
-    index += sweep->of_models;
-    return index < sweep->count ? sweep->items[index].name : "repeat";
-}
-
-const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
-                        struct arena *arena, struct err *err)
-{
-    index += sweep->of_models;
-    return index < sweep->count ? sweep->items[index].values[choice(sweep, setting, index)]
-                                : arena_format(arena, err, "%zu", setting % sweep->repeats);
+    return sweep->of_models ? setting / (sweep->settings / sweep->items[0].count) : 0;
 }
 
 /* --- models ----------------------------------------------------------------------------------- */

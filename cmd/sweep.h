@@ -24,10 +24,9 @@ struct swept_option {
 
 struct sweep {
     const struct options *options; /* of the command line */
-    struct swept_option *items;    /* [count] */
+    struct swept_option *items;    /* [count]; --repeat is the last, "repeat" */
     size_t count;
-    bool of_models; /* the first is that of several --model, which results name by themselves */
-    size_t repeats;
+    bool of_models;  /* the first is that of several --model, which results name by themselves */
     size_t settings; /* how many there are; at least 1 */
 };
 
@@ -46,12 +45,8 @@ bool sweep_has(const struct sweep *sweep, const char *name);
 /* Which of the models of --model a setting has. */
 size_t sweep_model(const struct sweep *sweep, size_t setting);
 
-/* What is swept, and its value in a setting, by an index below sweep_columns; repetitions are the
- * last. Models of --model are left out. */
-size_t sweep_columns(const struct sweep *sweep);
-const char *sweep_name(const struct sweep *sweep, size_t index);
-const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
-                        struct arena *arena, struct err *err);
+/* The value of sweep->items[index] in a setting. */
+const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index);
 
 /* --- several models, one at a time ------------------------------------------------------------ */
 
