@@ -18,20 +18,20 @@ enum {
     OPTION_USES = 9, /* tables of shared options that a command may have */
 };
 
-/* A command is one file: its row, its options and what it does. */
+/* A command is one file: its row, its options and its functions. */
 struct command {
     const char *name;
-    const char *group;                /* its heading in the overview; NULL: it is not there */
-    const char *about;                /* one line */
-    const char *operands;             /* after the options in its usage line; "": none */
-    const char *examples;             /* lines, each a command that works as it is */
-    const struct task *task;          /* texts are run as it says (driver.h), in a batch, too */
-    command_verb *run;                /* NULL: run the task */
-    const struct option_row *options; /* its own */
-    struct option_use shared[OPTION_USES];   /* and those it shares, in the order of help */
+    const char *group;                       /* its heading in the overview; NULL: not listed */
+    const char *about;                       /* one line */
+    const char *operands;                    /* after the options in its usage line; "": none */
+    const char *examples;                    /* lines, each a command that works as it is */
+    const struct task *task;                 /* how the driver runs its texts, in a batch, too */
+    command_verb *run;                       /* NULL: the driver runs the task */
+    const struct option_row *options;        /* its own */
+    struct option_use shared[OPTION_USES];   /* shared options, in the order of help */
     const struct value_list *operand_values; /* NULL: free */
     bool reads_texts;                        /* 'help options' describes its shared options */
-    const struct command *done;              /* batch: what it does without --do */
+    const struct command *done;              /* batch: the command without --do */
 };
 
 /* All commands in the order of help, each by its row. */
@@ -61,8 +61,8 @@ extern command_verb run_command, explain_command, batch_command, page_command, t
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 
-/* The model that was asked for: --model, else the environment; NULL: the default. And that of a
- * command which takes it as an operand, too; a second one is a usage error. */
+/* --model, else the environment; NULL: the default. The second is for commands with a model as
+ * operand; two models are a usage error. */
 const char *chosen_model(const char *option);
 int only_model(const char **name, const struct options *options, struct err *err);
 
@@ -75,21 +75,20 @@ void print_failure(const char *text);
 /* On a terminal, without --quiet, and for a file: "weights.csv: 12.3 KiB". */
 void print_written(const char *path);
 
-/* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
+/* Notes: settings of a tokenizer's file that are not applied (it may be NULL); parts that a model's
+ * files lack. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
-
-/* Of what a model's files lack, and what is taken instead. */
 void print_note_of_model(const struct model *model);
 
-/* --- signals: no half-written file stays, and what a signal tells becomes a message ----------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
-/* First thing in main. */
+/* Remove temporary files on a signal, and print what it means; first in main. */
 void signals_set(void);
 
-/* What an interrupted program says at its end: a line that lives until the next call, or NULL. */
+/* Set the line that an interrupted program prints, alive until the next call; NULL: none. */
 void signals_hint(const char *line);
 
-/* Whoever started us ignores it (nohup, a script's job): then it is not meant for us, either. */
+/* True if the parent process ignores it (nohup). */
 bool signals_is_ignored(int signal_number);
 
 #endif

@@ -525,17 +525,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (driver->is_batch && driver->accumulates)
         return err_usage(err, "batch: expected a command with a result for each text, found one "
                               "result of all texts: run the command itself with --file");
-    size_t texts = driver->place.count;
-    if (driver->sweep.of_models)
-        texts = place_sentences(&driver->place);
-    if (output_check_count(&driver->output, texts, err))
+    if (output_check_count(&driver->output, driver->place.count, err))
         return -1;
-    if (texts < driver->place.count && driver->output.format->one_sentence &&
-        !driver->output.to_folder)
-        return err_usage(
-            err,
-            "--format %s: one file holds one model, found %zu: use a folder (-o DIR/), csv or tidy",
-            driver->output.format->name, driver->models.count);
     looks_note(&options->looks, driver->output.format, driver->output.draws_pages);
     return 0;
 }

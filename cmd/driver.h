@@ -8,7 +8,12 @@
  * A command is a `task`, a table of hooks. This one shows how far the last hidden state of each
  * text is from the origin, as a table:
  *
- *     struct state { struct driver *driver; struct selection selection; double *norms; size_t count; };
+ *     struct state {
+ *         struct driver *driver;
+ *         struct selection selection;
+ *         double *norms;
+ *         size_t count;
+ *     };
  *
  *     static int prepare(void *state, struct driver *driver, struct err *err)
  *     {
@@ -20,7 +25,8 @@
  *     }
  *     static int open(void *state, struct driver *driver, struct err *err)
  *     {
- *         return driver_select(&((struct state *)state)->selection, driver, "resid_post", "-1", err);
+ *         struct state *own = state;
+ *         return driver_select(&own->selection, driver, "resid_post", "-1", err);
  *     }
  *     static int run(void *state, const struct group *group, struct err *err)
  *     {

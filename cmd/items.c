@@ -21,7 +21,7 @@ enum {
     OF_ALL = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_SOURCE, /* fields that all commands have */
 };
 
-const char *const item_field_names[ITEM_FIELDS] = {
+static const char *const item_field_names[ITEM_FIELDS] = {
     "text",     "ids",      "source", "pair",    "answer", "target",
     "continue", "position", "clean",  "corrupt", "good",   "bad",
 };
@@ -382,22 +382,21 @@ static int find_kind(struct items *items, struct csv_reader reader, bool is_docu
     return 0;
 }
 
-/* With -v: what belongs to the items, and what is copied. */
+/* With -v: the columns that belong to the items, and those that are copied. */
 static void note_columns(const struct items *items)
 {
-    struct buf read = {0};
-    struct buf copied = {0};
+    struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
         if (items->kind == ITEMS_CSV ? has_column(items, (enum item_field)field)
                                      : items->fields >> field & 1)
-            buf_format(&read, "%s%s", read.size ? ", " : "", item_field_names[field]);
+            buf_format(&text, "%s%s", text.size ? ", " : "", item_field_names[field]);
+    buf_text(&text,
+             items->name_count ? "; copied to the output: " : "; copied to the output: none");
     for (size_t i = 0; i < items->name_count; i++)
-        buf_format(&copied, "%s%s", i ? ", " : "", items->names[i]);
-    if (!read.out_of_memory && !copied.out_of_memory)
-        print_note("'%s': columns read: %s; copied to the output: %s", shown_path(items->path),
-                   read.bytes, copied.size ? copied.bytes : "none");
-    buf_release(&read);
-    buf_release(&copied);
+        buf_format(&text, "%s%s", i ? ", " : "", items->names[i]);
+    if (!text.out_of_memory)
+        print_note("'%s': columns read: %s", shown_path(items->path), text.bytes);
+    buf_release(&text);
 }
 
 /* Of commands that keep blank lines, which score stimuli: a suite in a file of JSON. */

@@ -4,11 +4,10 @@
  *     {"text": "Life is short", "region": "NP"}        JSONL: one object per line
  *     text,region                                      CSV (or ; or tab): a header, then records
  *
- * The name's ending says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an
- * object, or a header of several columns of which one is known. (Where a file of lines is one
- * text, the name alone says it.) Columns named like a text operand of the command
- * (item_field_names) belong to the item and replace the option of that name; all others are copied
- * to the output. A column that is nearly called like one of the command's is refused.
+ * The ending of the name says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an
+ * object, or a header of several columns with a known one. Columns named like a text operand of the
+ * command belong to the item and replace the option of that name; all others are
+ * copied to the output. A misspelt name of a known column is refused.
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *
@@ -27,7 +26,7 @@
 #include "write/format.h"
 
 enum item_field {
-    ITEM_TEXT, /* also as a column "sentence", as our own results call it */
+    ITEM_TEXT, /* also as a column "sentence", the name in our own results */
     ITEM_IDS,
     ITEM_SOURCE, /* every command that reads texts has the fields up to here */
     ITEM_PAIR,
@@ -45,15 +44,13 @@ enum item_field {
 /* With the fields of a command: blank lines, and records without a text, are items, too. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
-extern const char *const item_field_names[ITEM_FIELDS];
-
 struct item {
     size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
     struct input input;
-    bool is_blank;                   /* of ITEMS_KEEP_BLANK: nothing is there to read */
-    const char *fields[ITEM_FIELDS]; /* columns that replace an option or an operand; NULL: none */
-    struct options options;          /* of the command line, with these in them */
-    const struct place_column *columns; /* that are copied to the output */
+    bool is_blank;                      /* with ITEMS_KEEP_BLANK: there is nothing to read */
+    const char *fields[ITEM_FIELDS];    /* columns that replace an option; NULL: none */
+    struct options options;             /* of the command line, with these in them */
+    const struct place_column *columns; /* [column_count] to copy to the output */
     size_t column_count;
 };
 
@@ -72,36 +69,35 @@ struct items {
     size_t count;
     size_t of_file;      /* the first item that comes from the file */
     const char *path;    /* of the file, "-" for standard input; NULL: there is none */
-    struct suite *suite; /* what the file is (stimuli.h); NULL: another kind */
+    struct suite *suite; /* if the file is one (stimuli.h); NULL: another kind */
     const char *whole;   /* name in messages of a file that is one text; NULL: it is not */
     char separator;      /* CSV: between fields */
-    size_t *places;      /* CSV: what each column is: an item_field, or ITEM_FIELDS + its name */
-    size_t place_count;  /* columns of the header */
-    const char **names;  /* [name_count] of the columns that are copied, in order of appearance */
+    size_t *places;      /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
+    size_t place_count;
+    const char **names; /* [name_count] of columns to copy, in order of appearance */
     size_t name_count;
     struct file file; /* what the items point into */
     struct arena arena;
 };
 
-/* How many texts a command takes. ITEMS_NONE: none, and standard input is not read. ITEMS_ONE: at
- * most one, and a file of lines is one text. ITEMS_PROMPT: the same, but with --source an item
- * without a text is enough. ITEMS_WHOLE: several, of which any operand may be one; a file of lines
- * is one text, its last newline included. */
+/* The texts that a command takes. ITEMS_NONE: none, and standard input is not read. ITEMS_ONE: at
+ * most one, and a file of lines is one text. ITEMS_PROMPT: the same, but --source is enough.
+ * ITEMS_WHOLE: several; any operand may be one; a file of lines is one text, to its last byte. */
 enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT, ITEMS_WHOLE };
 
-/* Find all items: sentences, operands, those of the file or the pipe, ids. `fields` names the
- * columns that the command takes besides those that all take, as 1 << ITEM_…. Refused: no text
- * where one is needed; a header without a text. On failure nothing is held. */
+/* Find all items: sentences, operands, those of the file or the pipe, ids. `fields`, 1 << ITEM_…,
+ * are the columns that the command takes besides those of all commands. On failure nothing is held.
+ */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
 void items_release(struct items *items);
 
-/* Parse an item; its texts point into the file or the arena. Errors name the file and the line; of
- * an item that cannot be parsed the number is known all the same. */
+/* Parse an item; its texts point into the file or the arena. Errors name the file and the line; the
+ * number is known even then. */
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
-/* Append where an item came from: 'story.txt' line 3, --ids, sentence 1; nothing for an only
+/* Append where an item comes from: 'story.txt' line 3, --ids, sentence 1; nothing for a single
  * sentence. items_blame puts that before an error and returns -1. */
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);

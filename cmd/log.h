@@ -8,8 +8,8 @@
  * NAME is the path of -o without a final slash; with --shard I/N it is PATH.I-of-N. A line is
  *
  *     {"job": 3, …           JSON and JSONL: the result itself
- *     {"job": 3, "output": … other formats: the bytes of the result in hexadecimal; the first result
- *                            also has its bytes after other results, as "next"
+ *     {"job": 3, "output": … other formats: the bytes of the result in hexadecimal; the first
+ *                            result also has its bytes after other results, as "next"
  *     {"job": 3, "folder": … a folder: the name of the result's own folder
  *     {"job": 3, "error": …  any format: the item failed
  *

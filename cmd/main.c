@@ -34,15 +34,6 @@ static int check_stack(struct err *err)
                    LEAST_KIB, (unsigned long long)limit.rlim_cur / KIB);
 }
 
-/* An option where a command should be. */
-static int option_first(const char *argument, struct err *err)
-{
-    if (option_is_known(command_set(&command_run), argument))
-        return err_usage(err, "expected a command before '%s': try 'attn-cli run %s …'", argument,
-                         argument);
-    return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", argument);
-}
-
 static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
     static const char *const help_words[] = {"--help", "-h"};
@@ -54,7 +45,7 @@ static int dispatch(char **argv, struct arena *arena, struct err *err)
     if (names_find(&index, NAMES_LIST(version_words), word, strlen(word)))
         return help_version(err);
     if (word[0] == '-')
-        return option_first(word, err);
+        return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", word);
     return command_do(word, argv + 2, arena, err);
 }
 

@@ -44,20 +44,6 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
     return longest > 0;
 }
 
-static int unknown_ending(const struct format_table *table, const char *path, struct err *err)
-{
-    struct buf known = {0};
-    char guess[NAMES_GUESS_BYTES];
-    const char *dot = strrchr(path, '.');
-    const char *near = dot ? names_nearest(table->endings, dot, strlen(dot)) : NULL;
-    for (size_t i = 0; i < table->endings.count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", names_at(table->endings, i));
-    err_usage(err, "--output: expected --format or a file extension (%s), found '%s'%s",
-              known.bytes ? known.bytes : "", path, names_guess(guess, near));
-    buf_release(&known);
-    return -1;
-}
-
 const void *format_choose(const struct format_table *table, const struct output_options *options,
                           struct err *err)
 {
@@ -71,7 +57,9 @@ const void *format_choose(const struct format_table *table, const struct output_
     if (name && names_choose(&index, table->names, "--format", name, err))
         return NULL;
     if (!name && !output_is_standard(path) && !format_find_ending(&index, table, path)) {
-        unknown_ending(table, path, err);
+        const char *file = strrchr(path, '/') ? strrchr(path, '/') : path;
+        const char *ending = strrchr(file, '.') ? strrchr(file, '.') : path;
+        names_refuse(table->endings, "--output without --format", ending, strlen(ending), err);
         return NULL;
     }
     const struct format *format = table->rows == format_rows ? &format_rows[index] : NULL;
@@ -128,7 +116,8 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
 {
     if (!output->format->one_sentence || output->to_folder || texts <= 1)
         return 0;
-    return err_usage(err, "--format %s: one file holds one text, found %zu: use a folder (-o DIR/)",
+    return err_usage(err,
+                     "--format %s: one file holds one result, found %zu: use a folder (-o DIR/)",
                      output->format->name, texts);
 }
 
@@ -217,21 +206,15 @@ enum {
     PAGE_COLUMNS = 80, /* where no option says otherwise */
     PAGE_LINES = 24,
     NARROWEST = 20,
-    WIDEST = 100000,
 };
 
 size_t page_columns(const struct looks_options *options)
 {
     struct winsize window;
-    long long columns = 0;
-    const char *environment = getenv("COLUMNS");
     if (options->full)
         return 0;
     if (options->width)
         return (size_t)options->width;
-    if (isatty(STDOUT_FILENO) && environment &&
-        num_parse_integer(environment, NARROWEST, WIDEST, &columns))
-        return (size_t)columns;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
         return window.ws_col;
     return PAGE_COLUMNS;

@@ -194,15 +194,18 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
 
 /* A result or a failure, to the log or the output. */
 static int write_result(struct driver *driver, struct stream *out, const struct work *work,
-                        struct place *place, struct arena *arena, struct err *err)
+                        struct arena *arena, struct err *err)
 {
     const struct format *format = driver->output.format;
+    struct place place;
+    if (driver_place(driver, work, &place, arena, err))
+        return -1;
     if (work->fault || (driver->log && !is_json(driver)))
-        return write_line(driver, out, work, place, arena, err);
+        return write_line(driver, out, work, &place, arena, err);
     if (out == &driver->output.stream && !driver->is_batch)
-        return output_write(&driver->output, &work->report, place, err);
+        return output_write(&driver->output, &work->report, &place, err);
     return format_write(is_json(driver) && driver->is_batch ? format_find("jsonl") : format, out,
-                        &work->report, place, err);
+                        &work->report, &place, err);
 }
 
 /* Write a result to memory, in a thread that does not write to the output. */
@@ -213,12 +216,10 @@ int driver_make_bytes(struct driver *driver, struct work *work, struct arena *ar
     bool is_page = output->draws_pages && format_is(output->format, "html");
     bool may_change = driver->task->add && driver->sweep.settings > 1;
     struct stream out = {0};
-    struct place place;
     if (work->fault || driver->accumulates || output->to_folder || is_page || may_change)
         return 0;
-    int failed = driver_place(driver, work, &place, arena, err) ||
-                 stream_to_memory(&out, &work->bytes, err) ||
-                 write_result(driver, &out, work, &place, arena, err);
+    int failed =
+        stream_to_memory(&out, &work->bytes, err) || write_result(driver, &out, work, arena, err);
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
@@ -228,7 +229,6 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
     bool is_array = driver->is_batch && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
-    struct place place;
     if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
         return -1;
     if (driver->derivation.mean_of_texts)
@@ -237,8 +237,6 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
         return 0;
     driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
     work->before = driver->written;
-    if (!is_made && driver_place(driver, work, &place, arena, err))
-        return -1;
     if (is_array)
         stream_text(out, work->job == driver->first ? "[" : ",");
     if (work->fault && !is_json(driver))
@@ -246,7 +244,7 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     if (is_made)
         stream_bytes(out, work->bytes.bytes, work->bytes.size);
     else if (work->fault ? is_json(driver) || driver->log : !work->is_written)
-        if (write_result(driver, out, work, &place, arena, err))
+        if (write_result(driver, out, work, arena, err))
             return -1;
     if (is_array && work->job + 1 == driver->end)
         stream_text(out, "]\n");

@@ -61,15 +61,12 @@ static int check_texts(const struct edit_list *list, const struct edit_options *
 {
     bool asks_from = list->origins >> EDIT_FROM & 1;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
-    if (asks_from && !options->from)
-        return err_usage(err, "--edit: '= from' needs --from TEXT (patch: use --over)");
-    if (asks_reference && !options->reference)
-        return err_usage(err, "--edit: '= mean' and '= resample' need --reference FILE");
-    if (options->from && !asks_from)
-        return err_usage(err, "--from: expected '= from' in an --edit or --ablate, found none");
-    if (options->reference && !asks_reference)
-        return err_usage(err, "--reference: expected '= mean' or '= resample:SEED' in an --edit "
-                              "or --ablate, found none");
+    if (asks_from != (options->from != NULL))
+        return err_usage(err, "--edit '= from' and --from TEXT: expected both, found one (patch: "
+                              "use --over)");
+    if (asks_reference != (options->reference != NULL))
+        return err_usage(err, "--edit '= mean' or '= resample' and --reference FILE: expected "
+                              "both, found one");
     return 0;
 }
 
@@ -297,12 +294,9 @@ static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
                     struct err *err)
 {
     bool begins = !options->input.special || strcmp(options->input.special, "auto") == 0;
-    const char *other = options->input.ids               ? "ids"
-                        : options->input.literal_special ? "literal-special"
-                                                         : NULL;
     struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
-    if (other)
-        return err_usage(err, "--chat and --%s cannot be combined", other);
+    if (options_exclude(options, "chat", "ids literal-special", err))
+        return -1;
     if (!tokenizer)
         return err_usage(err, "--chat: expected a model with a tokenizer, found none");
     if (!found || chat_open(found, folder, tokenizer, begins, arena, err))

@@ -10,6 +10,7 @@
 #include "base/stream.h"
 #include "base/transfer.h"
 #include "progress.h"
+#include "text/label.h"
 
 enum { STATUS_OF_SIGNALS = 128 };
 
@@ -76,33 +77,24 @@ static void explain_time_limit(int signal_number)
                ERR_OUTPUT);
 }
 
-/* As much of a path as a message has room for; what would disturb a terminal becomes '?'. */
-static void add_path(char *message, size_t size, const char *path)
-{
-    size_t at = strlen(message);
-    for (char before = 0; *path && at + 1 < size; before = *path++) {
-        unsigned char c = (unsigned char)*path;
-        bool control = c < ' ' || c == 0x7f || (before == '\xc2' && c >= 0x80 && c < 0xa0);
-        message[at++] = control ? '?' : *path;
-    }
-    message[at] = '\0';
-}
-
 /* A mapped file that is shorter than it was: the system has no other way to say so. */
 ENDS_THE_PROGRAM
 static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
 {
-    static const char ending[] = " became shorter while it was being read\n";
-    char message[512] = "attn-cli: error: ";
+    static const char begin[] = "attn-cli: error: ";
+    static const char end[] = " became shorter while it was being read\n";
+    char message[512];
     const char *path = mapping_list_path(info->si_addr);
     (void)signal_number;
     (void)context;
+    strcpy(message, begin);
     strcat(message, path ? "'" : "a file");
     if (path) {
-        add_path(message, sizeof message - sizeof ending - 1, path);
+        size_t size = strlen(message);
+        label_fill(message + size, sizeof message - size - sizeof end, path);
         strcat(message, "'");
     }
-    leave_with(strcat(message, ending), ERR_INPUT);
+    leave_with(strcat(message, end), ERR_INPUT);
 }
 
 void signals_hint(const char *line)

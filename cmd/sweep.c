@@ -174,10 +174,21 @@ size_t sweep_model(const struct sweep *sweep, size_t setting)
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* step8 before step64 before step512. */
+/* step8 before step64 before step512: the shorter of two numbers comes first. */
 static int compare_names(const void *a, const void *b)
 {
-    return strverscmp(*(const char *const *)a, *(const char *const *)b);
+    static const char digits[] = "0123456789";
+    const char *one = *(const char *const *)a;
+    const char *other = *(const char *const *)b;
+    size_t same = 0;
+    while (one[same] && one[same] == other[same])
+        same++;
+    while (same && isdigit((unsigned char)one[same - 1]))
+        same--;
+    size_t size = strspn(one + same, digits);
+    size_t other_size = strspn(other + same, digits);
+    return size && other_size && size != other_size ? (size < other_size ? -1 : 1)
+                                                    : strcmp(one, other);
 }
 
 /* Add the directories that fit a pattern, in the order of their numbers. */
@@ -188,8 +199,7 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
     size_t count = found->count;
     int failed = glob(pattern, GLOB_ERR | GLOB_NOSORT, NULL, &paths);
     if (failed && failed != GLOB_NOMATCH)
-        return err_set(err, "--model '%s': cannot read the folders: %s", pattern,
-                       strerror(failed == GLOB_NOSPACE ? ENOMEM : errno));
+        return err_set(err, "--model '%s': cannot read the folders: %s", pattern, strerror(errno));
     failed = 0;
     if (paths.gl_pathc)
         qsort(paths.gl_pathv, paths.gl_pathc, sizeof *paths.gl_pathv, compare_names);

@@ -1,10 +1,10 @@
-/* sweep.h: the settings that a batch goes through: each item is run once with each of them.
+/* sweep.h: the settings of a batch: each item runs once with each of them.
  *
  *     -m tiny -m life                  2 settings, of commands that take several models
  *     --sweep head=0-2 --repeat 2      6 settings: head 0 twice, head 1 twice, head 2 twice
  *
- * A setting is the command line with a few options replaced. The last sweep changes fastest,
- * repetitions faster still; repetition I has the seed --seed + I.
+ * A setting is the command line with a few options replaced. The last sweep changes fastest, then
+ * repetitions; repetition I has the seed --seed + I.
  *
  *     if (sweep_read(&sweep, options, &models, &arena, err)) ...
  *     for (size_t setting = 0; setting < sweep.settings; setting++)
@@ -27,11 +27,11 @@ struct sweep {
     struct swept_option *items;    /* [count]; --repeat is the last, "repeat" */
     size_t count;
     bool of_models;  /* the first is that of several --model, which results name by themselves */
-    size_t settings; /* how many there are; at least 1 */
+    size_t settings; /* at least 1 */
 };
 
 /* Read --sweep and --repeat; several `models` are swept, too. Refused: an option that cannot vary,
- * a value that it does not take, a value twice. */
+ * a value twice. */
 int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
                struct arena *arena, struct err *err);
 
@@ -39,24 +39,18 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
 int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
               struct arena *arena, struct err *err);
 
-/* Whether an option is swept. */
+/* The value of sweep->items[index] in a setting; the index of its --model; whether an option is
+ * swept. */
+const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index);
+size_t sweep_model(const struct sweep *sweep, size_t setting);
 bool sweep_has(const struct sweep *sweep, const char *name);
 
-/* Which of the models of --model a setting has. */
-size_t sweep_model(const struct sweep *sweep, size_t setting);
-
-/* The value of sweep->items[index] in a setting. */
-const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index);
-
-/* --- several models, one at a time ------------------------------------------------------------ */
-
-/* The models of --model in the order given; for a pattern, pythia/step*, the directories that match,
- * in the order of their numbers. A pattern without a match is refused. */
+/* The models of --model in the order given; for a pattern, pythia/step*, the directories that
+ * match, in the order of their numbers. A pattern without a match is refused. */
 int models_read(struct listing *models, const struct options *options, struct arena *arena,
                 struct err *err);
 
-/* Let an error say of which of several models it is; words that one lacks are not those of the last
- * one. Returns -1. */
+/* Name the model, of several, in an error. Returns -1. */
 int model_blame(const char *name, struct err *err);
 
 /* --- shards: the part of all jobs that one process does -----------------------------------------
@@ -67,8 +61,7 @@ int model_blame(const char *name, struct err *err);
  *     --shard 2/16     the second of sixteen
  *     --shard auto     SLURM_ARRAY_TASK_ID of SLURM_ARRAY_TASK_MIN … MAX; OMPI_COMM_WORLD_RANK of
  *                      …_SIZE; PMI_RANK of PMI_SIZE; SLURM_PROCID of SLURM_STEP_NUM_TASKS, which
- *                      only srun sets: SLURM_NTASKS is there in a script that runs once, too. Ranks
- *                      within the tasks of an array multiply them.
+ *                      only srun sets. Ranks within the tasks of an array multiply them.
  */
 
 struct job_shard {

@@ -38,8 +38,7 @@ static struct progress begun(double seconds)
 TEST(a_line_has_counts_speed_and_time_left)
 {
     struct progress progress = begun(10);
-    ck_assert_str_eq(show(&progress, 4000, NULL),
-                     "\r\033[K4000 of 10000 items, 300/s, 20 s left");
+    ck_assert_str_eq(show(&progress, 4000, NULL), "\r\033[K4000 of 10000 items, 300/s, 20 s left");
     ck_assert_str_eq(show(&progress, 4001, NULL), ""); /* not yet again */
 }
 
@@ -54,9 +53,8 @@ TEST(what_takes_less_than_a_second_shows_nothing)
 TEST(a_line_is_not_wider_than_a_terminal)
 {
     struct progress progress = begun(100);
-    ck_assert_str_eq(
-        show(&progress, 1500, "3 failed"),
-        "\r\033[K1500 of 10000 items, 5.0/s, 28 min 20 s left, 3 failed");
+    ck_assert_str_eq(show(&progress, 1500, "3 failed"),
+                     "\r\033[K1500 of 10000 items, 5.0/s, 28 min 20 s left, 3 failed");
     progress = begun(1000);
     ck_assert_str_eq(show(&progress, 1250, "one thing after the other was not as expected"),
                      "\r\033[K1250 of 10000 items, 0.2/s, 9 h 43 min left, one thing after the "
