@@ -1,5 +1,5 @@
-/* init.h: the making of a model, which `init` and `train` share: a config from a model, a shape or a
- * file, changed by --set; a vocabulary that is learnt, given or that of the model; tensors of 0.
+/* init.h: the making of a model, which `init` and `train` share: a config from a model, a shape or
+ * a file, changed by --set; a vocabulary that is learnt, given or that of the model; tensors of 0.
  *
  *     struct model_maker maker = {.options = options, .like = folder};
  *     if (model_maker_open(&maker, path, err)) ...

@@ -1,7 +1,7 @@
-/* tokenize.c: `attn-cli tokenize`: a text as the model reads it, and back.
+/* tokenize.c: `attn-cli tokenize`: text to tokens and back.
  *
- * A file that is no table is one text, its last newline included. All texts are read before the
- * first is printed; --only-ids keeps four bytes of each token, a table reads its text again.
+ * A file that is not a table is one text, including its last newline. All texts are read before the
+ * first is printed: --only-ids keeps its lines, a table reads its text again.
  */
 #include <string.h>
 
@@ -50,31 +50,33 @@ struct job {
     struct tokenizer *tokenizer;
     const struct chat *chat;
     struct items items;
-    struct buf ids; /* uint32_t, NO_ID after each text; without --only-ids those of one text */
+    size_t count;     /* of the tokens of a text */
+    struct buf lines; /* of --only-ids: those of a text, with blanks between them */
     struct arena arena;
 };
-
-static const uint32_t NO_ID = UINT32_MAX;
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
 static int take_ids(void *context, const struct token *tokens, size_t count, struct err *err)
 {
-    struct buf *ids = context;
-    for (size_t i = 0; i < count; i++)
-        buf_bytes(ids, &tokens[i].id, sizeof tokens[i].id);
-    return buf_check(ids, err);
+    struct job *job = context;
+    char id[1 + NUM_COUNT_BYTES] = " ";
+    for (size_t i = 0; i < count && job->options->tokens.only_ids; i++) {
+        bool is_first = job->count + i == 0;
+        buf_bytes(&job->lines, id + is_first, 1 + num_count(id + 1, tokens[i].id) - is_first);
+    }
+    job->count += count;
+    return buf_check(&job->lines, err);
 }
 
-/* The ids of a text, and how many of its characters were dropped. */
-static int read_ids(struct job *job, size_t index, struct dropped *dropped, struct err *err)
+/* The tokens of a text, and how many of its characters were dropped. */
+static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
 {
     struct item item;
     struct arena arena = {0};
-    struct buf *ids = &job->ids;
-    const struct token_sink sink = {take_ids, ids};
+    const struct token_sink sink = {take_ids, job};
     struct token_list list = {.sink = &sink, .only_ids = true};
-    size_t before = ids->size;
+    job->count = 0;
     int failed = items_read(&job->items, &item, index, &arena, err);
     if (!failed && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
@@ -83,7 +85,7 @@ static int read_ids(struct job *job, size_t index, struct dropped *dropped, stru
     if (!failed) {
         const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
-                                       .count = (ids->size - before) / sizeof(uint32_t),
+                                       .count = job->count,
                                        .dropped_count = list.dropped_count,
                                        .dropped_first = list.dropped_first};
         dropped_add(dropped, &text, index);
@@ -98,37 +100,23 @@ static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
     for (size_t i = 0; i < job->items.count; i++) {
-        if (!job->options->tokens.only_ids)
-            buf_clear(&job->ids);
-        if (read_ids(job, i, &dropped, err))
+        if (read_text(job, i, &dropped, err))
             return -1;
-        buf_bytes(&job->ids, &NO_ID, sizeof NO_ID);
+        buf_char(&job->lines, '\n');
     }
     dropped_note(&dropped, &job->items);
-    return buf_check(&job->ids, err);
+    return buf_check(&job->lines, err);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* A line of ids for each text, with blanks between them. */
-static int print_ids(const struct job *job, struct err *err)
+static int print_bytes(const struct job *job, const struct buf *bytes, struct err *err)
 {
     struct stream out = {0};
-    const char *end = job->ids.bytes + job->ids.size;
-    bool is_first = true;
     if (output_to(&out, job->options->output.path, err))
         return -1;
-    for (const char *at = job->ids.bytes; at < end; at += sizeof(uint32_t)) {
-        char text[1 + NUM_COUNT_BYTES];
-        uint32_t id = 0;
-        memcpy(&id, at, sizeof id);
-        text[0] = ' ';
-        if (id == NO_ID)
-            stream_char(&out, '\n');
-        else
-            stream_bytes(&out, text + is_first, 1 + num_count(text + 1, id) - is_first);
-        is_first = id == NO_ID;
-    }
+    if (bytes->size)
+        stream_bytes(&out, bytes->bytes, bytes->size);
     return stream_end(&out, 0, err);
 }
 
@@ -174,66 +162,48 @@ static int print_tables(struct job *job, struct err *err)
 
 /* --- from ids back to the text ---------------------------------------------------------------- */
 
-struct decoding {
-    const struct tokenizer *tokenizer;
-    size_t count; /* of ids */
-    struct token_decoder state;
-    struct buf text;
-};
-
-static int decode_list(struct decoding *decoding, const char *text, size_t size, struct err *err)
+/* Decode a list of ids; `count` is that of all lists. */
+static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *decoder,
+                       size_t *count, const char *text, size_t size, struct err *err)
 {
-    const struct tokenizer *tokenizer = decoding->tokenizer;
-    struct id_list list = {
-        .at = text,
-        .end = text + size,
-        .limit = tokenizer_size(tokenizer),
-        .count = decoding->count,
-    };
+    struct id_list list = {text, text + size, tokenizer_size(tokenizer), *count};
     uint32_t id = 0;
     while (id_list_next(&list, &id, err)) {
-        decoding->count++;
-        if (!tokenizer_decode(tokenizer, &decoding->state, id))
-            return err_usage(err, "id %zu of the list: %u is not in the vocabulary",
-                             decoding->count, id);
+        ++*count;
+        if (!tokenizer_decode(tokenizer, decoder, id))
+            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", *count, id);
     }
-    return list.failed || buf_check(&decoding->text, err) ? -1 : 0;
-}
-
-static int decode_lists(struct decoding *decoding, const struct file *file,
-                        const struct texts *lists, struct err *err)
-{
-    tokenizer_decode_begin(decoding->tokenizer, &decoding->state, &decoding->text);
-    if (decode_list(decoding, file->bytes, file->size, err)) {
-        err->kind = ERR_INPUT; /* a file with a bad id is bad input, not wrong usage */
-        return -1;
-    }
-    for (size_t i = 0; i < lists->count; i++)
-        if (decode_list(decoding, lists->items[i], strlen(lists->items[i]), err))
-            return -1;
-    token_decoder_end(&decoding->state);
-    if (!decoding->count)
-        return err_set(err, "the list is empty: expected at least one id");
-    return buf_check(&decoding->text, err);
+    return list.failed ? -1 : 0;
 }
 
 /* The ids of the operands, of the file or of standard input. */
-static int decode(const struct options *options, const struct tokenizer *tokenizer, struct err *err)
+static int decode(const struct job *job, struct err *err)
 {
-    struct decoding decoding = {.tokenizer = tokenizer};
-    struct stream out = {0};
+    const struct tokenizer *tokenizer = job->tokenizer;
+    const struct texts *lists = &job->options->input.operands;
+    const char *path = job->options->input.file;
+    struct token_decoder decoder = {0};
+    struct buf text = {0};
     struct file file = {0};
-    const struct texts *lists = &options->input.operands;
-    const char *path = lists->count || options->input.file ? options->input.file : "-";
+    size_t count = 0;
+    if (!path && !lists->count)
+        path = "-";
     if (path && input_file_open(&file, path, err))
         return -1;
-    int failed =
-        decode_lists(&decoding, &file, lists, err) || output_to(&out, options->output.path, err);
-    if (!failed && decoding.text.size)
-        stream_bytes(&out, decoding.text.bytes, decoding.text.size);
-    failed = stream_end(&out, failed, err);
-    token_decoder_release(&decoding.state);
-    buf_release(&decoding.text);
+    tokenizer_decode_begin(tokenizer, &decoder, &text);
+    int failed = decode_list(tokenizer, &decoder, &count, file.bytes, file.size, err);
+    if (failed)
+        err->kind = ERR_INPUT; /* a file with a bad id is bad input, not wrong usage */
+    for (size_t i = 0; i < lists->count && !failed; i++)
+        failed =
+            decode_list(tokenizer, &decoder, &count, lists->items[i], strlen(lists->items[i]), err);
+    if (!failed && !count)
+        failed = err_set(err, "the list is empty: expected at least one id");
+    if (!failed)
+        token_decoder_end(&decoder);
+    failed = failed || buf_check(&text, err) || print_bytes(job, &text, err);
+    token_decoder_release(&decoder);
+    buf_release(&text);
     file_release(&file);
     return failed ? -1 : 0;
 }
@@ -271,13 +241,14 @@ int tokenize_command(const struct options *options, struct err *err)
     struct job job = {.options = options};
     int failed = check_options(&job, err) || open_tokenizer(&job, err);
     if (!failed && options->tokens.decode)
-        failed = decode(options, job.tokenizer, err);
+        failed = decode(&job, err);
     else if (!failed)
         failed = items_open(&job.items, options, 0, ITEMS_WHOLE, err) || read_all(&job, err) ||
-                 (options->tokens.only_ids ? print_ids(&job, err) : print_tables(&job, err));
+                 (options->tokens.only_ids ? print_bytes(&job, &job.lines, err)
+                                           : print_tables(&job, err));
     output_discard(&job.output);
     tokenizer_free(job.tokenizer);
-    buf_release(&job.ids);
+    buf_release(&job.lines);
     items_release(&job.items);
     arena_release(&job.arena);
     return failed ? -1 : 0;
