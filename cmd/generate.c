@@ -1,9 +1,7 @@
 /* generate.c: `attn-cli generate`: continue a text, token by token.
  *
- * The command types the text as it grows: to the output, or to standard output while a report goes
- * to a file. Reports (--show), tables and the results of a batch are written when the text has
- * ended.
- */
+ * The text is printed while it grows: to the output, or to standard output if tensors (--show) go
+ * to a file. Tensors, tables and the results of a batch are written at its end. */
 #include <limits.h>
 #include <unistd.h>
 
@@ -72,7 +70,7 @@ const struct command command_generate = {
     .reads_texts = true,
 };
 
-/* Of the setting that is open. */
+/* Of a setting. */
 struct state {
     struct request request;              /* of --show */
     struct generation_config generation; /* its seed is that of item 0 */
@@ -86,9 +84,9 @@ struct growth {
     struct continuation text;
     struct choice *choices; /* [tokens] with --logprobs */
     size_t choice_count;
-    struct stream beside; /* standard output, while the report goes to a file */
-    struct stream *typed; /* where the text is typed; NULL: nowhere */
-    double start, read;   /* seconds: the prompt's pass lies between */
+    struct stream beside; /* standard output, while tensors go to a file */
+    struct stream *typed; /* where the text is printed; NULL: nowhere */
+    double start, read;   /* seconds: before and after the first step, which reads the prompt */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -97,6 +95,7 @@ static int check_output(const struct driver *driver, const struct options *optio
 {
     const struct output *output = &driver->output;
     bool shows = options->select.show;
+    bool both = shows && options->generate.logprobs;
     if (!shows && !output->format->has_tables)
         return err_usage(err,
                          "--format %s: expected --show: without it generate writes text or a table "
@@ -105,9 +104,9 @@ static int check_output(const struct driver *driver, const struct options *optio
     if (!shows && output->to_folder && !driver->is_batch)
         return err_usage(err, "--output '%s': expected a file, found a folder, which needs --show",
                          options->output.path);
-    if (shows && options->generate.logprobs && driver->is_batch)
+    if (both && driver->is_batch)
         return err_usage(err, "--show and --logprobs cannot be combined in a batch");
-    if (shows && options->generate.logprobs && output->to_stdout)
+    if (both && output->to_stdout)
         return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
                               "tensors with --output");
     return 0;
@@ -116,18 +115,15 @@ static int check_output(const struct driver *driver, const struct options *optio
 /* Refuse options that only change the effect of another, without that one. */
 static int check_options(const struct options *options, struct err *err)
 {
-    const char *narrow = options->select.layer        ? "layer"
-                         : options->select.head       ? "head"
-                         : options->select.query      ? "query"
-                         : options->select.mean       ? "mean"
-                         : options->select.words      ? "words"
-                         : options->select.hide_first ? "hide-first"
-                                                      : NULL;
+    static const char *const selecting[] = {"layer", "head",  "query",
+                                            "mean",  "words", "hide-first"};
     const char *drawn = options->generate.top_k > 0   ? "top-k"
                         : options->generate.top_p < 1 ? "top-p"
                                                       : NULL;
-    if (!options->select.show && narrow)
-        return err_usage(err, "--%s applies only to tensors: expected --show as well", narrow);
+    for (size_t i = 0; i < sizeof selecting / sizeof *selecting && !options->select.show; i++)
+        if (options_are_given(options, selecting[i]))
+            return err_usage(err, "--%s applies only to tensors: expected --show as well",
+                             selecting[i]);
     if (options->generate.beams > 1 && options->generate.temperature > 0)
         return err_usage(
             err, "--beams and --temperature cannot be combined: beam search does not sample");
@@ -202,7 +198,7 @@ static bool is_broken(const struct growth *growth)
     return growth->typed && growth->typed->failure;
 }
 
-/* Type what was added to the text, without waiting for more. */
+/* Print what was added to the text, without waiting for more. */
 static void type_from(struct stream *typed, const struct continuation *text, size_t start)
 {
     if (!typed)
@@ -211,23 +207,7 @@ static void type_from(struct stream *typed, const struct continuation *text, siz
     stream_flush(typed);
 }
 
-/* Add one token; `*more` is false when the text has ended instead. */
-static int step(struct growth *growth, bool *more, struct err *err)
-{
-    struct continuation *text = &growth->text;
-    if (continuation_next(text, more, err))
-        return -1;
-    if (growth->read == 0)
-        growth->read = clock_seconds();
-    if (growth->choices && (*more || text->end == END_OF_TEXT))
-        choice_make(&growth->choices[growth->choice_count++], text->logits,
-                    text->viewer->model.config.vocab_size, text->chosen);
-    if (*more)
-        type_from(growth->typed, text, text->shown);
-    return 0;
-}
-
-/* Choose where the text is typed: a batch types nothing. */
+/* Choose where the text is printed; a batch prints none. */
 static int choose_typed(struct growth *growth, struct err *err)
 {
     struct output *output = &growth->driver->output;
@@ -246,28 +226,39 @@ static int choose_typed(struct growth *growth, struct err *err)
 
 static int grow(struct growth *growth, struct err *err)
 {
-    bool more = true;
+    struct continuation *text = &growth->text;
+    size_t most = text->room - text->count + 1; /* the end of the text is a choice */
+    size_t words = text->viewer->model.config.vocab_size;
     int failed = 0;
-    size_t most = growth->text.room - growth->text.count + 1; /* the end of the text is a choice */
-    if (growth->text.generation.logits &&
+    if (text->generation.logits &&
         !(growth->choices = arena_alloc(growth->arena, most, sizeof *growth->choices, err)))
         return -1;
     if (choose_typed(growth, err))
         return -1;
-    type_from(growth->typed, &growth->text, 0);
+    type_from(growth->typed, text, 0);
     growth->start = clock_seconds();
-    while (more && !failed && !is_broken(growth))
-        failed = step(growth, &more, err);
-    if (!growth->typed)
-        return failed;
-    stream_char(growth->typed, '\n');
-    stream_flush(growth->typed); /* notes and errors come after it */
+    for (bool more = true; more && !is_broken(growth);) {
+        failed = continuation_next(text, &more, err);
+        if (failed)
+            break;
+        if (growth->read == 0)
+            growth->read = clock_seconds();
+        if (growth->choices && (more || text->end == END_OF_TEXT))
+            choice_make(&growth->choices[growth->choice_count++], text->logits, words,
+                        text->chosen);
+        if (more)
+            type_from(growth->typed, text, text->shown);
+    }
+    if (growth->typed) {
+        stream_char(growth->typed, '\n');
+        stream_flush(growth->typed); /* notes and errors come after it */
+    }
     return failed;
 }
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Type the table of choices below the text; fill the report, where the text is not the result. */
+/* Print the table of choices below the text; fill the report, unless the text is the result. */
 static int fill_report(struct growth *growth, struct work *work, struct err *err)
 {
     struct driver *driver = growth->driver;
@@ -293,10 +284,8 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
 static void note_work(const struct growth *growth)
 {
     char cache[NUM_SIZE_BYTES];
-    char kept[NUM_SIZE_BYTES];
     const struct continuation *text = &growth->text;
     const struct viewer *viewer = text->viewer;
-    const struct config *config = &viewer->model.config;
     size_t steps = text->count - text->prompt_count;
     double rest = clock_seconds() - growth->read;
     if (text->end == END_OF_CONTEXT)
@@ -305,20 +294,16 @@ static void note_work(const struct growth *growth)
             text->room, steps, text->generation.tokens);
     if (!growth->driver->options->verbose)
         return;
-    num_size(cache,
-             cache_bytes(config, text->cache.precision, text->cache.count) +
-                 cache_bytes(config, text->source_cache.precision, text->source_cache.count));
-    num_size(kept, text->arena.taken_bytes);
+    num_size(cache, cache_bytes(&viewer->model.config, text->cache.precision, text->cache.count));
     print_note("%zu + %zu tokens, threads: %zu, %s kernels, %s: first token after %.1f ms, then "
-               "%.1f tokens/s; cache %s, captured %s",
+               "%.1f tokens/s; cache %s",
                text->prompt_count, steps, pool_threads(viewer->machine.pool),
                kernels_target(viewer->machine.kernels), viewer_precision(viewer).text,
                1e3 * (growth->read - growth->start), steps > 1 ? (double)(steps - 1) / rest : 0.0,
-               cache, kept);
+               cache);
 }
 
-/* Random numbers are the item's own, wherever it is run: those of item N are what the command draws
- * with --seed SEED + N·2³². */
+/* Item N draws the random numbers of --seed SEED + N·2³². */
 static int run(void *state, const struct group *group, struct err *err)
 {
     struct work *work = group->works[0];
