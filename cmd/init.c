@@ -194,39 +194,17 @@ static int copy_files(struct model_maker *maker, struct err *err)
     return 0;
 }
 
-/* A tokenizer.json has a "model", which is an object; where words are names, values are ids. */
-static int has_model(bool *found, const char *bytes, size_t size, struct err *err)
-{
-    struct json_cursor cursor;
-    if (json_cursor_open(&cursor, NULL, bytes, size, err))
-        return -1;
-    *found = false;
-    if (json_cursor_kind(&cursor) != '{')
-        return 0;
-    json_cursor_enter(&cursor);
-    while (!*found && json_cursor_next(&cursor)) {
-        struct json_span name = json_cursor_name(&cursor);
-        *found = json_span_is(name, "model") && json_cursor_kind(&cursor) == '{';
-        json_cursor_value(&cursor);
-    }
-    return 0;
-}
-
-/* --vocab and --merges: the first is a vocab.json or a tokenizer.json. */
+/* --vocab and --merges: the first is a tokenizer.json if it is called so, else a vocab.json. */
 static int map_vocab(struct model_maker *maker, struct err *err)
 {
     const struct make_options *make = &maker->options->make;
     bool is_json = name_ends_in(make->vocab, "tokenizer.json");
-    if (map_file(maker, "vocab.json", make->vocab, err))
-        return -1;
-    struct folder_file *vocab = &maker->files[0];
-    if (!is_json && has_model(&is_json, vocab->bytes, vocab->size, err))
-        return err_prefix(err, "'%s'", make->vocab);
     if (is_json && make->merges)
         return err_usage(err,
                          "--merges: expected a vocab.json, found '%s', which has merges of its own",
                          make->vocab);
-    vocab->name = is_json ? "tokenizer.json" : vocab->name;
+    if (map_file(maker, is_json ? "tokenizer.json" : "vocab.json", make->vocab, err))
+        return -1;
     return make->merges ? map_file(maker, "merges.txt", make->merges, err) : 0;
 }
 

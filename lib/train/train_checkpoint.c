@@ -88,9 +88,6 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- one set of files ------------------------------------------------------------------------ */
 
-/* Files of every checkpoint; those of its tokenizer depend on its kind. */
-static const char *const always[] = {weights_file, optimizer_file, "config.json"};
-
 static int check_file(const struct json *member, const struct folder *folder, struct err *err)
 {
     struct file file = {0};
@@ -116,10 +113,9 @@ static int check_file(const struct json *member, const struct folder *folder, st
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
     const struct json *files = json_member(root, "files");
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (!files || !json_is_object(files) || !json_member(files, always[i]))
-            return err_set(err, "'%s/%s': field 'files': expected the hash of '%s', found none",
-                           folder->path, settings_file, always[i]);
+    if (!files || !json_is_object(files) || !json_member(files, weights_file))
+        return err_set(err, "'%s/%s': field 'files': expected the hash of '%s', found none",
+                       folder->path, settings_file, weights_file);
     for (const struct json *member = json_first(files); member; member = json_next(member))
         if (check_file(member, folder, err))
             return -1;
@@ -150,29 +146,41 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* The bytes of training.safetensors. */
-static int write_optimizer(struct buf *bytes, const struct trainer *trainer,
-                           const struct new_model *new_model, struct err *err)
+/* The tensors of training.safetensors: each has a number for each weight, in the order of the
+ * model's tensors. */
+static const char *const states[] = {"mean", "square"};
+enum { STATES = sizeof states / sizeof *states };
+
+static int write_optimizer(struct buf *bytes, const struct trainer *trainer, struct err *err)
 {
-    static const char *const kinds[] = {"mean", "square"};
-    struct arena arena = {0};
-    struct safetensors_tensor *tensors =
-        arena_alloc(&arena, 2 * new_model->count, sizeof *tensors, err);
-    int failed = !tensors;
-    for (size_t i = 0; i < 2 * new_model->count && !failed; i++) {
-        const struct new_model_tensor *tensor = &new_model->tensors[i % new_model->count];
-        const char *name =
-            arena_format(&arena, err, "%s.%s", kinds[i / new_model->count], tensor->name);
+    const struct parameters *sets[STATES] = {&trainer->adamw.means, &trainer->adamw.squares};
+    struct safetensors_tensor tensors[STATES];
+    for (size_t i = 0; i < STATES; i++)
         tensors[i] =
-            (struct safetensors_tensor){.name = name, .rank = tensor->rank, .shape = tensor->shape};
-        failed = !name;
-    }
-    failed = failed || safetensors_header(bytes, tensors, 2 * new_model->count, NULL, 0, err);
-    const struct parameters *sets[] = {&trainer->adamw.means, &trainer->adamw.squares};
-    for (size_t i = 0; i < 2 && !failed; i++)
+            (struct safetensors_tensor){.name = states[i], .rank = 1, .shape = &sets[i]->count};
+    if (safetensors_header(bytes, tensors, STATES, NULL, 0, err))
+        return -1;
+    for (size_t i = 0; i < STATES; i++)
         buf_bytes(bytes, sets[i]->values, sets[i]->count * sizeof(float));
-    arena_release(&arena);
-    return failed || buf_check(bytes, err) ? -1 : 0;
+    return buf_check(bytes, err);
+}
+
+static int read_optimizer(struct trainer *trainer, const struct folder *folder, struct err *err)
+{
+    const struct parameters *sets[STATES] = {&trainer->adamw.means, &trainer->adamw.squares};
+    struct safetensors tensors = {0};
+    int failed = safetensors_open(&tensors, folder, optimizer_file, err);
+    for (size_t i = 0; i < STATES && !failed; i++) {
+        const struct safetensors_entry *entry = safetensors_find(&tensors, states[i]);
+        if (!entry || entry->dtype != DTYPE_F32 || entry->count != sets[i]->count)
+            failed = err_set(err, "'%s/%s': tensor '%s': expected %zu float32 numbers, found %s",
+                             folder->path, optimizer_file, states[i], sets[i]->count,
+                             entry ? "others" : "nothing");
+        else
+            memcpy(sets[i]->values, entry->data, entry->count * sizeof(float));
+    }
+    safetensors_release(&tensors);
+    return failed;
 }
 
 /* training.json is renamed last: until then the hashes in it do not match. */
@@ -184,7 +192,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     struct folder folder = {target->path, files, 0};
     struct buf json = {0};
     struct buf optimizer = {0};
-    int failed = buf_check(log, err) || write_optimizer(&optimizer, trainer, new_model, err);
+    int failed = buf_check(log, err) || write_optimizer(&optimizer, trainer, err);
     if (!failed) {
         files[folder.file_count++] =
             (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
@@ -198,29 +206,6 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     buf_release(&json);
     buf_release(&optimizer);
     return failed ? -1 : 0;
-}
-
-/* Read a set from a file that must have it in float32, its tensors under their names after a
- * prefix. */
-static int read_set(const struct parameters *set, const char *prefix,
-                    const struct safetensors *from, const char *file, struct err *err)
-{
-    struct arena arena = {0};
-    int failed = 0;
-    for (size_t i = 0; i < set->new_model->count && !failed; i++) {
-        const struct new_model_tensor *tensor = &set->new_model->tensors[i];
-        const char *name = arena_format(&arena, err, "%s%s", prefix, tensor->name);
-        const struct safetensors_entry *entry = name ? safetensors_find(from, name) : NULL;
-        if (!name)
-            failed = -1;
-        else if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
-            failed = err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file,
-                             name, tensor->count, entry ? "others" : "nothing");
-        else
-            memcpy(parameter_of(set, tensor), entry->data, tensor->count * sizeof(float));
-    }
-    arena_release(&arena);
-    return failed;
 }
 
 /* Whatever can be run can be trained, in any type and number of files. */
@@ -256,20 +241,14 @@ static void read_log(struct buf *log, const struct file *file, long long steps)
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,
                             struct buf *log, const struct folder *folder, struct err *err)
 {
-    struct safetensors tensors = {0};
     struct file file = {0};
     if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);
-    if (safetensors_open(&tensors, folder, optimizer_file, err))
+    if (read_optimizer(trainer, folder, err) || folder_open(&file, folder, log_file, err))
         return -1;
-    int failed = read_set(&trainer->adamw.means, "mean.", &tensors, optimizer_file, err) ||
-                 read_set(&trainer->adamw.squares, "square.", &tensors, optimizer_file, err) ||
-                 folder_open(&file, folder, log_file, err);
-    if (!failed)
-        read_log(log, &file, state->step);
+    read_log(log, &file, state->step);
     trainer->adamw.steps = (uint64_t)state->step;
-    safetensors_release(&tensors);
     file_release(&file);
-    return failed || buf_check(log, err) ? -1 : 0;
+    return buf_check(log, err);
 }
