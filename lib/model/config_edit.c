@@ -1,5 +1,7 @@
 #include "model/config_edit.h"
 
+#include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,15 +60,20 @@ const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
 
 /* --- changes --------------------------------------------------------------------------------- */
 
+/* Of two values for a key the later one stays. */
 static int add(struct config_edit *edit, const struct config_key *key, const char *value,
                struct arena *arena, struct err *err)
 {
-    struct config_change *changes =
-        arena_grow(arena, edit->changes, edit->count, sizeof *changes, err);
-    if (!changes)
-        return -1;
-    edit->changes = changes;
-    edit->changes[edit->count++] = (struct config_change){key, value};
+    size_t index = 0;
+    while (index < edit->count && edit->changes[index].key != key)
+        index++;
+    if (index == edit->count) {
+        edit->changes = arena_grow(arena, edit->changes, edit->count, sizeof *edit->changes, err);
+        if (!edit->changes)
+            return -1;
+        edit->count++;
+    }
+    edit->changes[index] = (struct config_change){key, value};
     return 0;
 }
 
@@ -143,31 +150,24 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
 
 /* --- the text -------------------------------------------------------------------------------- */
 
-/* The last change of the key that a member's name is; NULL where it stays. */
-static const struct config_change *change_of(const struct config_edit *edit, struct json_span name)
+/* The change of the key that a member's name is; edit->count where it stays. */
+static size_t change_of(const struct config_edit *edit, struct json_span name)
 {
-    for (size_t i = edit->count; i-- > 0;) {
-        const struct config_key *key = edit->changes[i].key;
+    size_t index = 0;
+    for (; index < edit->count; index++) {
+        const struct config_key *key = edit->changes[index].key;
         if (json_span_is(name, key->name) ||
             (key->aliases[0] && json_span_is(name, key->aliases[0])) ||
             (key->aliases[1] && json_span_is(name, key->aliases[1])))
-            return &edit->changes[i];
+            break;
     }
-    return NULL;
-}
-
-static bool is_last(const struct config_edit *edit, const struct config_change *change)
-{
-    for (const struct config_change *at = change + 1; at < edit->changes + edit->count; at++)
-        if (at->key == change->key)
-            return false;
-    return true;
+    return index;
 }
 
 struct writer {
     struct buf *out;
-    const char *from; /* what lies before it is written */
-    bool *found;      /* by change */
+    const char *from; /* the text before it is written */
+    uint64_t found;   /* bits of changes: their keys were there */
 };
 
 static void copy_to(struct writer *writer, const char *to)
@@ -176,48 +176,45 @@ static void copy_to(struct writer *writer, const char *to)
     writer->from = to;
 }
 
-/* New values in the place of old ones. Returns where the last member ends. */
+/* Replace values. Returns the end of the last member. */
 static const char *replace_values(struct writer *writer, const struct config_edit *edit,
                                   struct json_cursor *cursor)
 {
     json_cursor_enter(cursor);
     const char *end = cursor->at;
     while (json_cursor_next(cursor)) {
-        struct json_span name = json_cursor_name(cursor);
+        size_t change = change_of(edit, json_cursor_name(cursor));
         struct json_span value = json_cursor_value(cursor);
-        const struct config_change *change = change_of(edit, name);
         end = value.bytes + value.size;
-        if (!change)
+        if (change == edit->count)
             continue;
         copy_to(writer, value.bytes);
-        buf_text(writer->out, change->value);
+        buf_text(writer->out, edit->changes[change].value);
         writer->from = end;
-        for (size_t i = 0; i < edit->count; i++)
-            writer->found[i] = writer->found[i] || edit->changes[i].key == change->key;
+        writer->found |= (uint64_t)1 << change;
     }
     return end;
 }
 
-/* Members that were not there, each on a line where the closing bracket has one. */
+/* Add members that were not there, each on a line if the closing bracket has its own. */
 static void add_members(struct writer *writer, const struct config_edit *edit, const char *end,
                         const char *stop)
 {
     const char *bracket = memchr(end, '}', (size_t)(stop - end));
     bool lines = memchr(end, '\n', (size_t)(bracket - end)) != NULL;
     copy_to(writer, end);
-    for (size_t i = 0; i < edit->count; i++) {
-        const struct config_change *change = &edit->changes[i];
-        if (!writer->found[i] && is_last(edit, change))
-            buf_format(writer->out, ",%s\"%s\": %s", lines ? "\n  " : " ", change->key->name,
-                       change->value);
-    }
+    for (size_t i = 0; i < edit->count; i++)
+        if (!(writer->found >> i & 1))
+            buf_format(writer->out, ",%s\"%s\": %s", lines ? "\n  " : " ",
+                       edit->changes[i].key->name, edit->changes[i].value);
 }
 
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err)
 {
     struct json_cursor cursor;
-    struct arena arena = {0};
+    struct writer writer = {out, text, 0};
+    assert(edit->count <= 64); /* one change per key */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
     struct json_cursor inside = cursor;
@@ -225,13 +222,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
     json_cursor_count(&cursor, &members);
     if (json_cursor_kind(&inside) != '{' || !members)
         return err_set(err, "expected a JSON object with members");
-    bool *found = arena_alloc(&arena, edit->count, sizeof *found, err);
-    if (found) {
-        struct writer writer = {out, text, found};
-        const char *end = replace_values(&writer, edit, &inside);
-        add_members(&writer, edit, end, text + size);
-        copy_to(&writer, text + size);
-    }
-    arena_release(&arena);
-    return found ? buf_check(out, err) : -1;
+    add_members(&writer, edit, replace_values(&writer, edit, &inside), text + size);
+    copy_to(&writer, text + size);
+    return buf_check(out, err);
 }
