@@ -26,19 +26,14 @@ enum product {
     PRODUCTS,
 };
 
-/* One kernel that sets and one that adds. */
-struct pair {
-    struct kernel set, add;
-};
-
 /* All heads of a layer. */
 struct layer_work {
     struct train_step *step;
     bool backward;
     size_t width; /* of a head */
     float scale;
-    double work;                                 /* multiply-adds */
-    struct pair kernels[PRODUCTS][SIZES][SIZES]; /* by the sizes of queries and keys */
+    double work;                                      /* multiply-adds */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES][2]; /* by sizes of queries and keys; set, add */
 };
 
 /* One head of one text. */
@@ -69,27 +64,24 @@ int train_attention_init(struct train_step *step, struct err *err)
     return step->scratch.heads ? 0 : -1;
 }
 
-static size_t tokens_of(const struct head_work *head)
-{
-    return head->q.rows;
-}
-
-/* How many rows, or keys, the block that begins at `first` has. */
+/* The number of rows, or keys, of the block that begins at `first`. */
 static size_t side_at(const struct head_work *head, size_t first)
 {
-    return num_min(tokens_of(head) - first, SIDE);
+    return num_min(head->q.rows - first, SIDE);
 }
 
-/* The kernels of a product of the queries from `first` on and the keys from `key` on. */
-static const struct pair *pair_at(const struct head_work *head, enum product product, size_t first,
-                                  size_t key)
+/* The kernel of a product of the queries from `first` on and the keys from `key` on. */
+static const struct kernel *kernel_at(const struct head_work *head, enum product product,
+                                      size_t first, size_t key, bool add)
 {
-    return &head->layer->kernels[product][side_at(head, first) < SIDE][side_at(head, key) < SIDE];
+    bool short_rows = side_at(head, first) < SIDE;
+    bool short_keys = side_at(head, key) < SIDE;
+    return &head->layer->kernels[product][short_rows][short_keys][add];
 }
 
-static void call(const struct pair *pair, bool add, const float *a, const float *b, float *c)
+static void call(const struct kernel *kernel, const float *a, const float *b, float *c)
 {
-    kernel_call(add ? &pair->add : &pair->set, a, b, c, a);
+    kernel_call(kernel, a, b, c, a);
 }
 
 static float *row_of(struct matrix x, size_t row)
@@ -102,8 +94,8 @@ static void multiply_transposed(const struct head_work *head, enum product produ
                                 struct matrix rows, size_t first)
 {
     for (size_t key = 0; key <= first; key += SIDE)
-        call(pair_at(head, product, first, key), false, head->transposed + key, row_of(rows, first),
-             strip + key);
+        call(kernel_at(head, product, first, key, false), head->transposed + key,
+             row_of(rows, first), strip + key);
 }
 
 /* The strip's weights after dropout: its own, or those in `to`. */
@@ -119,7 +111,7 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
     memcpy(to, strip, rows * head->stride * sizeof *to);
     for (size_t row = 0; row < rows; row++)
         rng_dropout(to + row * head->stride, first + row + 1, key,
-                    head->number * tokens_of(head) + first + row, rate);
+                    head->number * head->q.rows + first + row, rate);
     return to;
 }
 
@@ -145,7 +137,7 @@ static void strip_forward(const struct head_work *head, size_t first)
     weigh(head, strip, first);
     const float *dropped = drop_strip(head, head->strips[0], first);
     for (size_t key = 0; key <= first; key += SIDE)
-        call(pair_at(head, CONTEXT, first, key), key > 0, row_of(head->v, key), dropped + key,
+        call(kernel_at(head, CONTEXT, first, key, key > 0), row_of(head->v, key), dropped + key,
              row_of(head->context, first));
 }
 
@@ -160,7 +152,7 @@ static void weigh_backward(const struct head_work *head, float *strip, size_t fi
     for (size_t row = 0; row < rows; row++) {
         float *gradients = strip + row * head->stride;
         size_t visible = first + row + 1;
-        rng_dropout(gradients, visible, key, head->number * tokens_of(head) + first + row,
+        rng_dropout(gradients, visible, key, head->number * head->q.rows + first + row,
                     dropout_rate(step));
         softmax_row_backward(gradients, head->weights + (first + row) * head->stride, visible,
                              head->layer->scale);
@@ -179,7 +171,7 @@ static void mix_transposed(const struct head_work *head, enum product product, c
     size_t keys = side_at(head, key);
     struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* only read */
     transpose((struct matrix){head->block, keys, rows, SIDE}, block);
-    call(pair_at(head, product, first, key), key < first || head->adds, row_of(from, first),
+    call(kernel_at(head, product, first, key, key < first || head->adds), row_of(from, first),
          head->block, row_of(to, key));
 }
 
@@ -190,7 +182,7 @@ static void strip_backward(const struct head_work *head, size_t first)
     multiply_transposed(head, SLOPES, gradients, head->dcontext, first);
     weigh_backward(head, gradients, first);
     for (size_t key = 0; key <= first; key += SIDE) {
-        call(pair_at(head, DQ, first, key), key > 0, row_of(head->k, key), gradients + key,
+        call(kernel_at(head, DQ, first, key, key > 0), row_of(head->k, key), gradients + key,
              row_of(head->dq, first));
         mix_transposed(head, DK, gradients, first, key);
         mix_transposed(head, DV, dropped, first, key);
@@ -253,23 +245,24 @@ static void run_group(void *context, size_t round, size_t thread)
         struct matrix x = layer->backward ? head.v : head.k;
         if (!head.adds)
             transpose((struct matrix){head.transposed, x.columns, x.rows, head.stride}, x);
-        for (size_t first = 0; first < tokens_of(&head); first += SIDE)
+        for (size_t first = 0; first < head.q.rows; first += SIDE)
             (layer->backward ? strip_backward : strip_forward)(&head, first);
     }
 }
 
+/* The kernels of blocks of these sizes. */
 static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
 {
     const struct train_step *step = layer->step;
-    struct kernels *kernels = step->plan.machine->kernels;
+    const struct layer_tape *tape = &step->tape.layers[step->layer];
     int rest = (int)(step->plan.tokens % SIDE);
     int rows = short_rows ? rest : SIDE;
     int keys = short_keys ? rest : SIDE;
     int d = (int)layer->width;
     int strip = (int)step->weights_stride;
-    int q = (int)step->tape.layers[0].heads.q.stride;
-    int kv = (int)step->tape.layers[0].heads.k.stride;
-    int out = (int)step->tape.layers[0].context.stride;
+    int q = (int)tape->heads.q.stride;
+    int kv = (int)tape->heads.k.stride;
+    int out = (int)tape->context.stride;
     const struct kernel_shape shapes[PRODUCTS] = {
         /* m columns, n rows, k terms; strides of a, b and c */
         [SCORES] = {keys, rows, d, strip, q, strip, 0, 0, 0},
@@ -279,12 +272,11 @@ static void get_kernels(struct layer_work *layer, bool short_rows, bool short_ke
         [DK] = {d, keys, rows, q, SIDE, kv, 0, 0, 0},
         [DV] = {d, keys, rows, out, SIDE, kv, 0, 0, 0},
     };
-    for (int product = 0; product < PRODUCTS; product++) {
-        struct pair *pair = &layer->kernels[product][short_rows][short_keys];
-        struct kernel_shape shape = shapes[product];
-        kernels_get(kernels, &pair->set, &shape, layer->work);
-        shape.accumulate = 1;
-        kernels_get(kernels, &pair->add, &shape, layer->work);
+    for (int i = 0; i < 2 * PRODUCTS; i++) {
+        struct kernel_shape shape = shapes[i / 2];
+        shape.accumulate = i % 2;
+        kernels_get(step->plan.machine->kernels,
+                    &layer->kernels[i / 2][short_rows][short_keys][i % 2], &shape, layer->work);
     }
 }
 
