@@ -59,7 +59,6 @@ const struct command command_info = {
 
 enum {
     TOKENS_SHOWN = 16, /* of a run, where a model has no limit of its own */
-    ADDED_SHOWN = 8,   /* special tokens besides those with a role */
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
 };
@@ -123,13 +122,27 @@ static void tell_numbers(struct info *info, const struct number *numbers, size_t
     }
 }
 
+/* A table; one whose first column has names begins without rows. */
 static struct frame *add_frame(struct info *info, struct frame frame, const struct column *columns,
                                size_t count)
 {
     struct frame *added = &info->frames[info->report.frame_count++];
     *added = frame;
     info->failed |= frame_columns(added, columns, count, &info->arena, info->err) != 0;
-    return info->failed ? NULL : added;
+    if (info->failed)
+        return NULL;
+    if (columns && columns->kind == COLUMN_LABEL) {
+        added->rows.size = 0;
+        added->rows.labels = frame_labels(added, 0);
+    }
+    return added;
+}
+
+static size_t add_row(struct frame *frame, const char *name)
+{
+    size_t row = frame->rows.size++;
+    frame_labels(frame, 0)[row] = (struct label){name, name, name};
+    return row;
 }
 
 /* --- the tokenizer ---------------------------------------------------------------------------- */
@@ -141,40 +154,24 @@ static void add_token(const struct info *info, struct buf *row, uint32_t id)
     label_visible(row, bytes ? bytes : "", bytes ? size : 0);
 }
 
-/* "bos <s> 1, eos </s> 2, <pad> 3 and 24 more": those with a role first. */
-static void tell_special(struct info *info)
+/* "bos <s> 1, eos </s> 2" */
+static void tell_roles(struct info *info)
 {
     static const struct {
-        const char *role, *fact;
+        const char *name, *fact;
     } roles[TOKEN_ROLES] = {[ROLE_BOS] = {"bos", "bos_id"}, [ROLE_EOS] = {"eos", "eos_id"}};
-    const struct added_tokens *added = tokenizer_added(info->tokenizer);
-    uint32_t ids[TOKEN_ROLES] = {0};
-    bool has[TOKEN_ROLES] = {false};
     struct buf row = {0};
-    size_t others = 0;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
-        info->failed |=
-            tokenizer_role(info->tokenizer, role, &ids[role], &has[role], info->err) != 0;
-        facts_integer(info->facts, roles[role].fact,
-                      has[role] ? (long long)ids[role] : COLUMN_MISSING);
-        if (!has[role])
+        uint32_t id = 0;
+        bool has = false;
+        info->failed |= tokenizer_role(info->tokenizer, role, &id, &has, info->err) != 0;
+        facts_integer(info->facts, roles[role].fact, has ? (long long)id : COLUMN_MISSING);
+        if (!has)
             continue;
-        buf_format(&row, "%s%s ", row.size ? ", " : "", roles[role].role);
-        add_token(info, &row, ids[role]);
-        buf_format(&row, " %u", ids[role]);
-    }
-    for (size_t i = 0; i < added->count; i++) {
-        uint32_t id = added->by_id[i].id;
-        bool has_role =
-            (has[ROLE_BOS] && id == ids[ROLE_BOS]) || (has[ROLE_EOS] && id == ids[ROLE_EOS]);
-        if (has_role || !added->by_id[i].special || others++ >= ADDED_SHOWN)
-            continue;
-        buf_text(&row, row.size ? ", " : "");
+        buf_format(&row, "%s%s ", row.size ? ", " : "", roles[role].name);
         add_token(info, &row, id);
         buf_format(&row, " %u", id);
     }
-    if (others > ADDED_SHOWN)
-        buf_format(&row, " and %zu more", others - ADDED_SHOWN);
     tell_buf(info, "special tokens", NULL, &row);
 }
 
@@ -205,10 +202,11 @@ static void list_added(struct info *info)
         [SPECIAL] = {"special", .kind = COLUMN_INTEGER},
     };
     const struct added_tokens *added = tokenizer_added(info->tokenizer);
-    struct frame *frame = add_frame(
-        info,
-        (struct frame){"added_tokens", {"token", added->count, NULL, 0}, .flags = COLUMN_DATA_ONLY},
-        columns, sizeof columns / sizeof *columns);
+    const struct frame empty = {"added_tokens",
+                                {"token", added->count, NULL, 0},
+                                .heading = "Added tokens",
+                                .flags = added->count ? 0 : COLUMN_DATA_ONLY};
+    struct frame *frame = add_frame(info, empty, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; frame && i < added->count; i++) {
         frame_integers(frame, ID)[i] = added->by_id[i].id;
         frame_integers(frame, SPECIAL)[i] = added->by_id[i].special;
@@ -253,7 +251,7 @@ static void tell_tokenizer(struct info *info)
         return;
     tokenizer_stages(tokenizer, &stages);
     tell_buf(info, "stages", "tokenizer_stages", &stages);
-    tell_special(info);
+    tell_roles(info);
     tell_around(info);
     list_added(info);
 }
@@ -381,8 +379,6 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
                                     columns, sizeof columns / sizeof *columns);
     if (!frame)
         return -1;
-    frame->rows.size = 0;
-    frame->rows.labels = frame_labels(frame, SITE);
     for (enum site site = 0; site < SITE_COUNT; site++) {
         size_t bytes = 0;
         const char *name = site_rows[site].name;
@@ -392,8 +388,7 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
             return err_usage(info->err,
                              "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
                              name, tokens);
-        size_t row = frame->rows.size++;
-        frame_labels(frame, SITE)[row] = (struct label){name, name, name};
+        size_t row = add_row(frame, name);
         frame_integers(frame, BYTES)[row] = (long long)bytes;
         frame_texts(frame, SIZE)[row] = FORMAT(info, "%s", num_size(size, bytes));
     }
@@ -444,19 +439,16 @@ static void list_site_names(struct info *info, const struct config *c)
         add_frame(info, (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}}, columns, 4);
     if (!frame)
         return;
-    frame->rows.size = 0;
-    frame->rows.labels = frame_labels(frame, SITE);
     for (enum site site = 0; site < SITE_COUNT; site++) {
         struct buf axes = {0};
         if (!site_exists(c, site))
             continue;
-        size_t row = frame->rows.size++;
         const char *name = site_rows[site].in_layer
                                ? FORMAT(info, "%s.L.%s", site_stack(site), site_name_in_layer(site))
                                : site_rows[site].name;
         for (size_t axis = 0; axis < 3 && site_axis_name(site, axis); axis++)
             buf_format(&axes, "%s%s", axis ? ", " : "", site_axis_name(site, axis));
-        frame_labels(frame, SITE)[row] = (struct label){name, name, name};
+        size_t row = add_row(frame, name);
         frame_texts(frame, AXES)[row] = keep(info, buf_keep(&axes, &info->arena, info->err));
         buf_release(&axes);
         frame_texts(frame, LENS)[row] = site_rows[site].alias; /* NULL: there is no such hook */
@@ -481,8 +473,6 @@ static void list_tensors(struct info *info, const struct weights *weights)
                   columns, 3);
     if (!frame)
         return;
-    frame->rows.size = 0;
-    frame->rows.labels = frame_labels(frame, NAME);
     for (size_t i = 0; i < most; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         char shape[PARAMETER_SHAPE_BYTES];
@@ -490,8 +480,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
             continue;
         parameter_shape_text(shape, own.entry->rank, own.entry->shape);
         const char *name = FORMAT(info, "%s", own.name);
-        size_t row = frame->rows.size++;
-        frame_labels(frame, NAME)[row] = (struct label){name, name, name};
+        size_t row = add_row(frame, name);
         frame_texts(frame, DTYPE)[row] = dtype_name(own.entry->dtype);
         frame_texts(frame, SHAPE)[row] = FORMAT(info, "%s", shape);
     }
