@@ -257,29 +257,28 @@ static void add_branch(struct train_step *step, struct matrix y, struct matrix x
 static void layer_forward(struct train_step *step)
 {
     struct layer_tape *t = &step->tape.layers[step->layer];
-    struct matrix x = step->tape.streams[step->layer];
 
-    norm(step, t->norm_1, x, PARAMETER_LN_1);
+    norm(step, t->norm_1, t->x, PARAMETER_LN_1);
     project_heads(step, t->norm_1);
     train_attention(step, false);
     project(step, step->scratch.out, t->context, step->out);
-    add_branch(step, t->mid, x, DROP_ATTENTION);
+    add_branch(step, t->mid, t->x, DROP_ATTENTION);
 
-    norm(step, t->norm_2, step->config->parallel ? x : t->mid, step->norm_2);
+    norm(step, t->norm_2, step->config->parallel ? t->x : t->mid, step->norm_2);
     project(step, t->hidden, t->norm_2, step->hidden);
     if (step->config->gated)
         project(step, t->up, t->norm_2, PARAMETER_FC);
     run_rows(step, t->active,
              (struct row_operation){activate_block, .y = t->active, .x = t->hidden, .more = t->up});
     project(step, step->scratch.out, t->active, PARAMETER_MLP_PROJ);
-    add_branch(step, step->tape.streams[step->layer + 1], t->mid, DROP_MLP);
+    add_branch(step, t[1].x, t->mid, DROP_MLP);
 }
 
 /* From the ids of the batch to tape.norm_f. */
 static void forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
-    struct matrix y = step->tape.streams[0];
+    struct matrix y = step->tape.layers[0].x;
     step->layer = 0;
     run_rows(step, y,
              (struct row_operation){embed_block, .y = y, .key = dropout_key(step, DROP_EMBEDDING)});
@@ -288,7 +287,7 @@ static void forward(struct train_step *step)
         layer_forward(step);
     }
     step->layer = 0;
-    norm(step, step->tape.norm_f, step->tape.streams[layers], PARAMETER_LN_F);
+    norm(step, step->tape.norm_f, step->tape.layers[layers].x, PARAMETER_LN_F);
 }
 
 /* --- the loss, and the gradients of sums ------------------------------------------------------ */
@@ -534,7 +533,6 @@ static void layer_backward(struct train_step *step)
 {
     const struct layer_tape *t = &step->tape.layers[step->layer];
     struct gradient_tape *d = &step->d;
-    struct matrix x = step->tape.streams[step->layer];
     float share = step->config->residual_scale;
     bool parallel = step->config->parallel;
 
@@ -548,14 +546,14 @@ static void layer_backward(struct train_step *step)
         project_backward(step, d->norm, d->up, t->norm_2, PARAMETER_FC, true);
     if (parallel) /* before d.stream is that of x */
         branch_backward(step, DROP_ATTENTION, share);
-    norm_backward(step, d->stream, d->norm, parallel ? x : t->mid, step->norm_2);
+    norm_backward(step, d->stream, d->norm, parallel ? t->x : t->mid, step->norm_2);
 
     if (!parallel)
         branch_backward(step, DROP_ATTENTION, share);
     project_backward(step, d->context, d->branch, t->context, step->out, false);
     train_attention(step, true);
     heads_backward(step);
-    norm_backward(step, d->stream, d->norm, x, PARAMETER_LN_1);
+    norm_backward(step, d->stream, d->norm, t->x, PARAMETER_LN_1);
 }
 
 /* Rows of a table: one thread, in the order of tokens. */
@@ -586,7 +584,7 @@ static void backward(struct train_step *step)
     struct matrix stream = step->d.stream;
     memset(stream.data, 0, stream.rows * stream.stride * sizeof(float));
     step->layer = 0;
-    norm_backward(step, stream, step->d.norm, step->tape.streams[layers], PARAMETER_LN_F);
+    norm_backward(step, stream, step->d.norm, step->tape.layers[layers].x, PARAMETER_LN_F);
     for (step->layer = layers; step->layer-- > 0;)
         layer_backward(step);
     step->layer = 0;

@@ -72,6 +72,7 @@ struct projections {
 
 /* Activations of a layer for the backward pass. */
 struct layer_tape {
+    struct matrix x;      /* [N, C] the residual stream into the layer */
     struct matrix norm_1; /* [N, C] */
     struct projections heads;
     float *weights;        /* [texts, H, T, weights_stride] softmax, before dropout */
@@ -84,8 +85,7 @@ struct layer_tape {
 };
 
 struct tape {
-    struct matrix *streams;    /* [L + 1] of [N, C]: into each layer, and out of the last */
-    struct layer_tape *layers; /* [L] */
+    struct layer_tape *layers; /* [L + 1]; after the last layer only x */
     struct matrix norm_f;      /* [N, C] */
 };
 
