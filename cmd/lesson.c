@@ -143,23 +143,18 @@ static const struct page_lesson steps[] = {
      "How many numbers are stored for these six words, and how many without sharing?",
      "Two key heads with 2 numbers per word and two value heads with 1 make 36 numbers. Four of "
      "each would make 72."},
+    {"A text's path through a model", /* only of a page */
+     "Each token has a vector, the residual stream, from its embedding to the logits of the next "
+     "token. In every layer, the attention and the MLP read it and add their results to it. Select "
+     "a station of the diagram to see its tensor; the arrow keys move between stations.",
+     "attn-cli page -m tiny -s \"Life is short, eat dessert first\" --lens",
+     "Follow the plus signs: there a branch adds its result to the stream.", "",
+     "At which stations does a token receive information from other tokens?",
+     "Only between the weights and the context: all others work on each token separately.", "all",
+     .is_walk = true},
 };
 
-enum { STEPS = sizeof steps / sizeof *steps };
-
-/* The last step of a page. */
-static const struct page_lesson lesson_walk = {
-    "A text's path through a model",
-    "Each token has a vector, the residual stream, from its embedding to the logits of the next "
-    "token. In every layer, the attention and the MLP read it and add their results to it. Select "
-    "a station of the diagram to see its tensor; the arrow keys move between stations.",
-    "",
-    "Follow the plus signs: there a branch adds its result to the stream.",
-    "",
-    "At which stations does a token receive information from other tokens?",
-    "Only between the weights and the context: all others work on each token separately.",
-    "all",
-    .is_walk = true};
+enum { STEPS = sizeof steps / sizeof *steps - 1 }; /* of the text */
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -326,30 +321,17 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         return -1;
     if (lesson.show)
         options.select.show = lesson.show;
+    if (lesson.is_walk && tour->options->model.name)
+        options.model.name = tour->options->model.name;
+    if (lesson.is_walk && tour->options->input.sentences.count)
+        options.input.sentences = tour->options->input.sentences;
+    if (lesson.is_walk)
+        lesson.line = "";
     lesson.number = step + 1;
     lesson.count = STEPS;
     return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err)
                ? err_prefix(err, "step %zu", step + 1)
                : 0;
-}
-
-static int add_walk(struct tour *tour, struct err *err)
-{
-    struct options options;
-    const struct texts *texts = &tour->options->input.sentences;
-    const char *text = texts->count ? texts->items[0] : "Life is short, eat dessert first";
-    const char *model = tour->options->model.name ? tour->options->model.name : "tiny";
-    struct page_lesson lesson = lesson_walk;
-    lesson.number = STEPS + 1;
-    lesson.count = STEPS;
-    options_init(&options, command_set(&command_page));
-    options.model.name = model;
-    options.model.threads = tour->options->model.threads;
-    options.select.show = lesson.show;
-    options.page.lens = true;
-    if (texts_add(&options.input.sentences, text, &tour->arena, err))
-        return -1;
-    return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err);
 }
 
 static int write_page(struct tour *tour, struct err *err)
@@ -372,10 +354,10 @@ static int write_page(struct tour *tour, struct err *err)
     tour->style.title = "Attention in eleven steps";
     tour->place = page_place(&tour->options->looks, &tour->style);
     tour->place.count = tour->end - tour->first + all;
-    for (size_t step = tour->first; step < tour->end; step++)
+    for (size_t step = tour->first; step < tour->end + all; step++)
         if (add_step(tour, step, err))
             return -1;
-    return (all && add_walk(tour, err)) || output_commit(&tour->output, err) ? -1 : 0;
+    return output_commit(&tour->output, err);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
