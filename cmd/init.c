@@ -1,5 +1,5 @@
-/* init.c: `attn-cli init`: a model folder with the weights that PyTorch would draw; and the making of
- * a model, which train shares (init.h). */
+/* init.c: `attn-cli init`: a model folder with the weights that PyTorch would draw; and the making
+ * of a model, which train shares (init.h). */
 #include "init.h"
 
 #include <limits.h>

@@ -31,9 +31,8 @@ static const struct page_lesson steps[] = {
      "Softmax divides the exponential of each score by the sum of the exponentials in its row. The "
      "context of a word is the sum of all embeddings, each multiplied by its weight.",
      "attn-cli run -m journey " JOURNEY " --show weights,context",
-     "Each row of weights sums to 1. 'journey' attends most to itself, 0.2379, and almost as much "
-     "to 'starts', 0.2333. Its context, 0.4419 0.6515 0.5683, is the weighted sum of all six "
-     "embeddings.",
+     "Each row of weights sums to 1. 'journey' attends most to itself, 0.2379, then to 'starts', "
+     "0.2333. Its context, 0.4419 0.6515 0.5683, is the weighted sum of all six embeddings.",
      "weights:1:1 weights:1:2 context:1:0 context:1:1 context:1:2",
      "Which word attends to itself least, and why?",
      "'with', 0.1462. Its embedding is short, so all its scores are low, and lowest with other "
@@ -45,10 +44,9 @@ static const struct page_lesson steps[] = {
      "weight 0.1385, and adds 0.0596 to the first number of the context. The sign › marks the "
      "query's own row. -o walk.md or -o walk.html writes a document.",
      "scores:1:0 weights:1:0 context:1:0",
-     "Which key adds most to the first number of the context, although its weight is not the "
-     "largest?",
-     "'starts' adds 0.1330, 'journey' 0.1308. The weight of 'starts' is smaller, 0.2333 against "
-     "0.2379, but its first number is larger, 0.5700 against 0.5500.",
+     "Which key adds most to the first number of the context?",
+     "'starts', 0.1330: its weight is smaller than that of 'journey', 0.2333 against 0.2379, but "
+     "its first number is larger, 0.5700 against 0.5500.",
      "embedding,scores,weights,context"},
     {"Queries, keys and values",
      "In self-attention, three weight matrices turn each embedding into a query (what the word "
@@ -103,8 +101,7 @@ static const struct page_lesson steps[] = {
      "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, so its row is the same "
      "as without a mask: try -m life.",
      "weights:0:0 weights:1:0 weights:1:1", "Which row would not change without the mask?",
-     "The last, that of 'first': no word comes after it, so nothing is masked. It gives 'short' "
-     "0.3102 in both cases."},
+     "The last, that of 'first', which has no later words: it gives 'short' 0.3102 either way."},
     {"The causal mask after the softmax",
      "Masking after the softmax gives the same result: apply the softmax to all words, set the "
      "weights of later words to 0, and divide each row by the sum of what is left.",
@@ -114,35 +111,30 @@ static const struct page_lesson steps[] = {
      "previous step. Later words only change the divisor of the softmax, which cancels.",
      "softmax:1:0 softmax:1:1 weights:1:0 weights:1:1",
      "'Life' gives itself 0.1772 before the mask and 1.0000 after it. What happened to the rest?",
-     "It belonged to later words and was set to 0. What is left, 0.1772, is divided by the sum of "
-     "the row, which is also 0.1772."},
+     "It belonged to later words and was set to 0. What is left is divided by its sum, 0.1772."},
     {"Cross-attention",
      "Queries can come from one text, keys and values from another: a translation model reads one "
-     "language while it writes another. Rows are words of the sentence, columns are words of the "
-     "source. The matrices are those of the model life.",
+     "language while it writes another. Rows are words of the sentence, columns of the source.",
      "attn-cli run -m life-cross " LIFE " --source \"the cat sat on that mat all day\" "
      "--show weights,context",
-     "'is' attends most to 'day', 0.2301, and least to 'sat', 0.0547. The source has eight words, "
-     "so each row has eight weights. The context of 'is', 0.7088 0.8629 0.7703 1.1768, is a sum of "
-     "values of the source only.",
+     "'is' attends most to 'day', 0.2301, and least to 'sat', 0.0547. Each row has eight weights, "
+     "one per source word. The context of 'is', 0.7088 0.8629 0.7703 1.1768, adds only their "
+     "values.",
      "weights:1:7 weights:1:2 context:1:0 context:1:1 context:1:2 context:1:3",
      "Why is no cell masked in the row of 'Life', the first word?",
      "The whole source is known before the first word is written, so none of its words is a later "
      "word: 'Life' also attends to the last one, 'day', 0.1166."},
     {"Grouped-query attention",
-     "A model that generates text stores the keys and values of all previous words. To save "
-     "memory, "
-     "query heads can share them: here the first two of four heads share one set, the others a "
+     "A model that generates text stores the keys and values of all previous words. Heads can "
+     "share them to save memory: here the first two of four heads share one set, the others a "
      "second (n_kv_head in config.json; with 1, all heads share one).",
      "attn-cli run -m life-grouped " LIFE " --show k,v,weights,attn_out",
      "There are four tables of weights, but only two of k and two of v. Heads 0 and 1 use the same "
-     "keys with different queries: 'first' gives 'short' 0.3102 in head 0 and 0.2978 in head 1. "
-     "The "
+     "keys with different queries: 'first' gives 'short' 0.3102 in head 0, 0.2978 in head 1. The "
      "output of 'is', 0.4003 0.3748 1.3850 1.3781, starts as in step 6: head 0 is the same.",
      "weights:0.0:5:2 weights:0.1:5:2 attn_out:1:0 attn_out:1:1 attn_out:1:2 attn_out:1:3",
      "How many numbers are stored for these six words, and how many without sharing?",
-     "Two key heads with 2 numbers per word and two value heads with 1 make 36 numbers. Four of "
-     "each would make 72."},
+     "36: two key heads with 2 numbers per word, two value heads with 1. Without sharing, 72."},
     {"A text's path through a model", /* only of a page */
      "Each token has a vector, the residual stream, from its embedding to the logits of the next "
      "token. In every layer, the attention and the MLP read it and add their results to it. Select "
