@@ -32,6 +32,11 @@ const struct shape_row shape_rows[] = {
 
 const size_t shape_count = sizeof shape_rows / sizeof *shape_rows;
 
+static const char gpt2_keys[] = "\"architectures\": [\"GPT2LMHeadModel\"],\n"
+                                "  \"activation_function\": \"gelu_new\",\n"
+                                "  \"layer_norm_epsilon\": 1e-05,\n"
+                                "  \"tie_word_embeddings\": true";
+
 /* About as wide as trained weights: attention is uneven, and nothing grows beyond measure. */
 static const float SPREAD = 0.05f;
 
@@ -42,41 +47,20 @@ const struct shape_row *shape_find(const char *name, struct err *err)
     return names_choose(&index, names, "--shape", name, err) ? NULL : &shape_rows[index];
 }
 
-static void gpt2_config(struct buf *text, const struct shape_row *row)
-{
-    buf_format(text,
-               "{\n"
-               "  \"model_type\": \"gpt2\",\n"
-               "  \"architectures\": [\"GPT2LMHeadModel\"],\n"
-               "  \"activation_function\": \"gelu_new\",\n"
-               "  \"layer_norm_epsilon\": 1e-05,\n"
-               "  \"tie_word_embeddings\": true,\n"
-               "  \"n_layer\": %zu,\n"
-               "  \"n_head\": %zu,\n"
-               "  \"n_embd\": %zu,\n"
-               "  \"n_positions\": %zu,\n"
-               "  \"vocab_size\": %zu\n"
-               "}\n",
-               row->n_layer, row->n_head, row->n_embd, row->n_positions, row->vocab_size);
-}
-
 void shape_config(struct buf *text, const struct shape_row *row)
 {
-    if (!row->family)
-        gpt2_config(text, row);
-    else
-        buf_format(text,
-                   "{\n"
-                   "  \"model_type\": \"%s\",\n"
-                   "  \"num_hidden_layers\": %zu,\n"
-                   "  \"num_attention_heads\": %zu,\n"
-                   "  \"hidden_size\": %zu,\n"
-                   "  \"max_position_embeddings\": %zu,\n"
-                   "  \"vocab_size\": %zu,\n"
-                   "  %s\n"
-                   "}\n",
-                   row->family, row->n_layer, row->n_head, row->n_embd, row->n_positions,
-                   row->vocab_size, row->keys);
+    static const char *const keys[][5] = {
+        {"n_layer", "n_head", "n_embd", "n_positions", "vocab_size"},
+        {"num_hidden_layers", "num_attention_heads", "hidden_size", "max_position_embeddings",
+         "vocab_size"},
+    };
+    const size_t sizes[] = {row->n_layer, row->n_head, row->n_embd, row->n_positions,
+                            row->vocab_size};
+    buf_format(text, "{\n  \"model_type\": \"%s\",\n  %s", row->family ? row->family : "gpt2",
+               row->family ? row->keys : gpt2_keys);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        buf_format(text, ",\n  \"%s\": %zu", keys[row->family != NULL][i], sizes[i]);
+    buf_text(text, "\n}\n");
 }
 
 /* A model of that config, its weights random. */
