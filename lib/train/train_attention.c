@@ -202,7 +202,7 @@ static struct head_work head_work(const struct layer_work *layer, size_t number,
 {
     struct train_step *step = layer->step;
     const struct config *c = step->config;
-    struct layer_tape *tape = &step->tape.layers[step->layer];
+    struct layer_tape *tape = &step->layers[step->layer];
     const struct projections *heads = &tape->heads;
     const struct projections *gradients = &step->d.heads;
     size_t tokens = step->plan.tokens;
@@ -254,7 +254,7 @@ static void run_group(void *context, size_t round, size_t thread)
 static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
 {
     const struct train_step *step = layer->step;
-    const struct layer_tape *tape = &step->tape.layers[step->layer];
+    const struct layer_tape *tape = &step->layers[step->layer];
     int rest = (int)(step->plan.tokens % SIDE);
     int rows = short_rows ? rest : SIDE;
     int keys = short_keys ? rest : SIDE;

@@ -202,7 +202,7 @@ static struct matrix by_head(struct matrix rows, size_t width)
 /* Queries, keys and values, with the norm of heads and the rotary embedding. */
 static void project_heads(struct train_step *step, struct matrix x)
 {
-    const struct projections *heads = &step->tape.layers[step->layer].heads;
+    const struct projections *heads = &step->layers[step->layer].heads;
     size_t width = step->config->d_k;
     if (heads->joined.data)
         project(step, heads->joined, x, step->joined);
@@ -256,7 +256,7 @@ static void add_branch(struct train_step *step, struct matrix y, struct matrix x
 /* x + attention(norm(x)), then x + mlp(norm(x)), of the sum or, in parallel, of the same x. */
 static void layer_forward(struct train_step *step)
 {
-    struct layer_tape *t = &step->tape.layers[step->layer];
+    struct layer_tape *t = &step->layers[step->layer];
 
     norm(step, t->norm_1, t->x, PARAMETER_LN_1);
     project_heads(step, t->norm_1);
@@ -274,11 +274,11 @@ static void layer_forward(struct train_step *step)
     add_branch(step, t[1].x, t->mid, DROP_MLP);
 }
 
-/* From the ids of the batch to tape.norm_f. */
+/* From the ids of the batch to norm_f. */
 static void forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
-    struct matrix y = step->tape.layers[0].x;
+    struct matrix y = step->layers[0].x;
     step->layer = 0;
     run_rows(step, y,
              (struct row_operation){embed_block, .y = y, .key = dropout_key(step, DROP_EMBEDDING)});
@@ -287,7 +287,7 @@ static void forward(struct train_step *step)
         layer_forward(step);
     }
     step->layer = 0;
-    norm(step, step->tape.norm_f, step->tape.layers[layers].x, PARAMETER_LN_F);
+    norm(step, step->norm_f, step->layers[layers].x, PARAMETER_LN_F);
 }
 
 /* --- the loss, and the gradients of sums ------------------------------------------------------ */
@@ -380,8 +380,8 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
     return 0;
 }
 
-/* The mean loss over the step's rows, from tape.norm_f; for the backward pass d.norm, the gradient
- * of tape.norm_f, and that of the unembedding, too. An error if a loss is not finite. */
+/* The mean loss over the step's rows, from norm_f; for the backward pass d.norm, the gradient
+ * of norm_f, and that of the unembedding, too. An error if a loss is not finite. */
 static int loss_of_rows(struct train_step *step, bool backward, double *loss, struct err *err)
 {
     const struct config *c = step->config;
@@ -392,7 +392,7 @@ static int loss_of_rows(struct train_step *step, bool backward, double *loss, st
     transpose_rows(step, transposed, matrix);
     for (size_t first = 0; first < step->rows; first += TRAIN_CHUNK_ROWS) {
         struct matrix x =
-            matrix_rows(step->tape.norm_f, first, num_min(step->rows - first, TRAIN_CHUNK_ROWS));
+            matrix_rows(step->norm_f, first, num_min(step->rows - first, TRAIN_CHUNK_ROWS));
         struct matrix logits = logits_forward(step, x, first);
         if (backward)
             logits_backward(step, logits, x, first);
@@ -480,7 +480,7 @@ static void head_norm_backward(struct train_step *step, struct matrix dx, struct
 /* From d.heads to d.norm. */
 static void heads_backward(struct train_step *step)
 {
-    const struct layer_tape *t = &step->tape.layers[step->layer];
+    const struct layer_tape *t = &step->layers[step->layer];
     const struct projections *d = &step->d.heads;
     struct matrix dx = step->d.norm;
     if (step->config->family)
@@ -531,7 +531,7 @@ static void branch_backward(struct train_step *step, enum drop_place place, floa
 
 static void layer_backward(struct train_step *step)
 {
-    const struct layer_tape *t = &step->tape.layers[step->layer];
+    const struct layer_tape *t = &step->layers[step->layer];
     struct gradient_tape *d = &step->d;
     float share = step->config->residual_scale;
     bool parallel = step->config->parallel;
@@ -577,14 +577,14 @@ static void embed_backward(struct train_step *step)
     }
 }
 
-/* From d.norm, the gradient of tape.norm_f, to all gradients. */
+/* From d.norm, the gradient of norm_f, to all gradients. */
 static void backward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
     struct matrix stream = step->d.stream;
     memset(stream.data, 0, stream.rows * stream.stride * sizeof(float));
     step->layer = 0;
-    norm_backward(step, stream, step->d.norm, step->tape.layers[layers].x, PARAMETER_LN_F);
+    norm_backward(step, stream, step->d.norm, step->layers[layers].x, PARAMETER_LN_F);
     for (step->layer = layers; step->layer-- > 0;)
         layer_backward(step);
     step->layer = 0;

@@ -121,16 +121,15 @@ static int take_layer(struct train_step *step, struct layer_tape *layer, struct 
 static int take_tape(struct train_step *step, struct err *err)
 {
     const struct config *c = step->config;
-    struct tape *tape = &step->tape;
-    tape->layers = arena_alloc(&step->arena, c->n_layer + 1, sizeof *tape->layers, err);
-    if (!tape->layers)
+    step->layers = arena_alloc(&step->arena, c->n_layer + 1, sizeof *step->layers, err);
+    if (!step->layers)
         return -1;
     for (size_t i = 0; i < c->n_layer; i++)
-        if (take_matrix(step, &tape->layers[i].x, c->n_embd, err) ||
-            take_layer(step, &tape->layers[i], err))
+        if (take_matrix(step, &step->layers[i].x, c->n_embd, err) ||
+            take_layer(step, &step->layers[i], err))
             return -1;
-    return take_matrix(step, &tape->layers[c->n_layer].x, c->n_embd, err) ||
-           take_matrix(step, &tape->norm_f, c->n_embd, err);
+    return take_matrix(step, &step->layers[c->n_layer].x, c->n_embd, err) ||
+           take_matrix(step, &step->norm_f, c->n_embd, err);
 }
 
 static int take_gradients(struct train_step *step, struct err *err)

@@ -84,11 +84,6 @@ struct layer_tape {
     struct matrix active;  /* [N, I] after the activation and the gate */
 };
 
-struct tape {
-    struct layer_tape *layers; /* [L + 1]; after the last layer only x */
-    struct matrix norm_f;      /* [N, C] */
-};
-
 /* Gradients of the tensors of these names. */
 struct gradient_tape {
     struct matrix stream;  /* [N, C] */
@@ -121,7 +116,8 @@ struct train_step {
     enum parameter_id norm_2, hidden; /* the MLP begins with */
     size_t rows;                      /* N */
     size_t weights_stride;            /* of a query's row in layer_tape.weights */
-    struct tape tape;
+    struct layer_tape *layers;        /* [L + 1]; after the last layer only x */
+    struct matrix norm_f;             /* [N, C] */
     struct gradient_tape d;
     struct train_scratch scratch;
     const struct train_batch *batch;

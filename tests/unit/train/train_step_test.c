@@ -173,7 +173,7 @@ static int compare_stream(void *context, const struct announcement *seen, struct
 {
     const struct train_step *step = context;
     struct matrix norm =
-        matrix_rows(step->tape.norm_f, seen->text * step->plan.tokens, step->plan.tokens);
+        matrix_rows(step->norm_f, seen->text * step->plan.tokens, step->plan.tokens);
     (void)err;
     for (size_t row = 0; row < norm.rows; row++)
         ck_assert_mem_eq(norm.data + row * norm.stride,
