@@ -329,8 +329,13 @@ static int check_target(const struct model_maker *maker, struct err *err)
 
 int model_maker_open(struct model_maker *maker, const char *path, struct err *err)
 {
-    const struct texts *sets = &maker->options->make.sets;
+    const struct make_options *make = &maker->options->make;
+    const struct texts *sets = &make->sets;
     struct new_model *new_model = &maker->new_model;
+    if (options_exclude(maker->options, "shape", "config", err))
+        return -1;
+    if (make->merges && !make->vocab)
+        return err_usage(err, "--merges: expected --vocab as well, found none");
     maker->words = (struct folder){path, maker->files, 0};
     for (size_t i = 0; i < sets->count; i++)
         if (config_edit_read(&maker->edit, sets->items[i], &maker->arena, err))
@@ -374,7 +379,6 @@ static int check_options(const struct options *options, struct err *err)
             err, "unexpected argument '%s': words are given by --sentence, a directory by --output",
             options->input.operands.items[0]);
     if (options_exclude(options, "like", "shape config", err) ||
-        options_exclude(options, "shape", "config", err) ||
         options_exclude(options, "vocab", "sentence vocab-from", err))
         return -1;
     if (!make->like && !make->shape && !make->config && !words_are_given(options))
@@ -382,8 +386,6 @@ static int check_options(const struct options *options, struct err *err)
                               "MODEL, --shape NAME or --config FILE");
     if (make->size && !has_texts(options))
         return err_usage(err, "--vocab-size: expected --vocab-from as well, found none");
-    if (make->merges && !make->vocab)
-        return err_usage(err, "--merges: expected --vocab as well, found none");
     if (!options->output.path || !*options->output.path)
         return err_usage(err, "expected a directory to write: --output DIR");
     return target_folder_check(options->output.path, options->output.force, err);

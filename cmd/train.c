@@ -122,8 +122,7 @@ static int check_sources(const struct options *options, struct err *err)
     const char *found = own(options)->resume ? "--resume" : options->model.name ? "--model" : NULL;
     bool fresh = make->config || make->shape;
     if (options_exclude(options, "resume", "model shape config set", err) ||
-        options_exclude(options, "model", "shape config", err) ||
-        options_exclude(options, "shape", "config", err))
+        options_exclude(options, "model", "shape config", err))
         return -1;
     if (!found && !fresh)
         return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
@@ -133,8 +132,6 @@ static int check_sources(const struct options *options, struct err *err)
                          fresh ? "--vocab: expected the vocabulary of a new model"
                                : "--vocab applies only to new models, found %s",
                          found);
-    if (make->merges && !make->vocab)
-        return err_usage(err, "--merges: expected --vocab as well, found none");
     return 0;
 }
 
@@ -165,7 +162,6 @@ static struct trainer_settings settings_of(const struct options *options)
 {
     struct trainer_settings settings = own(options)->settings;
     settings.seed = (uint64_t)own(options)->seed;
-    settings.beta_2 = 0.99;
     if (!options_are_given(options, "warmup-steps"))
         settings.warmup = settings.steps / 20;
     return settings;
@@ -180,7 +176,7 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
         const struct trainer_setting *row = &trainer_setting_rows[i];
         double expected = trainer_setting_value(saved, row);
         double found = trainer_setting_value(&line, row);
-        if (row->option && options_are_given(options, row->option) && expected != found)
+        if (options_are_given(options, row->option) && expected != found)
             return err_usage(err,
                              "--%s: expected %.16g as in '%s', found %.16g: omit the option, or "
                              "start a new training with --model",

@@ -61,8 +61,8 @@ static int read_setting(struct train_checkpoint *state, const struct trainer_set
     if (!json_member(root, row->name))
         return err_set(err, "field '%s': expected a number, found nothing", row->name);
     if (row->whole)
-        return json_integer(root, row->name, 0, (long long)row->max, field, err);
-    return json_double(root, row->name, 0, row->max, field, err);
+        return json_integer(root, row->name, (long long)row->min, (long long)row->max, field, err);
+    return json_double(root, row->name, row->min, row->max, field, err);
 }
 
 static int read_settings(struct train_checkpoint *state, const struct json *root, struct err *err)
@@ -76,13 +76,9 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
     for (size_t i = 0; i < trainer_setting_count; i++)
         if (read_setting(state, &trainer_setting_rows[i], root, err))
             return -1;
-    const struct trainer_settings *s = &state->settings;
-    if (state->step > s->steps)
+    if (state->step > state->settings.steps)
         return err_set(err, "field 'step': expected at most %lld, the value of 'steps', found %lld",
-                       s->steps, state->step);
-    if (!s->steps || !s->texts || !s->tokens || !s->accumulate)
-        return err_set(err, "fields 'steps', 'texts', 'tokens' and 'accumulate': expected values "
-                            "above 0, found 0");
+                       state->settings.steps, state->step);
     return 0;
 }
 

@@ -167,21 +167,20 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
 
 #define FIELD(field) offsetof(struct trainer_settings, field)
 
-/* In the order of training.json, whose hash depends on it. */
+/* In the order of training.json. */
 const struct trainer_setting trainer_setting_rows[] = {
-    {"seed", "seed", FIELD(seed), true, 9007199254740991.0},
-    {"steps", "steps", FIELD(steps), true, 1e9},
-    {"warmup", "warmup-steps", FIELD(warmup), true, 1e9},
-    {"texts", "batch-size", FIELD(texts), true, 1e6},
-    {"tokens", "context", FIELD(tokens), true, 1e6},
-    {"accumulate", "grad-accum", FIELD(accumulate), true, 1e6},
-    {"rate", "lr", FIELD(rate), false, 1e3},
-    {"decay", "weight-decay", FIELD(decay), false, 1e3},
-    {"clip", "grad-clip", FIELD(clip), false, 1e9},
-    {"dropout", "dropout", FIELD(dropout), false, 0.99},
-    {"drills", "drills", FIELD(drills), false, 1},
-    {"beta_2", NULL, FIELD(beta_2), false, 1},
-    {"save_every", "save-every", FIELD(save_every), true, 1e9},
+    {"seed", "seed", FIELD(seed), true, 0, 9007199254740991.0},
+    {"steps", "steps", FIELD(steps), true, 1, 1e9},
+    {"warmup", "warmup-steps", FIELD(warmup), true, 0, 1e9},
+    {"texts", "batch-size", FIELD(texts), true, 1, 1e6},
+    {"tokens", "context", FIELD(tokens), true, 1, 1e6},
+    {"accumulate", "grad-accum", FIELD(accumulate), true, 1, 1e6},
+    {"rate", "lr", FIELD(rate), false, 0, 1e3},
+    {"decay", "weight-decay", FIELD(decay), false, 0, 1e3},
+    {"clip", "grad-clip", FIELD(clip), false, 0, 1e9},
+    {"dropout", "dropout", FIELD(dropout), false, 0, 0.99},
+    {"drills", "drills", FIELD(drills), false, 0, 1},
+    {"save_every", "save-every", FIELD(save_every), true, 0, 1e9},
 };
 
 const size_t trainer_setting_count = sizeof trainer_setting_rows / sizeof *trainer_setting_rows;
@@ -214,8 +213,8 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
         .dropout = (float)settings->dropout,
     };
     size_t count = plan.texts * plan.tokens;
-    trainer->adamw = (struct adamw){
-        .beta_1 = 0.9, .beta_2 = settings->beta_2, .epsilon = 1e-8, .decay = settings->decay};
+    trainer->adamw =
+        (struct adamw){.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-8, .decay = settings->decay};
     trainer->ids = arena_alloc(&trainer->arena, count, sizeof *trainer->ids, err);
     trainer->targets = arena_alloc(&trainer->arena, count, sizeof *trainer->targets, err);
     if (!trainer->ids || !trainer->targets || train_step_open(&trainer->step, &plan, err) ||

@@ -87,17 +87,17 @@ struct trainer_settings {
     long long tokens;     /* of a text */
     long long accumulate; /* batches of a step */
     long long save_every; /* steps; 0: at powers of two */
-    double rate, decay, clip, dropout, beta_2;
+    double rate, decay, clip, dropout;
     double drills; /* share of texts that are repeated random tokens */
 };
 
 /* A setting is a long long or a double. */
 struct trainer_setting {
     const char *name;   /* in training.json */
-    const char *option; /* of the command line, or NULL */
+    const char *option; /* of the command line */
     size_t offset;      /* in struct trainer_settings */
     bool whole;
-    double max;
+    double min, max;
 };
 
 extern const struct trainer_setting trainer_setting_rows[];
