@@ -102,8 +102,7 @@ static void embed_block(const struct row_operation *block)
         size_t position = (block->first + i) % step->plan.tokens + c->position_offset;
         memcpy(row, tokens + step->batch->ids[block->first + i] * y.columns,
                y.columns * sizeof *row);
-        if (c->embedding_scale != 1)
-            scale_row(row, row, y.columns, c->embedding_scale);
+        scale_row(row, row, y.columns, c->embedding_scale);
         if (positions)
             add_to_row(row, positions + position * y.columns, y.columns);
     }
@@ -230,19 +229,22 @@ static void activate_block(const struct row_operation *block)
         multiply_rows(block->y, block->more);
 }
 
-/* y = x + scale · drop(more) */
+/* The factor of what a branch adds. */
+static float branch_scale(const struct train_step *step)
+{
+    return step->config->residual_scale != 0 ? step->config->residual_scale : 1;
+}
+
+/* y = x + factor · drop(more) */
 static void add_block(const struct row_operation *block)
 {
     struct matrix y = block->y;
     struct matrix more = block->more;
-    float scale = block->step->config->residual_scale;
     drop_rows(block, more);
     copy_rows(y, block->x);
-    if (scale == 0)
-        add_rows(y, more);
-    for (size_t row = 0; scale != 0 && row < y.rows; row++)
-        add_scaled_row(y.data + row * y.stride, more.data + row * more.stride, y.columns, scale,
-                       more.data);
+    for (size_t row = 0; row < y.rows; row++)
+        add_scaled_row(y.data + row * y.stride, more.data + row * more.stride, y.columns,
+                       block->factor, more.data);
 }
 
 static void add_branch(struct train_step *step, struct matrix y, struct matrix x,
@@ -250,7 +252,7 @@ static void add_branch(struct train_step *step, struct matrix y, struct matrix x
 {
     run_rows(step, y,
              (struct row_operation){add_block, .y = y, .x = x, .more = step->scratch.out,
-                                    .key = dropout_key(step, place)});
+                                    .key = dropout_key(step, place), .factor = branch_scale(step)});
 }
 
 /* x + attention(norm(x)), then x + mlp(norm(x)), of the sum or, in parallel, of the same x. */
@@ -517,11 +519,11 @@ static void drop_block(const struct row_operation *block)
     struct matrix dx = block->dx;
     copy_rows(dx, block->dy);
     drop_rows(block, dx);
-    for (size_t row = 0; block->factor != 0 && row < dx.rows; row++)
+    for (size_t row = 0; block->factor != 1 && row < dx.rows; row++)
         scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, block->factor);
 }
 
-/* From d.stream to d.branch, `share` times what the forward pass did not drop; 0: all. */
+/* From d.stream to d.branch, `share` times what the forward pass did not drop. */
 static void branch_backward(struct train_step *step, enum drop_place place, float share)
 {
     run_rows(step, step->d.branch,
@@ -533,7 +535,7 @@ static void layer_backward(struct train_step *step)
 {
     const struct layer_tape *t = &step->layers[step->layer];
     struct gradient_tape *d = &step->d;
-    float share = step->config->residual_scale;
+    float share = branch_scale(step);
     bool parallel = step->config->parallel;
 
     branch_backward(step, DROP_MLP, share);
@@ -563,15 +565,12 @@ static void embed_backward(struct train_step *step)
     float *tokens = parameter_at(&step->gradients, PARAMETER_WTE, 0);
     float *positions = parameter_at(&step->gradients, PARAMETER_WPE, 0);
     float scale = step->config->embedding_scale;
-    branch_backward(step, DROP_EMBEDDING, 0);
+    branch_backward(step, DROP_EMBEDDING, 1);
     for (size_t row = 0; row < d.rows; row++) {
         const float *from = d.data + row * d.stride;
         size_t position = row % step->plan.tokens + step->config->position_offset;
         float *token = tokens + step->batch->ids[row] * d.columns;
-        if (scale == 1)
-            add_to_row(token, from, d.columns);
-        else
-            add_scaled_row(token, from, d.columns, scale, d.data);
+        add_scaled_row(token, from, d.columns, scale, d.data);
         if (positions)
             add_to_row(positions + position * d.columns, from, d.columns);
     }
