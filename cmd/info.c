@@ -398,32 +398,22 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     return 0;
 }
 
-/* The field of the output of a Hugging Face model with output_hidden_states and output_attentions;
- * NULL: there is none. */
-static const char *hugging_face_name(const struct config *c, enum site site)
-{
-    static const struct {
-        enum site site;
-        const char *name, *of_decoder;
-    } rows[] = {
-        {SITE_EMBEDDING, "hidden_states[0]", "decoder_hidden_states[0]"},
-        {SITE_RESID_PRE, "hidden_states[L]", "decoder_hidden_states[L]"},
-        {SITE_RESID_POST, "hidden_states[L+1], L not last",
-         "decoder_hidden_states[L+1], L not last"},
-        {SITE_WEIGHTS, "attentions[L]", "decoder_attentions[L]"},
-        {SITE_LN_F, "hidden_states[-1]", "decoder_hidden_states[-1]"},
-        {SITE_LOGITS, "logits", "logits"},
-        {SITE_SOURCE_EMBEDDING, NULL, "encoder_hidden_states[0]"},
-        {SITE_ENC_RESID_PRE, NULL, "encoder_hidden_states[L]"},
-        {SITE_ENC_WEIGHTS, NULL, "encoder_attentions[L]"},
-        {SITE_ENC_LN_F, NULL, "encoder_last_hidden_state"},
-        {SITE_CROSS_WEIGHTS, NULL, "cross_attentions[L]"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].site == site)
-            return c->n_encoder_layer ? rows[i].of_decoder : rows[i].name;
-    return NULL;
-}
+/* The field of the output of a Hugging Face model, without and with an encoder, if it returns
+ * hidden states and attentions. */
+static const char *const hugging_face[SITE_COUNT][2] = {
+    [SITE_EMBEDDING] = {"hidden_states[0]", "decoder_hidden_states[0]"},
+    [SITE_RESID_PRE] = {"hidden_states[L]", "decoder_hidden_states[L]"},
+    [SITE_RESID_POST] = {"hidden_states[L+1], L not last",
+                         "decoder_hidden_states[L+1], L not last"},
+    [SITE_WEIGHTS] = {"attentions[L]", "decoder_attentions[L]"},
+    [SITE_LN_F] = {"hidden_states[-1]", "decoder_hidden_states[-1]"},
+    [SITE_LOGITS] = {"logits", "logits"},
+    [SITE_SOURCE_EMBEDDING] = {NULL, "encoder_hidden_states[0]"},
+    [SITE_ENC_RESID_PRE] = {NULL, "encoder_hidden_states[L]"},
+    [SITE_ENC_WEIGHTS] = {NULL, "encoder_attentions[L]"},
+    [SITE_ENC_LN_F] = {NULL, "encoder_last_hidden_state"},
+    [SITE_CROSS_WEIGHTS] = {NULL, "cross_attentions[L]"},
+};
 
 /* --sites: the names of the model's tensors here and in other libraries. */
 static void list_site_names(struct info *info, const struct config *c)
@@ -455,7 +445,7 @@ static void list_site_names(struct info *info, const struct config *c)
         if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
             frame_texts(frame, LENS)[row] =
                 site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
-        frame_texts(frame, FACE)[row] = hugging_face_name(c, site);
+        frame_texts(frame, FACE)[row] = hugging_face[site][c->n_encoder_layer > 0];
     }
 }
 

@@ -171,10 +171,11 @@ static int learn_words(struct model_maker *maker, struct err *err)
 
 /* --- a vocabulary that exists ----------------------------------------------------------------- */
 
+/* A file of the new model; without a path that of the model it is like. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
 {
     struct file *source = &maker->sources[maker->words.file_count];
-    if (file_map(source, path, err))
+    if (path ? file_map(source, path, err) : folder_open(source, &maker->like, name, err))
         return -1;
     add_file(maker, name, source->bytes, source->size);
     return 0;
@@ -184,12 +185,8 @@ static int copy_files(struct model_maker *maker, struct err *err)
 {
     for (size_t i = 0; i < TOKENIZER_FILES; i++) {
         const char *name = tokenizer_file_name(i);
-        struct file *source = &maker->sources[maker->words.file_count];
-        if (!folder_has(&maker->like, name))
-            continue;
-        if (folder_open(source, &maker->like, name, err))
+        if (folder_has(&maker->like, name) && map_file(maker, name, NULL, err))
             return -1;
-        add_file(maker, name, source->bytes, source->size);
     }
     return 0;
 }

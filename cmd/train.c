@@ -93,7 +93,7 @@ const struct command command_train = {
     .shared = {{running_options, "verbose"}},
 };
 
-enum { TEST_EVERY = 100, LOSS_BYTES = 64, PATH_BYTES = 4096 };
+enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
 struct job {
     const struct options *options;
@@ -253,14 +253,12 @@ static int save(const struct job *job, const struct target_folder *target, struc
 }
 
 /* Into a folder of its own, OUTPUT/step-00000064. */
-static int save_step(const struct job *job, struct err *err)
+static int save_step(struct job *job, struct err *err)
 {
-    char path[PATH_BYTES];
     struct target_folder step = {0};
-    int size = snprintf(path, sizeof path, "%s/step-%08lld", job->output, step_of(job));
-    if (size >= (int)sizeof path)
-        return err_output(err, "cannot write '%s': the name is too long", job->output);
-    if (target_folder_open_inside(&step, path, &job->target, err))
+    const char *path =
+        arena_format(&job->model.arena, err, "%s/step-%08lld", job->output, step_of(job));
+    if (!path || target_folder_open_inside(&step, path, &job->target, err))
         return -1;
     int failed = save(job, &step, err);
     target_folder_close(&step);

@@ -84,27 +84,6 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- one set of files ------------------------------------------------------------------------ */
 
-static int check_file(const struct json *member, const struct folder *folder, struct err *err)
-{
-    struct file file = {0};
-    char digits[SHA256_DIGITS + 1];
-    const char *name = json_key(member);
-    const char *expected = "";
-    if (!*name || strchr(name, '/') || !json_get_text(member, &expected))
-        return err_set(err, "'%s/%s': field 'files': expected names of files with their hashes",
-                       folder->path, settings_file);
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    hash(digits, file.bytes, file.size);
-    file_release(&file);
-    if (strcmp(digits, expected) == 0)
-        return 0;
-    return err_set(err,
-                   "'%s/%s': expected SHA-256 %.12s… as in %s, found %.12s…: saving was "
-                   "interrupted, or the file was changed; a step-… folder can be resumed instead",
-                   folder->path, name, expected, settings_file, digits);
-}
-
 /* Files are renamed one after another: all must be of the same step. */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
@@ -112,9 +91,25 @@ static int check_files(const struct json *root, const struct folder *folder, str
     if (!files || !json_is_object(files) || !json_member(files, weights_file))
         return err_set(err, "'%s/%s': field 'files': expected the hash of '%s', found none",
                        folder->path, settings_file, weights_file);
-    for (const struct json *member = json_first(files); member; member = json_next(member))
-        if (check_file(member, folder, err))
+    for (const struct json *member = json_first(files); member; member = json_next(member)) {
+        struct file file = {0};
+        char digits[SHA256_DIGITS + 1];
+        const char *name = json_key(member);
+        const char *expected = "";
+        if (!*name || strchr(name, '/') || !json_get_text(member, &expected))
+            return err_set(err, "'%s/%s': field 'files': expected names of files with their hashes",
+                           folder->path, settings_file);
+        if (folder_open(&file, folder, name, err))
             return -1;
+        hash(digits, file.bytes, file.size);
+        file_release(&file);
+        if (strcmp(digits, expected) != 0)
+            return err_set(err,
+                           "'%s/%s': expected SHA-256 %.12s… as in %s, found %.12s…: saving was "
+                           "interrupted, or the file was changed; a step-… folder can be resumed "
+                           "instead",
+                           folder->path, name, expected, settings_file, digits);
+    }
     return 0;
 }
 
