@@ -162,6 +162,7 @@ static bool steps_at(struct value *value, size_t index)
 static const struct value_list values_steps = {"steps", "Steps", steps_at};
 
 struct lesson_options {
+    const char *sentence;
     bool list;
 };
 
@@ -176,7 +177,8 @@ static const struct option_row own_options[] = {
            "HTML page to write (default: text on standard output)", .flags = OPTION_PROCESS),
     STRING("model", 'm', "MODEL", IN(model.name), "page: model of the last step (default: tiny)",
            .values = &values_models),
-    STRINGS("sentence", 's', "TEXT", IN(input.sentences), "page: text of the last step"),
+    STRING("sentence", 's', "TEXT", OWN(struct lesson_options, sentence),
+           "page: text of the last step"),
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
             "columns of text output (default: the terminal, else 80)"),
     {0},
@@ -315,8 +317,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         options.select.show = lesson.show;
     if (lesson.is_walk && tour->options->model.name)
         options.model.name = tour->options->model.name;
-    if (lesson.is_walk && tour->options->input.sentences.count)
-        options.input.sentences = tour->options->input.sentences;
+    if (lesson.is_walk && own(tour->options)->sentence)
+        options.input.sentences.items[0] = own(tour->options)->sentence;
     if (lesson.is_walk)
         lesson.line = "";
     lesson.number = step + 1;
@@ -326,18 +328,16 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
                : 0;
 }
 
+static bool shows_all(const struct tour *tour)
+{
+    return tour->first == 0 && tour->end == STEPS;
+}
+
 static int write_page(struct tour *tour, struct err *err)
 {
-    bool all = tour->first == 0 && tour->end == STEPS;
-    const struct texts *texts = &tour->options->input.sentences;
+    bool all = shows_all(tour);
     struct output_options output = tour->options->output;
     output.format = "html";
-    if (texts->count > 1)
-        return err_usage(err, "--sentence: expected one text, found %zu", texts->count);
-    if (!all && (texts->count || tour->options->model.name))
-        return err_usage(err,
-                         "--%s: expected all steps, of which the last one uses it, found one step",
-                         texts->count ? "sentence" : "model");
     if (looks_read(&tour->style, tour->options, err) || output_choose(&tour->output, &output, err))
         return -1;
     if (tour->output.to_folder)
@@ -354,20 +354,19 @@ static int write_page(struct tour *tour, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Only the page takes a model and a text. */
-static int check_options(const struct options *options, struct err *err)
+static int check_options(const struct tour *tour, struct err *err)
 {
-    const char *path = options->output.path;
-    const char *other = options->model.name              ? "model"
-                        : options->input.sentences.count ? "sentence"
-                                                         : NULL;
-    if (options_exclude(options, "list", "output", err))
+    const char *path = tour->options->output.path;
+    const char *own_walk = tour->options->model.name      ? "model"
+                           : own(tour->options)->sentence ? "sentence"
+                                                          : NULL;
+    if (options_exclude(tour->options, "list", "output", err))
         return -1;
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
-    if (!path && other)
-        return err_usage(err, "--%s: expected a page as output (-o lesson.html), found text",
-                         other);
+    if (own_walk && (!path || !shows_all(tour)))
+        return err_usage(err, "--%s: is for the last step of a page of all steps (-o lesson.html)",
+                         own_walk);
     return 0;
 }
 
@@ -394,7 +393,7 @@ static int choose_steps(struct tour *tour, struct err *err)
 int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
-    int failed = check_options(options, err) || choose_steps(&tour, err);
+    int failed = choose_steps(&tour, err) || check_options(&tour, err);
     tour.columns = page_columns(&options->looks);
     if (!failed && options->output.path)
         failed = write_page(&tour, err);

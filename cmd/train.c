@@ -17,8 +17,7 @@
 struct train_options {
     struct texts data;
     const char *resume;
-    struct trainer_settings settings; /* but for the seed */
-    long long seed;
+    struct trainer_settings settings;
 };
 
 static const struct train_options *own(const struct options *options)
@@ -68,7 +67,7 @@ static const struct option_row own_options[] = {
     REAL("drills", 0, "P", OWN(struct train_options, settings.drills), 0, 1,
          "fraction of texts that are replaced by repeated random tokens, to train induction heads "
          "(default: 0)"),
-    INTEGER("seed", 0, "N", OWN(struct train_options, seed), 0, 9007199254740991,
+    INTEGER("seed", 0, "N", OWN(struct train_options, settings.seed), 0, 9007199254740991,
             "seed of initial weights, text order and dropout (default: 0)"),
     STRING("output", 'o', "DIR", IN(output.path),
            "folder for the model (default: that of --resume)", .heading = "Output",
@@ -161,7 +160,6 @@ static int check_options(struct job *job, struct err *err)
 static struct trainer_settings settings_of(const struct options *options)
 {
     struct trainer_settings settings = own(options)->settings;
-    settings.seed = (uint64_t)own(options)->seed;
     if (!options_are_given(options, "warmup-steps"))
         settings.warmup = settings.steps / 20;
     return settings;
@@ -206,7 +204,7 @@ static int take_settings(struct job *job, struct err *err)
 static int open_model(struct job *job, struct err *err)
 {
     struct model_maker *model = &job->model;
-    const struct weight_init init = {.seed = (uint64_t)own(job->options)->seed};
+    const struct weight_init init = {.seed = (uint64_t)own(job->options)->settings.seed};
     if (model_maker_open(model, job->output, err))
         return -1;
     if (train_step_check(&model->new_model.config, err))

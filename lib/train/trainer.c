@@ -244,7 +244,7 @@ static double rate_of(const struct trainer_settings *s, long long step)
 
 static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t number)
 {
-    return rng_fold_in(rng_fold_in(trainer->settings.seed, use), number);
+    return rng_fold_in(rng_fold_in((uint64_t)trainer->settings.seed, use), number);
 }
 
 /* Fill ids and targets, the token after each, with texts that begin with lines of a part. */

@@ -81,8 +81,7 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
  */
 
 struct trainer_settings {
-    uint64_t seed;
-    long long steps, warmup;
+    long long seed, steps, warmup;
     long long texts;      /* of a batch */
     long long tokens;     /* of a text */
     long long accumulate; /* batches of a step */
