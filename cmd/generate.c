@@ -95,7 +95,6 @@ static int check_output(const struct driver *driver, const struct options *optio
 {
     const struct output *output = &driver->output;
     bool shows = options->select.show;
-    bool both = shows && options->generate.logprobs;
     if (!shows && !output->format->has_tables)
         return err_usage(err,
                          "--format %s: expected --show: without it generate writes text or a table "
@@ -104,9 +103,9 @@ static int check_output(const struct driver *driver, const struct options *optio
     if (!shows && output->to_folder && !driver->is_batch)
         return err_usage(err, "--output '%s': expected a file, found a folder, which needs --show",
                          options->output.path);
-    if (both && driver->is_batch)
+    if (shows && options->generate.logprobs && driver->is_batch)
         return err_usage(err, "--show and --logprobs cannot be combined in a batch");
-    if (both && output->to_stdout)
+    if (shows && options->generate.logprobs && output->to_stdout)
         return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
                               "tensors with --output");
     return 0;

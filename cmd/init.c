@@ -280,9 +280,11 @@ static int change_config(struct model_maker *maker, struct err *err)
     bool is_set =
         (root && json_given(root, "vocab_size")) || config_edit_has(&maker->edit, "vocab_size");
     json_free(root);
-    if (words_are_given(maker->options) && !is_set &&
-        config_edit_add_words(&maker->edit, maker->word_count, &maker->arena, err))
-        return -1;
+    if (words_are_given(maker->options) && !is_set) {
+        const char *change = arena_format(&maker->arena, err, "vocab_size=%zu", maker->word_count);
+        if (!change || config_edit_read(&maker->edit, change, &maker->arena, err))
+            return -1;
+    }
     if (config_edit_apply(&maker->text, &maker->edit, maker->config.bytes, maker->config.size, err))
         return err_prefix(err, "'%s'", maker->label);
     /* an error in a config that was right before --set is one of the command line */
@@ -388,7 +390,7 @@ static int check_options(const struct options *options, struct err *err)
     return target_folder_check(options->output.path, options->output.force, err);
 }
 
-/* Weights of an example that were given, not drawn, as far as the new model has their shapes. */
+/* Copy the given (not drawn) weights of an example whose shapes the new model has. */
 static int copy_given(struct model_maker *maker, struct err *err)
 {
     struct safetensors given = {0};
@@ -462,7 +464,7 @@ int init_command(const struct options *options, struct err *err)
     size_t way = 0;
     int failed = (make->draw && names_choose(&way, NAMES_LIST(ways), "--draw", make->draw, err)) ||
                  check_options(options, err);
-    if (!failed && !make->shape && !make->config) /* words alone: the sizes of the first example */
+    if (!failed && !make->shape && !make->config) /* without sizes: those of life */
         failed = model_find(&maker.like, make->like ? make->like : "life", &maker.arena, err);
     failed = failed || model_maker_open(&maker, options->output.path, err) ||
              draw_weights(&maker, way, err) || save(&maker, err);

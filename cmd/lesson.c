@@ -201,7 +201,6 @@ const struct command command_lesson = {
 };
 
 enum {
-    WIDTH_BYTES = 24,
     TITLE_COLUMN = 5,
     WORDS_MAX = 32,
 };
@@ -238,14 +237,13 @@ static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *lin
 /* Run the step's command as if it had been typed, with the width of the lesson. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
-    char width[WIDTH_BYTES];
     char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
     if (read_words(words, &count, line, &tour->arena, err))
         return -1;
-    snprintf(width, sizeof width, "--width=%zu", tour->columns);
-    if (tour->options->looks.width)
-        words[count] = width;
+    if (tour->options->looks.width &&
+        !(words[count] = arena_format(&tour->arena, err, "--width=%zu", tour->columns)))
+        return -1;
     return command_do(words[1], words + 2, &tour->arena, err);
 }
 

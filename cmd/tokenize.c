@@ -162,18 +162,18 @@ static int print_tables(struct job *job, struct err *err)
 
 /* --- from ids back to the text ---------------------------------------------------------------- */
 
-/* Decode a list of ids; `count` is that of all lists. */
+/* Decode the ids of a text; `list` counts those of all texts. */
 static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *decoder,
-                       size_t *count, const char *text, size_t size, struct err *err)
+                       struct id_list *list, const char *text, size_t size, struct err *err)
 {
-    struct id_list list = {text, text + size, tokenizer_size(tokenizer), *count};
     uint32_t id = 0;
-    while (id_list_next(&list, &id, err)) {
-        ++*count;
+    list->at = text;
+    list->end = text + size;
+    while (id_list_next(list, &id, err))
         if (!tokenizer_decode(tokenizer, decoder, id))
-            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", *count, id);
-    }
-    return list.failed ? -1 : 0;
+            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", list->count,
+                             id);
+    return list->failed ? -1 : 0;
 }
 
 /* The ids of the operands, of the file or of standard input. */
@@ -185,19 +185,19 @@ static int decode(const struct job *job, struct err *err)
     struct token_decoder decoder = {0};
     struct buf text = {0};
     struct file file = {0};
-    size_t count = 0;
+    struct id_list list = {.limit = tokenizer_size(tokenizer)};
     if (!path && !lists->count)
         path = "-";
     if (path && input_file_open(&file, path, err))
         return -1;
     tokenizer_decode_begin(tokenizer, &decoder, &text);
-    int failed = decode_list(tokenizer, &decoder, &count, file.bytes, file.size, err);
+    int failed = decode_list(tokenizer, &decoder, &list, file.bytes, file.size, err);
     if (failed)
         err->kind = ERR_INPUT; /* a file with a bad id is bad input, not wrong usage */
     for (size_t i = 0; i < lists->count && !failed; i++)
         failed =
-            decode_list(tokenizer, &decoder, &count, lists->items[i], strlen(lists->items[i]), err);
-    if (!failed && !count)
+            decode_list(tokenizer, &decoder, &list, lists->items[i], strlen(lists->items[i]), err);
+    if (!failed && !list.count)
         failed = err_set(err, "the list is empty: expected at least one id");
     if (!failed)
         token_decoder_end(&decoder);

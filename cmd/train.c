@@ -107,7 +107,7 @@ struct job {
     struct buf log;
     struct stream out;
     struct target_folder target;
-    double seconds; /* of the steps that were trained; without evaluating and saving */
+    double seconds; /* of training, without evaluating and saving */
     long long first_step;
     struct progress progress;
 };

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -118,14 +117,6 @@ bool config_edit_has(const struct config_edit *edit, const char *key)
         if (strcmp(edit->changes[i].key->name, key) == 0)
             return true;
     return false;
-}
-
-int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
-                          struct err *err)
-{
-    char change[64];
-    int size = snprintf(change, sizeof change, "vocab_size=%zu", words);
-    return read_change(edit, change, (size_t)size, arena, err);
 }
 
 /* Of families, each has another key for the activation. */

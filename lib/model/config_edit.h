@@ -43,10 +43,6 @@ int config_edit_read(struct config_edit *edit, const char *list, struct arena *a
 
 bool config_edit_has(const struct config_edit *edit, const char *key);
 
-/* Set vocab_size. */
-int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
-                          struct err *err);
-
 /* Append the changed text: a key that is there, or its alias, gets its new value in its place. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);

@@ -1,5 +1,5 @@
-/* train_attention.c: head by head of each text, by blocks of 64 queries and 64 keys; what lies in
- * the masked future is never computed. */
+/* train_attention.c: causal attention of a training step, for each head of each text in blocks of
+ * 64 queries and 64 keys; masked blocks are skipped. */
 #include "base/num.h"
 #include "train/train_step.h"
 
@@ -11,7 +11,7 @@
 
 enum {
     SIDE = 64,  /* queries, and keys, of a block */
-    SIZES = 2,  /* of a block's side: SIDE, and what is left at the end */
+    SIZES = 2,  /* of a block's side: SIDE, and the rest at the end */
     STRIPS = 2, /* of SIDE rows of weights, in each thread's memory */
 };
 
@@ -89,7 +89,7 @@ static float *row_of(struct matrix x, size_t row)
     return x.data + row * x.stride;
 }
 
-/* A strip's rows times what is transposed: scores, or the gradients of weights. */
+/* A strip's rows times the transposed keys or values: scores, or the gradients of weights. */
 static void multiply_transposed(const struct head_work *head, enum product product, float *strip,
                                 struct matrix rows, size_t first)
 {
@@ -98,7 +98,7 @@ static void multiply_transposed(const struct head_work *head, enum product produ
              row_of(rows, first), strip + key);
 }
 
-/* The strip's weights after dropout: its own, or those in `to`. */
+/* The strip's weights after dropout: in place without dropout, else in `to`. */
 static const float *drop_strip(const struct head_work *head, float *to, size_t first)
 {
     const struct train_step *step = head->layer->step;

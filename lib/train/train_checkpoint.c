@@ -199,7 +199,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return failed ? -1 : 0;
 }
 
-/* Whatever can be run can be trained, in any type and number of files. */
+/* From weights of any type, in any number of files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
@@ -220,7 +220,7 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     return failed;
 }
 
-/* The heading and a line per step: a log may have lines of steps after the one that was saved. */
+/* Read the heading and a line per step; a log may also have lines of steps after the saved one. */
 static void read_log(struct buf *log, const struct file *file, long long steps)
 {
     size_t size = 0;

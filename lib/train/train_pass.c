@@ -24,7 +24,7 @@ struct row_operation {
     struct matrix whole;      /* of all blocks: [columns, rows] transposed, or [blocks, …] sums */
     struct norm norm;
     uint64_t key;       /* of dropout */
-    float factor;       /* of gradients */
+    float factor;       /* of gradients, or of a branch */
     size_t rows, first; /* the rows of all blocks; the first row of this one */
     size_t index;       /* of the block */
 };
@@ -229,7 +229,7 @@ static void activate_block(const struct row_operation *block)
         multiply_rows(block->y, block->more);
 }
 
-/* The factor of what a branch adds. */
+/* The factor of a branch's output. */
 static float branch_scale(const struct train_step *step)
 {
     return step->config->residual_scale != 0 ? step->config->residual_scale : 1;
@@ -523,7 +523,7 @@ static void drop_block(const struct row_operation *block)
         scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, block->factor);
 }
 
-/* From d.stream to d.branch, `share` times what the forward pass did not drop. */
+/* d.branch = share · d.stream, with the dropout of the forward pass. */
 static void branch_backward(struct train_step *step, enum drop_place place, float share)
 {
     run_rows(step, step->d.branch,
@@ -546,7 +546,7 @@ static void layer_backward(struct train_step *step)
     project_backward(step, d->norm, d->hidden, t->norm_2, step->hidden, false);
     if (step->config->gated)
         project_backward(step, d->norm, d->up, t->norm_2, PARAMETER_FC, true);
-    if (parallel) /* before d.stream is that of x */
+    if (parallel) /* while d.stream is still that of the output */
         branch_backward(step, DROP_ATTENTION, share);
     norm_backward(step, d->stream, d->norm, parallel ? t->x : t->mid, step->norm_2);
 
@@ -558,7 +558,7 @@ static void layer_backward(struct train_step *step)
     norm_backward(step, d->stream, d->norm, t->x, PARAMETER_LN_1);
 }
 
-/* Rows of a table: one thread, in the order of tokens. */
+/* One thread adds to the rows of the tables, in the order of tokens. */
 static void embed_backward(struct train_step *step)
 {
     struct matrix d = step->d.branch;

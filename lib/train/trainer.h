@@ -76,8 +76,8 @@ double adamw_norm(const struct parameters *gradients);
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 double rate, float factor);
 
-/* --- settings of a training, besides its texts and model: a row a setting, for the command line,
- * for training.json, and for the comparison of --resume.
+/* --- settings of a training, a row each: for the command line, training.json and the comparison
+ * of --resume.
  */
 
 struct trainer_settings {
