@@ -12,20 +12,8 @@ static const struct config *config_of(const struct continuation *text)
     return &text->viewer->model.config;
 }
 
-static int keep_logits(void *context, const struct announcement *seen, struct err *err)
-{
-    struct continuation *text = context;
-    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
-    float *logits = arena_room(&text->step, tensor_count(&last), sizeof *logits, err);
-    if (!logits)
-        return -1;
-    tensor_copy(logits, &last);
-    text->logits = logits;
-    return 0;
-}
-
-/* The tokens of `ids` [count] that a cache does not have yet, as a text of a pass. Where rotations
- * depend on the length, all tokens are read again. */
+/* The tokens of `ids` [count] that are not in a cache yet, as a text of a pass. If rotations depend
+ * on the length, all tokens are read again. */
 static struct text unread_text(const struct continuation *text, const uint32_t *ids, size_t count,
                                struct cache *cache, struct cache *source_cache)
 {
@@ -43,22 +31,35 @@ static struct text unread_text(const struct continuation *text, const uint32_t *
                          .source_cache = c->n_encoder_layer ? source_cache : NULL};
 }
 
-/* Read the tokens that no pass has seen yet, for the next choice. */
-static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
+/* Run texts as far as the logits of their last tokens. */
+static int run_texts(struct continuation *text, const struct text *texts, size_t count,
+                     struct tap tap, struct err *err)
 {
-    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
-    struct text unread =
-        unread_text(text, text->ids, text->count, &text->cache, &text->source_cache);
-    struct text_list one = {.items = &unread, .count = 1};
-    struct tap tap = {
-        .sink = keep_logits, .likeliest = text->screens ? choice : NULL, .context = text};
+    const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    const struct text_list list = {.items = texts, .count = count};
     arena_clear(&text->step);
-    text->logits = NULL;
-    return viewer_run(text->viewer, &selection, &one, tap, err);
+    return viewer_run(text->viewer, &selection, &list, tap, err);
 }
 
-/* Make room for the prompt and what may follow; begin with the prompt's own words, or with those of
- * its ids. */
+/* Copy the logits of the last token. Returns NULL with `err`. */
+static float *copy_logits(struct continuation *text, const struct announcement *seen,
+                          struct err *err)
+{
+    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
+    float *logits = arena_room(&text->step, tensor_count(&last), sizeof *logits, err);
+    if (logits)
+        tensor_copy(logits, &last);
+    return logits;
+}
+
+static int keep_logits(void *context, const struct announcement *seen, struct err *err)
+{
+    struct continuation *text = context;
+    text->logits = copy_logits(text, seen, err);
+    return text->logits ? 0 : -1;
+}
+
+/* Allocate the tokens, and begin with the text of the prompt or of its ids. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
     size_t positions = config_of(text)->n_positions;
@@ -160,9 +161,15 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         text->end = END_OF_CONTEXT;
     if (text->end != GOES_ON)
         return 0;
-    bool reads = !text->forced || text->generation.logits;
-    if (reads && read_on(text, &choice, err))
-        return -1;
+    text->logits = NULL;
+    if (!text->forced || text->generation.logits) {
+        struct text unread =
+            unread_text(text, text->ids, text->count, &text->cache, &text->source_cache);
+        struct tap tap = {
+            .sink = keep_logits, .likeliest = text->screens ? &choice : NULL, .context = text};
+        if (run_texts(text, &unread, 1, tap, err))
+            return -1;
+    }
     text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
                    : choice.known ? choice.id
                                   : sampler_next(&text->sampler, text->logits);
@@ -192,7 +199,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    /* the text with its tokens, as if it had been given whole; it outlives the continuation */
+    /* The text as if it had been given whole, in memory that outlives the continuation. */
     struct tokens tokens = {.items = arena_alloc(arena, text->count, sizeof *tokens.items, err),
                             .count = text->count};
     const char *bytes =
@@ -222,17 +229,6 @@ void choice_make(struct choice *choice, const float *logits, size_t count, uint3
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* The label of a token. In a long table rows share those of `known`, by their ids; else NULL. */
-static int label_likely(struct label *label, struct label *known, const struct likely *likely,
-                        const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
-{
-    struct label *made = known ? &known[likely->id] : label;
-    if (!made->text && label_of_word(made, tokenizer, likely->id, arena, err))
-        return -1;
-    *label = *made;
-    return 0;
-}
-
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
                  struct err *err)
 {
@@ -255,21 +251,14 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
     *frame = (struct frame){table->name, {"choice", most, NULL, 0}, .flags = COLUMN_DATA_ONLY};
     if (frame_columns(frame, columns, keys + OWN, arena, err))
         return -1;
-    size_t words = 0; /* ids are below */
-    for (size_t i = 0; i < most; i++)
-        if (table->lists[i / table->each])
-            words = num_max(words, table->lists[i / table->each][i % table->each].id + (size_t)1);
-    struct label *known = NULL;
-    if (most >= words && !(known = arena_alloc(arena, words, sizeof *known, err)))
-        return -1;
     size_t row = 0;
     for (size_t i = 0; i < most; i++) {
         size_t place = i / table->each;
         if (!table->lists[place])
             continue;
         const struct likely *likely = &table->lists[place][i % table->each];
-        if (label_likely(&frame_labels(frame, keys + TEXT)[row], known, likely, table->tokenizer,
-                         arena, err))
+        if (label_of_word(&frame_labels(frame, keys + TEXT)[row], table->tokenizer, likely->id,
+                          arena, err))
             return -1;
         for (size_t k = 0; k < keys; k++)
             frame_integers(frame, k)[row] = column_integer(&table->places->columns[k], place);
@@ -298,29 +287,10 @@ const char *likely_text(const struct likely *list, size_t count, const struct to
     return buf_keep(&text, arena, err);
 }
 
-/* Choices that were looked at have two columns more. */
-enum { STEP, ID, TEXT, LOGPROB, MOST_LIKELY, STEP_COLUMNS };
-
-static int fill_step(struct frame *steps, size_t step, uint32_t id, const struct choice *choice,
-                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
-{
-    struct label *label = &frame_labels(steps, TEXT)[step];
-    frame_integers(steps, STEP)[step] = (long long)step;
-    frame_integers(steps, ID)[step] = id;
-    if (label_of_word(label, tokenizer, id, arena, err))
-        return -1;
-    if (!choice)
-        return 0;
-    frame_floats(steps, LOGPROB)[step] = choice->chosen.logprob;
-    return (frame_texts(steps, MOST_LIKELY)[step] =
-                likely_text(choice->best, choice->best_count, tokenizer, arena, err))
-               ? 0
-               : -1;
-}
-
 int continuation_tables(struct report *report, const struct continuation *text,
                         const struct choice *choices, struct arena *arena, struct err *err)
 {
+    enum { STEP, ID, TEXT, LOGPROB, MOST_LIKELY, STEP_COLUMNS };
     static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
     static const struct column columns[STEP_COLUMNS] = {
         [STEP] = {"step", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
@@ -335,22 +305,30 @@ int continuation_tables(struct report *report, const struct continuation *text,
     size_t count = added + (text->end == END_OF_TEXT);
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
-    if (!frames || !facts)
+    const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
+    if (!frames || !facts || !lists)
         return -1;
     *frames = (struct frame){"tokens", {"step", count, NULL, 0}};
     if (frame_columns(frames, columns, choices ? STEP_COLUMNS : LOGPROB, arena, err))
         return -1;
     frames->rows.labels = frame_labels(frames, TEXT);
-    for (size_t i = 0; i < count; i++)
-        if (fill_step(frames, i, i < added ? text->ids[text->prompt_count + i] : text->chosen,
-                      choices ? &choices[i] : NULL, tokenizer, arena, err))
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = i < added ? text->ids[text->prompt_count + i] : text->chosen;
+        frame_integers(frames, STEP)[i] = (long long)i;
+        frame_integers(frames, ID)[i] = id;
+        if (label_of_word(&frame_labels(frames, TEXT)[i], tokenizer, id, arena, err))
             return -1;
-    const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
-    for (size_t i = 0; choices && lists && i < count; i++)
+        if (!choices)
+            continue;
         lists[i] = choices[i].best;
+        frame_floats(frames, LOGPROB)[i] = choices[i].chosen.logprob;
+        if (!(frame_texts(frames, MOST_LIKELY)[i] =
+                  likely_text(lists[i], choices[i].best_count, tokenizer, arena, err)))
+            return -1;
+    }
     const struct likely_table table = {
         "choices", frames, 1, lists, choices && count ? choices->best_count : 0, tokenizer};
-    if (!lists || (choices && likely_frame(&frames[1], &table, arena, err)))
+    if (choices && likely_frame(&frames[1], &table, arena, err))
         return -1;
     facts_integer(facts, "prompt_tokens", (long long)text->prompt_count);
     facts_text(facts, "end_of", ends[text->end]);
@@ -360,13 +338,13 @@ int continuation_tables(struct report *report, const struct continuation *text,
     return 0;
 }
 
-/* --- beams: the most likely continuation among several that grow at the same time ------------- */
+/* --- beam search ------------------------------------------------------------------------------ */
 
-/* A text that grows, prompt included. */
+/* A text with its prompt. */
 struct beam {
     struct cache cache, source_cache;
     uint32_t *ids; /* [room] */
-    double total;  /* log-probability of what was added */
+    double total;  /* log-probability of the new tokens */
 };
 
 struct candidate {
@@ -377,11 +355,12 @@ struct candidate {
 
 struct search {
     struct continuation *text;
-    size_t width;        /* of the search: beams at most */
+    size_t width;
     struct beam *beams;  /* [width] */
-    struct beam **live;  /* [width] the first `live_count` grow, the others have no text */
-    struct beam **grown; /* [width] what they become in a step */
+    struct beam **live;  /* [width] the first `live_count` have a text */
+    struct beam **grown; /* [width] `live` after a step */
     size_t live_count;
+    struct text *texts;           /* [width] */
     struct candidate *candidates; /* [width, most] */
     size_t most;                  /* of each beam */
     size_t count;                 /* tokens of each beam, prompt included */
@@ -393,16 +372,18 @@ struct search {
 static int open_search(struct search *search, struct err *err)
 {
     struct continuation *text = search->text;
-    const struct config *config = &text->viewer->model.config;
+    const struct config *config = config_of(text);
     struct arena *arena = &search->arena;
     size_t width = search->width;
     search->most = config->vocab_size < 2 * width ? config->vocab_size : 2 * width;
     search->beams = arena_alloc(arena, width, sizeof *search->beams, err);
     search->live = arena_alloc(arena, width, sizeof *search->live, err);
     search->grown = arena_alloc(arena, width, sizeof *search->grown, err);
+    search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
     search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
     text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
-    if (!search->beams || !search->live || !search->grown || !search->candidates || !text->forced)
+    if (!search->beams || !search->live || !search->grown || !search->texts ||
+        !search->candidates || !text->forced)
         return -1;
     for (size_t i = 0; i < width; i++) {
         struct beam *beam = &search->beams[i];
@@ -435,40 +416,31 @@ static void release_search(struct search *search)
 static int take_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct search *search = context;
-    struct arena *step = &search->text->step;
-    const struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
     struct candidate *candidates = search->candidates + seen->text * search->most;
-    float *logits = arena_room(step, tensor_count(&last), sizeof *logits, err);
-    uint32_t *best = arena_room(step, search->most, sizeof *best, err);
+    double total = search->live[seen->text]->total;
+    size_t count = config_of(search->text)->vocab_size;
+    const float *logits = copy_logits(search->text, seen, err);
+    uint32_t *best = arena_room(&search->text->step, search->most, sizeof *best, err);
     if (!logits || !best)
         return -1;
-    tensor_copy(logits, &last);
-    double log_sum = logsumexp(logits, tensor_count(&last));
-    topk(best, search->most, logits, tensor_count(&last));
+    double log_sum = logsumexp(logits, count);
+    topk(best, search->most, logits, count);
     for (size_t i = 0; i < search->most; i++)
         candidates[i] =
-            (struct candidate){seen->text, best[i],
-                               search->live[seen->text]->total + (double)logits[best[i]] - log_sum};
+            (struct candidate){seen->text, best[i], total + (double)logits[best[i]] - log_sum};
     return 0;
 }
 
-/* One pass over what is new in each beam. */
+/* One pass over the new token of each beam. */
 static int read_beams(struct search *search, struct err *err)
 {
-    struct continuation *text = search->text;
-    const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     const struct tap tap = {.sink = take_logits, .context = search};
-    struct arena arena = {0};
-    struct text *texts = arena_alloc(&arena, search->live_count, sizeof *texts, err);
-    for (size_t i = 0; texts && i < search->live_count; i++) {
+    for (size_t i = 0; i < search->live_count; i++) {
         struct beam *beam = search->live[i];
-        texts[i] = unread_text(text, beam->ids, search->count, &beam->cache, &beam->source_cache);
+        search->texts[i] =
+            unread_text(search->text, beam->ids, search->count, &beam->cache, &beam->source_cache);
     }
-    const struct text_list list = {.items = texts, .count = search->live_count};
-    arena_clear(&text->step);
-    int failed = !texts || viewer_run(text->viewer, &selection, &list, tap, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    return run_texts(search->text, search->texts, search->live_count, tap, err);
 }
 
 /* The most likely first; equal ones in the order of beams and ids. */
@@ -483,7 +455,7 @@ static int compare(const void *a, const void *b)
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
-/* A text that a token would end, or that stops here (`end` is NULL): keep the best. */
+/* Keep a text that ends with a token, or stops here (`end` is NULL), if it is the best. */
 static void keep_best(struct search *search, const struct beam *beam, const uint32_t *end,
                       double total)
 {
@@ -498,7 +470,7 @@ static void keep_best(struct search *search, const struct beam *beam, const uint
         text->forced[added] = *end;
 }
 
-/* A beam without a text takes that of another, its caches included. */
+/* Copy the text and the caches of a beam. */
 static int copy_beam(struct beam *beam, const struct beam *from, size_t count, struct err *err)
 {
     memcpy(beam->ids, from->ids, count * sizeof *beam->ids);
@@ -508,15 +480,15 @@ static int copy_beam(struct beam *beam, const struct beam *from, size_t count, s
     return cache_copy(&beam->cache, &from->cache, err);
 }
 
-/* Let the chosen candidates be the beams: the first of a beam takes its place, others take places
- * whose beams do not grow on. */
+/* Replace the beams by the chosen candidates. The first candidate of a beam continues it; further
+ * ones copy it to a beam that is not continued. */
 static int grow(struct search *search, const struct candidate *chosen, size_t count,
                 struct err *err)
 {
     struct beam **live = search->live;
     struct beam **grown = search->grown;
     bool *used = arena_alloc(&search->text->step, search->width, sizeof *used, err);
-    size_t place = 0;
+    size_t next = 0;
     if (!used)
         return -1;
     for (size_t i = 0; i < count; i++) {
@@ -527,10 +499,10 @@ static int grow(struct search *search, const struct candidate *chosen, size_t co
     for (size_t i = 0; i < count; i++) {
         if (grown[i])
             continue;
-        while (used[place])
-            place++;
-        used[place] = true;
-        grown[i] = live[place];
+        while (used[next])
+            next++;
+        used[next] = true;
+        grown[i] = live[next];
         if (copy_beam(grown[i], live[chosen[i].beam], search->count, err))
             return -1;
     }
@@ -552,10 +524,10 @@ static int grow(struct search *search, const struct candidate *chosen, size_t co
 static int choose(struct search *search, struct err *err)
 {
     struct continuation *text = search->text;
-    const struct config *config = &text->viewer->model.config;
+    const struct config *config = config_of(text);
     struct candidate *candidates = search->candidates;
     size_t all = search->live_count * search->most;
-    size_t count = 0; /* of those that are chosen, which move to the front */
+    size_t count = 0; /* chosen candidates, which move to the front */
     qsort(candidates, all, sizeof *candidates, compare);
     for (size_t i = 0; i < all && count < search->width; i++) {
         const struct candidate candidate = candidates[i];

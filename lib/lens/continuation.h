@@ -1,6 +1,6 @@
-/* continuation.h: a text that goes on, token by token, and what is kept of the passes it takes.
+/* continuation.h: continue a text token by token; report on the passes that this takes.
  *
- *     struct continuation text = {0};
+ *     struct continuation text;
  *     struct generation_config generation = {.tokens = 32, .sampling = {.top_p = 1}};
  *     bool more = true;
  *     if (continuation_prepare(&viewer, &generation, 1, err) ||
@@ -10,10 +10,8 @@
  *     if (continuation_report(&text, &report, &arena, err)) ...
  *     continuation_release(&text);
  *
- * The keys and values of what was read stay in a cache, so a step takes one token; its numbers are
- * those that one pass over the whole text would have given. (A text that is so long that rotations
- * depend on its length is read as a whole for every token.) Where there is an encoder it runs once,
- * with the first step; what the decoder makes of its output stays in a cache, too.
+ * Keys and values are cached: a step runs one token, with the numbers of one pass over the whole
+ * text. If rotations depend on the length of the text, each step runs the whole text.
  */
 #ifndef ATTN_LENS_CONTINUATION_H
 #define ATTN_LENS_CONTINUATION_H
@@ -34,17 +32,17 @@ struct viewer;
 struct text_pair;
 
 struct generation_config {
-    size_t tokens; /* at most so many more */
+    size_t tokens; /* at most */
     struct sampling sampling;
-    bool past_end;                     /* the model's end-of-text token is one like any other */
-    bool logits;                       /* those of every choice are looked at */
-    const struct selection *selection; /* what the report shows; NULL: nothing */
+    bool past_end;                     /* continue after the model's end-of-text token */
+    bool logits;                       /* compute the logits of each choice */
+    const struct selection *selection; /* of the report; NULL: no tensors */
 };
 
 enum continuation_end {
     GOES_ON,
-    END_AS_ASKED,   /* with as many tokens as were asked for */
-    END_OF_TEXT,    /* the model chose its end-of-text token, which is no part of the text */
+    END_AS_ASKED,   /* generated as many tokens as requested */
+    END_OF_TEXT,    /* the model chose its end-of-text token, which is not added to the text */
     END_OF_CONTEXT, /* the model has no more positions */
 };
 
@@ -52,59 +50,52 @@ struct continuation {
     struct viewer *viewer;
     struct generation_config generation;
     enum continuation_end end;
-    const struct tokenized
-        *source;          /* what it looks at, where there is an encoder; else count is 0 */
-    uint32_t *ids;        /* [count] of the prompt and of what came after it … */
-    struct token *tokens; /* … and their places in the text */
+    const struct tokenized *source; /* of the encoder; else its count is 0 */
+    uint32_t *ids;                  /* [count] of the prompt and the new tokens */
+    struct token *tokens;           /* [count] */
     size_t count;
     size_t prompt_count;
-    size_t room;         /* the most there can be: asked for and with a position */
+    size_t room;         /* the largest possible count */
     struct buf text;     /* the text so far */
-    size_t shown;        /* where in it the last token begins, with the blank before it */
-    const float *logits; /* [V] that the last choice was made by, until the next one; NULL, unless
-                          * they were asked for: it was made without */
-    bool screens;        /* choices are, where they can be */
-    uint32_t chosen;     /* the last choice, the end of the text included */
-    uint32_t *forced;    /* the choices that a search found best; NULL: there was none */
+    size_t shown;        /* where the last token begins, with the blank before it */
+    const float *logits; /* [V] of the last choice, until the next; NULL: not computed */
+    bool screens;        /* choose without all logits if possible */
+    uint32_t chosen;     /* the last choice, which may be the end of the text */
+    uint32_t *forced;    /* the choices found by a search; NULL: none */
     struct sampler sampler;
     struct cache cache, source_cache;
-    struct arena arena; /* what lives as long as the text */
-    struct arena step;  /* the logits; its memory serves for the next ones */
+    struct arena arena; /* of the text */
+    struct arena step;  /* of one choice */
 };
 
-/* Before the first of `texts` texts of a model: read which tokens end a text, and tell the viewer
- * how many steps there will be. Refused, as not supported: models without logits, and those whose
- * attention looks ahead, or at a source alone. */
+/* Before the first of `texts` texts of a model: read which tokens end a text, and announce the number
+ * of steps to the viewer. Unsupported: models without logits, models whose attention is not causal,
+ * and cross-attention without an encoder. */
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
                          size_t texts, struct err *err);
 
-/* Begin after a prompt, the pair's sentence; it is borrowed, as viewer and selection are. On
- * failure nothing is held. */
+/* Start after a prompt. The pair, viewer and selection are borrowed. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err);
 void continuation_release(struct continuation *text);
 
-/* Find the most likely continuation among `beams` that grow at the same time, before the first
- * token is chosen: continuation_next then gives its tokens. In each step the most likely texts
- * stay; a text that has ended is kept. The search ends when `beams` texts have, or all have as many
- * tokens as were asked for: the result is the text with the highest mean log-probability of its new
- * tokens, the end included. */
+/* Before the first choice, find the most likely continuation with `beams` beams; continuation_next
+ * then gives its tokens. The search ends when `beams` texts have ended or all have the requested
+ * number of tokens. The result has the highest mean log-probability of the new tokens, including
+ * the end. */
 int continuation_search(struct continuation *text, size_t beams, struct err *err);
 
-/* Choose one more token and add it; `*more` is false when the text has ended instead, for which
- * `end` gives the reason. */
+/* Choose and add a token. `*more` is false if the text has ended instead, because of `end`. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* The report on the whole text, when it has ended: of a pass over all of it, which gives the
- * numbers of the steps again. Its memory is `arena`'s. */
+/* The report of one pass over the ended text, which has the numbers of the steps. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 
 enum { CHOICE_BEST = 5 };
 
-/* A token and the logarithm of its probability, as the model gives it: before any temperature and
- * whatever is left out. */
+/* A token and its log-probability before temperature, top-k and top-p. */
 struct likely {
     uint32_t id;
     float logprob;
@@ -113,34 +104,33 @@ struct likely {
 struct choice {
     struct likely chosen;
     struct likely best[CHOICE_BEST]; /* the most likely first */
-    size_t best_count;               /* fewer in a vocabulary of fewer words */
+    size_t best_count;               /* less in a small vocabulary */
 };
 
-/* How likely a chosen token was, and which ones were most likely: of the logits [count]. */
+/* Find the probability of a chosen token, and the most likely ones, from the logits [count]. */
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen);
 
-/* Add to a report, when the text has ended, the facts "prompt_tokens" and "end_of", and a table
- * "tokens" with a row for each chosen token (step, id, text; the end of the text included). With
- * `choices`, one for each (NULL: none), it has a column "logprob", and a table "choices" lists the
- * most likely tokens of each step. */
+/* When the text has ended, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step, id,
+ * text) to a report. With `choices`, one per chosen token, including the end (NULL: none), there is
+ * a column "logprob", and a table "choices" of the most likely tokens of each step. */
 int continuation_tables(struct report *report, const struct continuation *text,
                         const struct choice *choices, struct arena *arena, struct err *err);
 
-/* The most likely tokens of several places as a table: a row for each token. */
+/* The most likely tokens of several positions as a table with a row per token: the keys of the
+ * position, rank (from 1), id, text and logprob. */
 struct likely_table {
     const char *name;
-    const struct frame *places; /* a row for each; its first `keys` columns, integers, come first */
+    const struct frame *places; /* has a row per position; its first `keys` columns are integers */
     size_t keys;
-    const struct likely *const *lists; /* [places], of `each` tokens; NULL: none */
+    const struct likely *const *lists; /* [positions] `each` tokens; NULL: none */
     size_t each;
-    const struct tokenizer *tokenizer; /* NULL: tokens are called by their ids */
+    const struct tokenizer *tokenizer; /* NULL: tokens are labelled with their ids */
 };
 
-/* Columns: the keys, rank (from 1), id, text and logprob. */
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
                  struct err *err);
 
-/* One list as a text, "␣short -0.57  ␣cold -2.18"; NULL with `err`. */
+/* A list as a text, "␣short -0.57  ␣cold -2.18"; NULL with `err`. */
 const char *likely_text(const struct likely *list, size_t count, const struct tokenizer *tokenizer,
                         struct arena *arena, struct err *err);
 
