@@ -1,15 +1,15 @@
 /* edits.h: edits in the syntax of the command line, and the values of other texts that they need.
  *
  *     h.9.context[head=6,token=-1] = 0          SITE[POSITIONS] OP
- *     resid_post[layer=2-4,channel=7] * 0.5     at all positions of axes that are not named
+ *     resid_post[layer=2-4,channel=7] * 0.5     axes that are not named: all positions
  *     weights = mean                            over reference texts, position by position
- *     attn_out = resample:7                     one of them, drawn with this seed
- *     mlp_out[token=3] = from                   of another text of the same length
- *     resid_post[layer=2] + steer.npy           a file's, for all tokens or each
+ *     attn_out = resample:7                     a reference text, drawn with this seed
+ *     mlp_out[token=3] = from                   a text of the same length
+ *     resid_post[layer=2] + steer.npy           a file, for all tokens or each
  *
- * Axes are layer, head, token (or query), key and channel; positions are numbers and ranges as in
- * --layer. Short forms are "9.6,10.0" or "9.6=mean": the whole context of heads; and "4:2", in a
- * layer or head "9.6:4:2": that query does not attend to that key.
+ * Axes are layer, head, token (or query), key and channel; positions are as in --layer. --ablate
+ * takes "9.6,10.0" or "9.6=mean": the context of heads. --knockout takes "4:2", "9:4:2" (layer 9)
+ * or "9.6:4:2" (one head): the query does not attend to the key.
  *
  *     struct edit_list list = {.config = &config, .arena = &arena};
  *     if (edit_list_add(&list, EDIT_WORDS, "h.0.context = 0", err) ||
@@ -24,37 +24,35 @@
 
 enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 
-enum edit_origin { EDIT_NUMBER, EDIT_MEAN, EDIT_RESAMPLE, EDIT_FROM, EDIT_ORIGINS };
+enum edit_origin { EDIT_NUMBER, EDIT_MEAN, EDIT_RESAMPLE, EDIT_FROM };
 
-/* The value that an edit takes, as it was read. */
+/* Where an edit takes its value from. */
 struct value_source {
     enum edit_origin origin;
     uint64_t seed;
 };
 
 struct edit_list {
-    const struct config *config; /* with the mechanism that the model attends by */
-    struct arena *arena;         /* owns all that is read */
+    const struct config *config; /* with the attention mechanism; read by edit_list_add only */
+    struct arena *arena;
     struct edits edits;
     struct edit *items;
     struct value_source *sources;
-    unsigned origins; /* a bit each: those that edits name */
+    unsigned origins; /* a bit per origin that edits name */
 };
 
-/* Read an option's text, for EDIT_WORDS several edits with ; between them; errors are usage. Files
- * are in numpy's format: channels of the site, which then are the same for all tokens; or tokens
- * and channels; or heads, tokens and channels. */
+/* Read the value of an option; EDIT_WORDS takes several edits separated by `;`. Numpy files have the
+ * axes [channels], [tokens, channels] or [heads, tokens, channels]. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
-/* The texts that values are taken from: for = mean and = resample, and for = from (or NULL). */
+/* The texts for `= mean` and `= resample`, and for `= from` (or NULL). */
 struct edit_texts {
     const struct text_pair *reference;
     size_t reference_count;
     const struct text_pair *from;
 };
 
-/* Run these texts without edits, as the viewer's model attends now, and take the values. There must
- * be a text for each of `origins`; the mean over one text is that text. */
+/* Run these texts without edits and take the values. There must be a text for each origin. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
 

@@ -1,5 +1,4 @@
-/* selection.h: what is to be shown, in the words of the command line: `weights,context` of layers
- * `0,3-5` and heads `-1`.
+/* selection.h: tensors selected on the command line: `weights,context` of layers `0,3-5`, heads `-1`.
  *
  *     struct selection selection = {0};
  *     if (selection_sites(&selection, "weights,context", config, err) ||
@@ -20,7 +19,7 @@
 
 struct config;
 
-/* Numbers of layers, rising, each once. */
+/* Layers in ascending order, each once. */
 struct layers {
     const size_t *items;
     size_t count;
@@ -28,22 +27,21 @@ struct layers {
 
 struct selection {
     uint64_t sites;   /* site_bit of each */
-    uint64_t whole;   /* of these, sites of query heads, every head is kept all the same */
-    bool tokens;      /* `tokens` was asked for: the table of them */
-    bool last_logits; /* logits are those of each text's last token alone */
+    uint64_t whole;   /* sites of query heads for which all heads are captured */
+    bool tokens;      /* the table of tokens */
+    bool last_logits; /* only the logits of each text's last token */
     struct layers layers;
-    struct layers encoder_layers; /* where there is an encoder */
-    const size_t *heads;          /* NULL: all */
+    struct layers encoder_layers;
+    const size_t *heads; /* NULL: all */
     size_t head_count;
-    const char *queries; /* the list of query tokens, which is read for each text; NULL: all */
+    const char *queries; /* list of query tokens, read for each text; NULL: all */
 };
 
-/* Site names with commas between them, `tokens`, or `all` that the model has. Others are refused
- * with the names there are. */
+/* Read site names separated by commas; `tokens`; or `all`. */
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
-/* One of them, as an option names it: where that takes lists, `tokens` and `all` may be meant. */
+/* Read the name of one site of an option, which may also take `tokens` and `all`. */
 struct site_word {
     const char *option, *name;
     size_t size;
@@ -53,54 +51,50 @@ struct site_word {
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err);
 
-/* Numbers and ranges with commas between them, `-1` for the last, or `all`; NULL: all. Others are
- * refused with the range there is. Where there is an encoder the list is read for it and for the
- * decoder, each if sites in its layers were chosen before. */
+/* Read numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. Layers are
+ * those of the encoder and of the decoder, whichever the selected sites belong to. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* The selected queries of a text, rising; NULL: all. Refused: numbers of no token. Their count. */
+/* The selected queries of a text in ascending order; NULL: all. And their number. */
 int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
                       size_t tokens, struct arena *arena, struct err *err);
 size_t selection_query_count(const struct selection *selection, size_t tokens);
 
-/* True for sites whose rows are queries: neither keys and values nor an encoder's tensors. */
+/* True if rows are queries; false for keys, values and encoder tensors. */
 bool selection_is_of_queries(enum site site);
 
-/* Read `3`, `-1`, `0-2` or `-3--1` for an axis of `count` positions, counted from the beginning;
- * with `count` 0, of unknown length: negative numbers stay. False for anything else. */
+/* Read `3`, `-1` or `0-2`, of `count` positions; 0: of an unknown number, and negative numbers are
+ * kept. False for anything else. */
 bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size,
                      size_t count);
 
-/* A number below `count`; negative ones count from the end. False for anything else. */
+/* Read a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
-/* The layers in which a site was chosen; of a site in no layer, layer 0. */
+/* The selected layers of a site; layer 0 for a site outside the layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 
-/* Mark the (site, layer) pairs of the selection that a pass has, and the heads from its first to
- * its last. */
+/* Watch the selected sites, and the heads from the first to the last selected one. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
-/* --- a model's attentions: one, that looks at its own text or at another, or an encoder's and a
- * decoder's three --------------------------------------------------------------------------------
- */
+/* --- the attentions of a model: one, or with an encoder three ----------------------------------- */
 
 struct attention_part {
-    const char *name;  /* as in --part */
-    const char *words; /* for titles */
+    const char *name;  /* in --part */
+    const char *words; /* in titles */
 };
 
 extern const struct attention_part attention_parts[]; /* by site_part */
 extern const size_t attention_part_count;
 
-/* Does a model have that attention? Which does it have, or its decoder first? */
+/* Does a model have this attention? Which is its only one, or that of its decoder? */
 bool attention_part_is_there(enum site_part part, const struct config *config);
 enum site_part attention_part_first(const struct config *config);
 
-/* The part whose sites it is watched by: a model's only attention has the sentence's. */
+/* The part whose sites show it: without an encoder the sentence's. */
 enum site_part attention_part_sites(enum site_part part, const struct config *config);
 
 #endif

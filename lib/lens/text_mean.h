@@ -1,11 +1,10 @@
-/* text_mean.h: means of the tensors of several texts, position by position: --mean texts.
+/* text_mean.h: means of the tensors of several texts, position by position (--mean texts).
  *
- * A cell is averaged over the texts that are long enough to have it, and has a count of its own.
- * Sums run in double precision in the order in which reports are added.
+ * Each cell is the mean over the texts that have it, summed in double precision in their order.
  *
  *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
- *     if (text_mean_report(&whole, &mean, &as, &arena, err)) ...
+ *     if (text_mean_report(&whole, &mean, &form, &arena, err)) ...
  *     text_mean_release(&mean);
  */
 #ifndef ATTN_LENS_TEXT_MEAN_H
@@ -15,24 +14,23 @@
 
 struct text_mean {
     size_t longest;         /* tokens of the longest text or source */
-    struct report first;    /* of the first text: model, selection and the like */
+    struct report first;    /* of the first text */
     struct mean_sums *sums; /* [first.tensor_count] */
     size_t texts;           /* that were added */
     struct arena arena;
 };
 
 struct text_mean_form {
-    const struct tokenizer *tokenizer; /* names the vocabulary; NULL: numbers do */
-    bool has_counts;                   /* a sheet of counts follows the tensors */
+    const struct tokenizer *tokenizer; /* labels the vocabulary; NULL: numbers */
+    bool has_counts;                   /* add sheets of counts */
 };
 
-/* Add a report, which has the tensors of the first one (of the same size, if they are sheets). Its
- * memory may go. */
+/* Add a report with the tensors of the first (and, if they are sheets, their sizes). Its memory is
+ * not used later. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
-/* The report of the means, in memory of the arena: positions label tokens, `about` says how many
- * texts there were. For each kind of axes a sheet SITE.count follows, with the number of texts of
- * each cell. A cell of no text, as the last query of one with the last key of another, is NaN. */
+/* The report of the means, in memory of the arena. Tokens are labelled with their positions. A sheet
+ * SITE.count per kind of axes gives the number of texts of each cell. Cells of no text are NaN. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct text_mean_form *form, struct arena *arena, struct err *err);
 
