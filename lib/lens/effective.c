@@ -7,16 +7,17 @@
 #include "model/batch.h"
 #include "model/config.h"
 
-/* What they are made of. */
+/* The inputs, captured in each layer. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
+
+static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,
+                                                        SITE_CONTEXT};
 
 /* One text during its pass. */
 struct held_text {
-    float *held[INGREDIENTS]; /* of the layer that it is in, dense; NULL: not seen yet */
+    float *held[INGREDIENTS]; /* of the current layer, dense */
     size_t queries, keys;
-    double *mixed;   /* [T, T] (mean weights + 1) / 2 of the layer */
-    double *rollout; /* [T, T] */
-    double *spare;   /* [T, T] */
+    double *rollout; /* [T, T] up to the last layer */
 };
 
 struct effective {
@@ -24,51 +25,41 @@ struct effective {
     const struct run *run;
     struct tap next;
     struct held_text *texts;
-    size_t mixed_layers; /* so many layers go into rollout */
+    size_t rollout_layers;
     struct arena *arena;
 };
 
-static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,
-                                                        SITE_CONTEXT};
-
-/* Is it shown of that layer? */
 static bool is_selected(const struct effective *e, enum site site, int layer)
 {
     struct layers layers = selection_layers_of(e->selection, site);
-    if (!(e->selection->sites >> site & 1))
-        return false;
-    for (size_t i = 0; i < layers.count; i++)
-        if (layer < 0 || layers.items[i] == (size_t)layer)
-            return true;
-    return false;
+    bool selected = false;
+    for (size_t i = 0; e->selection->sites >> site & 1 && i < layers.count; i++)
+        selected |= layer < 0 || layers.items[i] == (size_t)layer;
+    return selected;
 }
 
-/* Hand on dense values of the text and layer that `like` is of. */
+/* Announce dense values of the text and layer of `like`. */
 static int show(const struct effective *e, const struct announcement *like, enum site site,
                 const float *values, struct err *err)
 {
     const struct held_text *text = &e->texts[like->text];
-    size_t heads = e->run->config->n_head;
-    size_t cells = text->queries * text->keys;
+    const size_t shape[] = {e->run->config->n_head, text->queries, text->keys};
+    bool has_heads = site_has_heads(site);
     struct announcement made = {.site = site, .layer = like->layer, .text = like->text};
-    if (site_has_heads(site))
-        made.values =
-            (struct tensor){values, 3, {heads, text->queries, text->keys}, {cells, text->keys, 1}};
-    else
-        made.values = (struct tensor){values, 2, {text->queries, text->keys}, {text->keys, 1}};
+    made.values = tensor_dense(values, has_heads ? 3 : 2, has_heads ? shape : shape + 1);
     return e->next.sink(e->next.context, &made, err);
 }
 
-/* The same of float64 [T, T]. */
-static int show_square(const struct effective *e, const struct announcement *seen, enum site site,
+/* The same for float64 [T, T]. */
+static int show_square(const struct effective *e, const struct announcement *like, enum site site,
                        const double *square, struct err *err)
 {
     struct arena arena = {0};
-    size_t cells = e->texts[seen->text].keys * e->texts[seen->text].keys;
+    size_t cells = e->texts[like->text].keys * e->texts[like->text].keys;
     float *values = arena_room(&arena, cells, sizeof *values, err);
-    for (size_t i = 0; i < cells && values; i++)
+    for (size_t i = 0; values && i < cells; i++)
         values[i] = (float)square[i];
-    int failed = !values || show(e, seen, site, values, err);
+    int failed = !values || show(e, like, site, values, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
@@ -81,16 +72,16 @@ static double length_of(const float *x, size_t count)
     return sqrt(sum);
 }
 
-/* The values [S, dv] that a query head weighs. */
+/* The values [S, dv] of a query head. */
 static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
 {
     const struct config *c = e->run->config;
     return text->held[HELD_VALUES] + head / (c->n_head / c->n_kv_head) * text->keys * c->d_v;
 }
 
-/* --- weights by the length of the values that they weigh -------------------------------------- */
+/* --- weights times the length of values ------------------------------------------------------- */
 
-/* The rows of W_O that a head's context meets, as the products read them: [dv, C]. */
+/* The rows [dv, C] of W_O for the context of a head, with the rounding of products. */
 static int find_rows(float *rows, const struct effective *e, struct weight out, size_t head,
                      struct arena *arena, struct err *err)
 {
@@ -107,7 +98,7 @@ static int find_rows(float *rows, const struct effective *e, struct weight out, 
     return 0;
 }
 
-/* lengths [H, S] of v W_O, or of v where there is no W_O or it does not count. */
+/* lengths [H, S] of v W_O, or of v if there is no W_O or `projected` is false. */
 static int measure_lengths(double *lengths, const struct effective *e, size_t layer,
                            const struct held_text *text, bool projected, struct err *err)
 {
@@ -159,9 +150,9 @@ static int make_weighted(const struct effective *e, const struct announcement *s
     return failed ? -1 : 0;
 }
 
-/* --- rollout: attention through the layers up to one ------------------------------------------ */
+/* --- rollout ---------------------------------------------------------------------------------- */
 
-/* y = (mean a + 1) / 2, or the mean alone. */
+/* y = (mean a + 1) / 2, or without a residual stream the mean alone. */
 static void mix(const struct effective *e, const struct held_text *text, double *y)
 {
     const struct config *c = e->run->config;
@@ -177,41 +168,37 @@ static void mix(const struct effective *e, const struct held_text *text, double 
     }
 }
 
-/* rollout = mixed · rollout, which is 1 before the first layer */
-static void roll(struct held_text *text, const double *mixed, bool first)
-{
-    size_t width = text->keys;
-    double *y = text->spare;
-    for (size_t i = 0; i < width * width; i++)
-        y[i] = first ? mixed[i] : 0;
-    for (size_t i = 0; i < width && !first; i++)
-        for (size_t k = 0; k < width; k++)
-            for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)
-                y[i * width + j] += mixed[i * width + k] * text->rollout[k * width + j];
-    text->spare = text->rollout;
-    text->rollout = y;
-}
-
-/* A layer more, as far as one that is shown. */
+/* rollout = mixed · rollout; it is 1 before the first layer. */
 static int make_rollout(const struct effective *e, const struct announcement *seen, struct err *err)
 {
     struct held_text *text = &e->texts[seen->text];
-    double **squares[] = {&text->mixed, &text->rollout, &text->spare};
-    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
-        if (!*squares[i] && !(*squares[i] = arena_room(e->arena, text->keys * text->keys,
-                                                       sizeof **squares[i], err)))
-            return -1;
-    mix(e, text, text->mixed);
-    roll(text, text->mixed, seen->layer == 0);
-    if (!is_selected(e, SITE_ROLLOUT, seen->layer))
-        return 0;
-    return show_square(e, seen, SITE_ROLLOUT, text->rollout, err);
+    struct arena arena = {0};
+    size_t width = text->keys;
+    size_t cells = width * width;
+    double *mixed = arena_room(&arena, cells, sizeof *mixed, err);
+    double *y = arena_alloc(&arena, cells, sizeof *y, err);
+    if (!text->rollout)
+        text->rollout = arena_room(e->arena, cells, sizeof *text->rollout, err);
+    int failed = !mixed || !y || !text->rollout;
+    if (!failed)
+        mix(e, text, mixed);
+    for (size_t i = 0; !failed && seen->layer > 0 && i < width; i++)
+        for (size_t k = 0; k < width; k++)
+            for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)
+                y[i * width + j] += mixed[i * width + k] * text->rollout[k * width + j];
+    if (!failed)
+        memcpy(text->rollout, seen->layer > 0 ? y : mixed, cells * sizeof *y);
+    arena_release(&arena);
+    if (failed)
+        return -1;
+    return is_selected(e, SITE_ROLLOUT, seen->layer)
+               ? show_square(e, seen, SITE_ROLLOUT, text->rollout, err)
+               : 0;
 }
 
-/* --- value zeroing: how far a layer's output moves where a token has no values ---------------- */
+/* --- value zeroing: how far the output of a layer moves without the values of a token ---------- */
 
-/* 1 - cos; of a row of nothing, that is as far as one at right angles. What edits hold does not
- * move at all: of that no share is made of how doubles round. */
+/* 1 - cos; 1 if one row is zero. Equal rows, as edits may leave, have exactly 0. */
 static double cosine_distance(const float *a, const float *b, size_t count)
 {
     double product = 0;
@@ -225,7 +212,7 @@ static double cosine_distance(const float *a, const float *b, size_t count)
     return lengths > 0 ? fmax(1 - product / lengths, 0) : length_a != length_b;
 }
 
-/* A query's context [H · dv] without the values of one key; without none, beyond the last. */
+/* The context [H · dv] of a query without the values of a key; a key past the last removes none. */
 static void leave_out(float *y, const struct effective *e, const struct held_text *text,
                       size_t query, size_t key)
 {
@@ -240,7 +227,7 @@ static void leave_out(float *y, const struct effective *e, const struct held_tex
     }
 }
 
-/* distances [T]: how far what leaves the layer at a query moves without each key. */
+/* distances [T]: how far the output of the layer at a query moves without each key. */
 static int measure_query(double *distances, const struct effective *e, const struct run *run,
                          const struct announcement *seen, size_t query, struct err *err)
 {
@@ -270,7 +257,7 @@ static int measure_query(double *distances, const struct effective *e, const str
     return failed ? -1 : 0;
 }
 
-/* What the heads had given before that was edited: it is edited again without a token. */
+/* Restore the context before its edits, which are applied again without a token. */
 static void restore_context(const struct effective *e, const struct held_text *text)
 {
     const struct config *c = e->run->config;
@@ -287,7 +274,7 @@ static void restore_context(const struct effective *e, const struct held_text *t
     }
 }
 
-/* Those of this text that are still to be made: the stream has its own. */
+/* The edits of a text that apply after the input of the layer. */
 static int edits_of_rest(struct edits *edits, const struct effective *e, size_t text,
                          struct arena *arena, struct err *err)
 {
@@ -320,7 +307,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     for (size_t query = 0; query < text->queries && !failed; query++)
         failed = measure_query(square + query * text->keys, e, &run, seen, query, err);
     for (double *row = square; !failed && row < square + text->keys * text->keys;
-         row += text->keys) { /* shares of the row's sum; a row of zeros stays so */
+         row += text->keys) { /* rows sum to 1, unless all is 0 */
         double sum = 0;
         for (size_t i = 0; i < text->keys; i++)
             sum += row[i];
@@ -334,17 +321,15 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-static int hold(const struct effective *e, const struct announcement *seen, enum ingredient what,
+static int hold(const struct effective *e, const struct announcement *seen, enum ingredient which,
                 struct err *err)
 {
     struct held_text *text = &e->texts[seen->text];
-    float **held = &text->held[what];
-    if (!*held)
-        *held = arena_room(e->arena, tensor_count(&seen->values), sizeof **held, err);
-    if (!*held)
+    float **held = &text->held[which];
+    if (!*held && !(*held = arena_room(e->arena, tensor_count(&seen->values), sizeof **held, err)))
         return -1;
     tensor_copy(*held, &seen->values);
-    if (what == HELD_WEIGHTS) {
+    if (which == HELD_WEIGHTS) {
         text->queries = seen->values.shape[1];
         text->keys = seen->values.shape[2];
     }
@@ -357,7 +342,7 @@ static int make(const struct effective *e, const struct announcement *seen, stru
     for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
         if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
             return -1;
-    if (weights && (size_t)seen->layer < e->mixed_layers)
+    if (weights && (size_t)seen->layer < e->rollout_layers)
         return make_rollout(e, seen, err);
     if (seen->site == SITE_CONTEXT && is_selected(e, SITE_VALUE_ZEROING, seen->layer))
         return make_zeroing(e, seen, err);
@@ -369,20 +354,20 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
     const struct effective *e = context;
     if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
         return -1;
-    for (int what = 0; what < INGREDIENTS; what++)
-        if (seen->site == ingredient_sites[what] && hold(e, seen, (enum ingredient)what, err))
+    for (int which = 0; which < INGREDIENTS; which++)
+        if (seen->site == ingredient_sites[which] && hold(e, seen, (enum ingredient)which, err))
             return -1;
     return make(e, seen, err);
 }
 
-/* What one is made of: in its layer, or in all up to that. */
+/* Watch the inputs of a site: in its layer, or for rollout in all up to it. */
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
     bool through = site == SITE_ROLLOUT;
     for (size_t below = through ? 0 : layer; below <= layer; below++)
         watch_add(watch, SITE_WEIGHTS, below);
-    if (through && e->mixed_layers <= layer)
-        e->mixed_layers = layer + 1;
+    if (through && e->rollout_layers <= layer)
+        e->rollout_layers = layer + 1;
     if (!through)
         watch_add(watch, SITE_V, layer);
     if (site != SITE_VALUE_ZEROING)
@@ -405,7 +390,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
             watch_one(e, watch, site, layers.items[i]);
-    watch->head_count = 0; /* they are made of all heads */
+    watch->head_count = 0; /* all heads are inputs */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};
     return e->texts ? 0 : -1;
