@@ -404,86 +404,65 @@ int edit_list_add(struct edit_list *list, enum edit_form form, const char *text,
 
 /* --- values of other texts -------------------------------------------------------------------- */
 
-/* The values of one site that edits take from one origin. */
-struct gathered {
-    enum site site;
-    enum edit_origin origin;
-    struct edit_source source;
-    struct tensor *values; /* [layer][source.count] */
-};
-
 struct gathering {
     struct edit_list *list;
     struct viewer *viewer;
     struct selection selection;
-    struct gathered *items;
-    size_t count;
     struct text_mean mean;
     struct arena pass; /* of one pass */
     struct err *err;
 };
 
-static struct gathered *find(const struct gathering *gathering, enum site site,
-                             enum edit_origin origin)
+/* Give each edit that takes values of other texts a source, which keep() fills. */
+static int make_sources(struct gathering *gathering, const struct edit_texts *texts)
 {
-    struct gathered *item = gathering->items;
-    while (item < gathering->items + gathering->count &&
-           (item->site != site || item->origin != origin))
-        item++;
-    return item;
-}
-
-/* One item for each pair of a site and an origin. */
-static int plan(struct gathering *gathering, const struct edit_texts *texts)
-{
-    const struct edit_list *list = gathering->list;
-    struct err *err = gathering->err;
-    gathering->items = arena_alloc(list->arena, list->edits.count, sizeof *gathering->items, err);
-    if (!gathering->items)
-        return -1;
+    struct edit_list *list = gathering->list;
+    size_t longest = 0;
     for (size_t i = 0; i < texts->reference_count; i++)
-        gathering->mean.longest =
-            num_max(gathering->mean.longest,
-                    num_max(texts->reference[i].sentence.count, texts->reference[i].source.count));
+        longest = num_max(longest, texts->reference[i].sentence.count);
     for (size_t i = 0; i < list->edits.count; i++) {
         enum site site = list->items[i].site;
         enum edit_origin origin = list->sources[i].origin;
-        struct gathered *item = find(gathering, site, origin);
-        if (origin == EDIT_NUMBER || item < gathering->items + gathering->count)
-            continue;
         size_t count = origin == EDIT_RESAMPLE ? texts->reference_count : 1;
         size_t layers = layers_of_site(&gathering->viewer->model.config, site);
-        gathering->count++;
-        *item = (struct gathered){.site = site, .origin = origin};
-        item->values = arena_alloc(list->arena, layers * count, sizeof *item->values, err);
-        item->source = (struct edit_source){
-            .values = item->values,
+        if (origin == EDIT_NUMBER)
+            continue;
+        struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, gathering->err);
+        struct tensor *values =
+            arena_alloc(list->arena, layers * count, sizeof *values, gathering->err);
+        if (!source || !values)
+            return -1;
+        *source = (struct edit_source){
+            .values = values,
             .count = count,
+            .seed = list->sources[i].seed,
             .longest = site_is_of_source(site) ? SIZE_MAX
                        : origin == EDIT_FROM   ? texts->from->sentence.count
-                                               : gathering->mean.longest,
+                                               : longest,
             .exact = origin == EDIT_FROM,
         };
+        list->items[i].source = source;
         gathering->selection.sites |= site_bit(site);
-        if (!item->values)
-            return -1;
     }
     return 0;
 }
 
-/* Select the layers in which a gathered site is edited; with an encoder, all layers. */
+/* Select the layers in which sites with a source are edited; with an encoder, all layers. */
 static int choose_layers(struct gathering *gathering)
 {
     const struct config *c = &gathering->viewer->model.config;
+    const struct edit_list *list = gathering->list;
     struct selection *selection = &gathering->selection;
-    struct arena *arena = gathering->list->arena;
     if (c->n_encoder_layer)
-        return selection_layers(selection, NULL, c, arena, gathering->err);
-    size_t *layers = arena_alloc(arena, c->n_layer, sizeof *layers, gathering->err);
+        return selection_layers(selection, NULL, c, list->arena, gathering->err);
+    size_t *layers = arena_alloc(list->arena, c->n_layer, sizeof *layers, gathering->err);
     for (size_t layer = 0; layers && layer < c->n_layer; layer++) {
         bool edited = false;
-        for (size_t i = 0; i < gathering->count; i++)
-            edited |= edits_have(&gathering->list->edits, gathering->items[i].site, layer);
+        for (size_t i = 0; i < list->edits.count; i++) {
+            const struct edits one = {&list->items[i], 1};
+            edited |= list->sources[i].origin != EDIT_NUMBER &&
+                      edits_have(&one, list->items[i].site, layer);
+        }
         if (edited)
             layers[selection->layers.count++] = layer;
     }
@@ -500,23 +479,29 @@ static int look_at(struct gathering *gathering, struct report *report, const str
     return viewer_look(gathering->viewer, &look, &gathering->pass, gathering->err);
 }
 
-/* Copy the tensors of a report to the items of an origin, as the values of text `number`. */
+/* Copy the tensors of text `number` of an origin to the sources that need them. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
 {
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        struct gathered *item = find(gathering, kept->site, origin);
-        if (item == gathering->items + gathering->count)
-            continue;
+    const struct edit_list *list = gathering->list;
+    for (const struct kept *kept = report->tensors; kept < report->tensors + report->tensor_count;
+         kept++) {
         size_t layer = kept->layer < 0 ? 0 : (size_t)kept->layer;
-        size_t cells = kept_cells(kept);
-        float *data = arena_room(gathering->list->arena, cells, sizeof *data, gathering->err);
-        if (!data)
-            return -1;
-        memcpy(data, kept->data, cells * sizeof *data);
-        item->values[layer * item->source.count + number] =
-            tensor_dense(data, kept->rank, kept->shape);
+        float *data = NULL;
+        for (size_t i = 0; i < list->edits.count; i++) {
+            const struct edit_source *source = list->items[i].source;
+            if (list->sources[i].origin != origin || list->items[i].site != kept->site)
+                continue;
+            size_t cells = kept_cells(kept);
+            if (!data) {
+                data = arena_room(list->arena, cells, sizeof *data, gathering->err);
+                if (!data)
+                    return -1;
+                memcpy(data, kept->data, cells * sizeof *data);
+            }
+            struct tensor *values = (struct tensor *)source->values;
+            values[layer * source->count + number] = tensor_dense(data, kept->rank, kept->shape);
+        }
     }
     return 0;
 }
@@ -525,36 +510,22 @@ static int gather(struct gathering *gathering, const struct edit_texts *texts)
 {
     const struct text_mean_form plain = {NULL, false};
     struct report report;
+    struct text_mean *mean = &gathering->mean;
     bool has_mean = gathering->list->origins >> EDIT_MEAN & 1;
+    for (size_t i = 0; i < texts->reference_count; i++)
+        mean->longest = num_max(mean->longest, num_max(texts->reference[i].sentence.count,
+                                                       texts->reference[i].source.count));
     for (size_t i = 0; i < texts->reference_count; i++)
         if (look_at(gathering, &report, &texts->reference[i], i) ||
             keep(gathering, &report, EDIT_RESAMPLE, i) ||
-            (has_mean && text_mean_add(&gathering->mean, &report, gathering->err)))
+            (has_mean && text_mean_add(mean, &report, gathering->err)))
             return err_prefix(gathering->err, "--reference");
-    if (has_mean &&
-        (text_mean_report(&report, &gathering->mean, &plain, &gathering->pass, gathering->err) ||
-         keep(gathering, &report, EDIT_MEAN, 0)))
+    if (has_mean && (text_mean_report(&report, mean, &plain, &gathering->pass, gathering->err) ||
+                     keep(gathering, &report, EDIT_MEAN, 0)))
         return -1;
     if (texts->from &&
         (look_at(gathering, &report, texts->from, 0) || keep(gathering, &report, EDIT_FROM, 0)))
         return err_prefix(gathering->err, "--from");
-    return 0;
-}
-
-/* Give each edit its source. */
-static int assign(const struct gathering *gathering)
-{
-    const struct edit_list *list = gathering->list;
-    for (size_t i = 0; i < list->edits.count; i++) {
-        if (list->sources[i].origin == EDIT_NUMBER)
-            continue;
-        struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, gathering->err);
-        if (!source)
-            return -1;
-        *source = find(gathering, list->items[i].site, list->sources[i].origin)->source;
-        source->seed = list->sources[i].seed;
-        list->items[i].source = source;
-    }
     return 0;
 }
 
@@ -564,9 +535,9 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     struct gathering gathering = {.list = list, .viewer = viewer, .err = err};
     const struct edits *before = viewer->edits;
     viewer->edits = NULL;
-    int failed = plan(&gathering, texts) ||
-                 (gathering.count &&
-                  (choose_layers(&gathering) || gather(&gathering, texts) || assign(&gathering)));
+    int failed =
+        make_sources(&gathering, texts) ||
+        (gathering.selection.sites && (choose_layers(&gathering) || gather(&gathering, texts)));
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);

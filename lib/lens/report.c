@@ -253,13 +253,13 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
 }
 
 /* Replace the tensors of each site by their mean, in the place of the first. */
-static int join_layers(struct report *report, struct kept *tensors, struct arena *arena,
-                       struct err *err)
+static int join_layers(struct report *report, struct arena *arena, struct err *err)
 {
     uint64_t joined = 0;
     size_t count = 0;
-    struct kept *layers = arena_alloc(arena, report->tensor_count, sizeof *layers, err);
-    if (!layers)
+    struct kept *tensors = copy_tensors(report, arena, err);
+    struct kept *layers = copy_tensors(report, arena, err);
+    if (!tensors || !layers)
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct kept mean = report->tensors[i];
@@ -284,30 +284,26 @@ static int take_means(struct report *report, const struct derivation *how, struc
                       struct err *err)
 {
     struct kept *tensors = copy_tensors(report, arena, err);
-    if (!tensors)
-        return -1;
-    for (size_t i = 0; how->mean_of_heads && i < report->tensor_count; i++)
+    for (size_t i = 0; tensors && how->mean_of_heads && i < report->tensor_count; i++)
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     report->tensors = tensors;
-    if (!how->mean_of_layers)
-        return 0;
-    tensors = copy_tensors(report, arena, err);
-    return tensors ? join_layers(report, tensors, arena, err) : -1;
+    return !tensors || (how->mean_of_layers && join_layers(report, arena, err)) ? -1 : 0;
 }
 
-/* --- words, and the rest without the first token ---------------------------------------------- */
+/* --- words and hidden tokens --------------------------------------------------------------------
+ *
+ * Attention of a word is the mean over the tokens of the query and the sum over the tokens of the
+ * key: rows still sum to 1. Other vectors of a word are the mean over its tokens.
+ */
+enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
-/* Which places of an axis go into each of its new ones. */
+/* The old positions of each new position of an axis. */
 struct groups {
-    const struct word_span *words; /* NULL: each is itself, from `first` on */
+    const struct word_span *words; /* NULL: one position each, from `first` on */
     size_t first;
     size_t count;
 };
-
-/* Attention of a word is the mean over the tokens of a query and the sum over the tokens of a key:
- * rows still sum to 1. Other vectors of a word are the mean over its tokens. */
-enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
 static struct groups group_axis(const struct tokenized *tokenized, size_t size, enum grouping how)
 {
@@ -316,12 +312,12 @@ static struct groups group_axis(const struct tokenized *tokenized, size_t size, 
     return (struct groups){tokenized->words, 0, tokenized->words ? tokenized->word_count : size};
 }
 
-static struct word_span group_at(const struct groups *groups, size_t place)
+static struct word_span group_at(const struct groups *groups, size_t index)
 {
-    return groups->words ? groups->words[place] : (struct word_span){groups->first + place, 1};
+    return groups->words ? groups->words[index] : (struct word_span){groups->first + index, 1};
 }
 
-/* The mean over some rows of the sum over some columns, of a matrix with `width` columns. */
+/* The mean over some rows of the sum over some columns of a matrix. */
 static float join_cells(const float *matrix, size_t width, struct word_span rows,
                         struct word_span columns)
 {
@@ -332,57 +328,50 @@ static float join_cells(const float *matrix, size_t width, struct word_span rows
     return (float)(sum / (double)rows.count);
 }
 
-static float *group_matrices(const float *matrices, size_t count, const size_t shape[2],
-                             const struct groups *rows, const struct groups *columns,
-                             struct arena *arena, struct err *err)
+/* Replace matrices of this shape; NULL stays NULL. */
+static int group_matrices(const float **matrices, size_t count, const size_t shape[2],
+                          const struct groups axes[2], struct arena *arena, struct err *err)
 {
-    float *data = arena_alloc(arena, count * rows->count * columns->count, sizeof *data, err);
+    if (!*matrices)
+        return 0;
+    float *data = arena_alloc(arena, count * axes[0].count * axes[1].count, sizeof *data, err);
     float *cell = data;
     for (size_t i = 0; data && i < count; i++)
-        for (size_t r = 0; r < rows->count; r++)
-            for (size_t c = 0; c < columns->count; c++)
-                *cell++ = join_cells(matrices + i * shape[0] * shape[1], shape[1],
-                                     group_at(rows, r), group_at(columns, c));
-    return data;
+        for (size_t r = 0; r < axes[0].count; r++)
+            for (size_t c = 0; c < axes[1].count; c++)
+                *cell++ = join_cells(*matrices + i * shape[0] * shape[1], shape[1],
+                                     group_at(&axes[0], r), group_at(&axes[1], c));
+    *matrices = data;
+    return data ? 0 : -1;
 }
 
-/* Rows are tokens on every site, those of keys and values are the ones looked at. Columns are
- * tokens only where queries meet keys. */
 static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
                         struct arena *arena, struct err *err)
 {
-    enum site_axes axes = site_rows[kept->site].axes;
+    bool of_keys = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
     const struct tokenized *keys = report_keys(report, site_rows[kept->site].part);
     const struct tokenized *queries = report_queries(report, site_rows[kept->site].part);
     size_t *shape = &kept->shape[kept->rank - 2];
-    size_t width = shape[1];
-    struct groups rows = group_axis(axes == AXES_GROUP_TOKEN_DIM ? keys : queries, shape[0], how);
-    struct groups columns = {.count = width};
+    struct groups axes[] = {group_axis(of_keys ? keys : queries, shape[0], how),
+                            {.count = shape[1]}};
     if (kept->queries && how == WITHOUT_FIRST) {
-        rows = (struct groups){.first = kept->queries[0] == 0, .count = shape[0]};
-        rows.count -= rows.first;
-        kept->queries += rows.first;
-        kept->query_labels += rows.first;
-        if (!rows.count)
+        size_t hidden = kept->queries[0] == 0;
+        axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};
+        kept->queries += hidden;
+        kept->query_labels += hidden;
+        if (!axes[0].count)
             return err_usage(err, "--hide-first: --query selects only the token that is hidden");
     }
     if (kept_has_key_columns(kept))
-        columns = group_axis(keys, width, how);
+        axes[1] = group_axis(keys, shape[1], how);
     size_t matrices = kept_sheet_count(kept);
-    bool failed = false;
-    if (kept->data) {
-        kept->data = group_matrices(kept->data, matrices, shape, &rows, &columns, arena, err);
-        failed = !kept->data;
-    }
-    if (kept->visible) {
-        kept->visible = group_matrices(kept->visible, kept->visible_step ? matrices : 1, shape,
-                                       &rows, &columns, arena, err);
-        kept->visible_step = kept->visible_step ? rows.count * columns.count : 0;
-        failed |= !kept->visible;
-    }
-    shape[0] = rows.count;
-    shape[1] = columns.count;
-    return failed ? -1 : 0;
+    if (group_matrices(&kept->data, matrices, shape, axes, arena, err) ||
+        group_matrices(&kept->visible, kept->visible_step ? matrices : 1, shape, axes, arena, err))
+        return -1;
+    shape[0] = axes[0].count;
+    shape[1] = axes[1].count;
+    kept->visible_step = kept->visible_step ? shape[0] * shape[1] : 0;
+    return 0;
 }
 
 static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
@@ -395,21 +384,15 @@ static int group_all(struct report *report, enum grouping how, struct arena *are
     return tensors ? 0 : -1;
 }
 
-static size_t places_of(const struct tokenized *tokenized)
-{
-    return tokenized->words ? tokenized->word_count : tokenized->count;
-}
-
 static int hide_first(struct report *report, struct arena *arena, struct err *err)
 {
-    if (places_of(&report->sentence) < 2)
-        return err_set(err, "--hide-first: expected a text of two tokens or more, found one");
-    if (report->source.count && places_of(&report->source) < 2)
-        return err_set(err, "--hide-first: expected a source of two tokens or more, found one");
-    if (group_all(report, WITHOUT_FIRST, arena, err))
-        return -1;
+    const struct tokenized *texts[] = {&report->sentence, &report->source};
+    for (size_t i = 0; i < 1 + (report->source.count > 0); i++)
+        if ((texts[i]->words ? texts[i]->word_count : texts[i]->count) < 2)
+            return err_set(err, "--hide-first: expected a %s of two tokens or more, found one",
+                           i ? "source" : "text");
     report->first_shown = 1;
-    return 0;
+    return group_all(report, WITHOUT_FIRST, arena, err);
 }
 
 int derive_read_mean(struct derivation *how, const char *list, struct err *err)
@@ -450,7 +433,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
     return 0;
 }
 
-/* Means come first: the rest has less to do then, and the numbers are the same but for rounding. */
+/* Means come first: less remains to be grouped. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {

@@ -6,12 +6,11 @@
 
 #include "base/num.h"
 
-/* The sums of one tensor. Values and, where heads differ, visible keys have a matrix for each head.
- * Matrices have room for the longest text. */
+/* The sums of one tensor: a matrix with room for the longest text per head. */
 struct mean_sums {
     struct kept kept; /* without values; its shape is that of the longest text so far */
     double *values, *visible;
-    double *counts;       /* the number of texts that have the cell */
+    double *counts;       /* [rows, columns] texts that have the cell */
     size_t rows, columns; /* of the room */
 };
 
@@ -25,24 +24,24 @@ static size_t columns_of(const struct kept *kept)
     return kept->shape[kept->rank - 1];
 }
 
-/* Matrices of `visible`: one for all heads if the heads share it. */
-static size_t visible_count(const struct kept *kept)
-{
-    return kept->visible_step ? kept_sheet_count(kept) : 1;
-}
-
 /* --- adding ----------------------------------------------------------------------------------- */
 
-/* Add `count` matrices to the upper left corners of others. */
-static void add(double *sums, const struct mean_sums *room, const float *from,
-                const struct kept *kept, size_t count)
+/* Add the matrices of a tensor to the upper left corners of the sums. */
+static void add(struct mean_sums *sums, const struct kept *kept)
 {
     size_t rows = rows_of(kept);
     size_t columns = columns_of(kept);
-    for (size_t row = 0; row < count * rows; row++)
-        for (size_t column = 0; column < columns; column++)
-            sums[(row / rows * room->rows + row % rows) * room->columns + column] +=
-                (double)from[row * columns + column];
+    for (size_t i = 0; i < kept_cells(kept); i++) {
+        size_t sheet = i / (rows * columns);
+        size_t own = i % (rows * columns);
+        size_t first = own / columns * sums->columns + own % columns;
+        size_t cell = sheet * sums->rows * sums->columns + first;
+        sums->values[cell] += (double)kept->data[i];
+        if (sums->visible)
+            sums->visible[cell] += (double)kept->visible[sheet * kept->visible_step + own];
+        if (sheet == 0)
+            sums->counts[first]++;
+    }
 }
 
 static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t longest,
@@ -52,11 +51,12 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
     *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
     sums->columns = !kept->made && kept_has_key_columns(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
+    size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
     if (kept->visible)
-        sums->visible = arena_alloc(arena, visible_count(kept) * cells, sizeof *sums->visible, err);
-    if (!sums->values || !sums->counts || (kept->visible && !sums->visible))
+        sums->visible = arena_alloc(arena, sheets * cells, sizeof *sums->visible, err);
+    if (!heads || !sums->values || !sums->counts || (kept->visible && !sums->visible))
         return -1;
     if (kept->made) {
         struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
@@ -65,13 +65,10 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
         sums->kept.made = sheet;
         return sheet ? 0 : -1;
     }
-    if (!kept->heads)
-        return 0;
-    size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
-    if (!heads)
-        return -1;
-    memcpy(heads, kept->heads, sheets * sizeof *heads);
-    sums->kept.heads = heads;
+    if (kept->heads) {
+        memcpy(heads, kept->heads, sheets * sizeof *heads);
+        sums->kept.heads = heads;
+    }
     return 0;
 }
 
@@ -101,12 +98,7 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
                columns_of(kept) <= sums->columns);
         shape[0] = num_max(shape[0], rows_of(kept));
         shape[1] = num_max(shape[1], columns_of(kept));
-        add(sums->values, sums, kept->data, kept, kept_sheet_count(kept));
-        if (sums->visible)
-            add(sums->visible, sums, kept->visible, kept, visible_count(kept));
-        for (size_t row = 0; row < rows_of(kept); row++)
-            for (size_t column = 0; column < columns_of(kept); column++)
-                sums->counts[row * sums->columns + column]++;
+        add(sums, kept);
     }
     mean->texts++;
     return 0;
@@ -114,14 +106,15 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* `count` matrices of sums, divided by the counts and without room to spare. NULL with `err`. */
-static float *divide(const double *values, const struct mean_sums *sums, size_t count,
-                     struct arena *arena, struct err *err)
+/* Divide sums by the counts, without the unused room. NULL with `err`. */
+static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
+                     struct err *err)
 {
     size_t rows = rows_of(&sums->kept);
     size_t columns = columns_of(&sums->kept);
-    float *mean = arena_alloc(arena, count * rows * columns, sizeof *mean, err);
-    for (size_t i = 0; mean && i < count * rows * columns; i++) {
+    size_t cells = kept_cells(&sums->kept);
+    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
+    for (size_t i = 0; mean && i < cells; i++) {
         size_t cell = i / columns % rows * sums->columns + i % columns;
         double value = values[i / (rows * columns) * sums->rows * sums->columns + cell];
         mean[i] = sums->counts[cell] > 0 ? (float)(value / sums->counts[cell]) : NAN;
@@ -129,7 +122,7 @@ static float *divide(const double *values, const struct mean_sums *sums, size_t 
     return mean;
 }
 
-/* The counts of a tensor's cells. Columns that are no tokens have the same counts and are one. */
+/* The counts of a tensor's cells; one column if columns are not tokens. */
 static int count_sheet(struct sheet *sheet, const struct report *report,
                        const struct mean_sums *sums, struct arena *arena, struct err *err)
 {
@@ -149,7 +142,7 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
     return values && sheet->tensor ? 0 : -1;
 }
 
-/* Whether an earlier tensor has the same axes, and so the same counts. */
+/* True if an earlier tensor has the same axes, and so the same counts. */
 static bool is_counted(const struct text_mean *mean, size_t index)
 {
     const struct site_row *row = &site_rows[mean->sums[index].kept.site];
@@ -161,7 +154,7 @@ static bool is_counted(const struct text_mean *mean, size_t index)
     return false;
 }
 
-/* Label tokens by their positions, which all texts share; the rest by numbers or words. */
+/* Label tokens with their positions, which all texts share. */
 static int label_report(struct report *report, const struct text_mean *mean,
                         const struct text_mean_form *form, struct arena *arena, struct err *err)
 {
@@ -218,14 +211,10 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
     for (size_t i = 0; i < count; i++) {
         const struct mean_sums *sums = &mean->sums[i];
         tensors[i] = sums->kept;
-        tensors[i].data = divide(sums->values, sums, kept_sheet_count(&sums->kept), arena, err);
-        if (sums->kept.visible) {
-            tensors[i].visible =
-                divide(sums->visible, sums, visible_count(&sums->kept), arena, err);
-            tensors[i].visible_step =
-                sums->kept.visible_step ? rows_of(&sums->kept) * columns_of(&sums->kept) : 0;
-        }
-        if (!tensors[i].data || (sums->kept.visible && !tensors[i].visible) ||
+        tensors[i].data = divide(sums->values, sums, arena, err);
+        tensors[i].visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
+        tensors[i].visible_step = rows_of(&sums->kept) * columns_of(&sums->kept);
+        if (!tensors[i].data || (sums->visible && !tensors[i].visible) ||
             (sums->kept.made && make_sheet(&tensors[i], report->numbers, arena, err)))
             return -1;
         if (!form->has_counts || sums->kept.made || is_counted(mean, i))
