@@ -254,34 +254,21 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
     return 0;
 }
 
-/* Run a text, after the tokens in its cache if it has one, and pass on the selected tensors. */
-static int show_text(struct attn_model *model, const struct text *text,
-                     const struct attn_request *request, const struct selection *selection,
-                     struct err *err)
-{
-    struct viewer *viewer = &model->viewer;
-    struct text_list one = {.items = text, .count = 1};
-    struct showing showing = {.model = model, .request = request};
-    struct tap tap = {.sink = pass_on, .context = &showing};
-    if (capture_init(&showing.capture, selection, &viewer->model.config, 1, &viewer->scratch, err))
-        return -1;
-    showing.capture.arena = &showing.tensor;
-    int failed = viewer_run(viewer, selection, &one, tap, err);
-    arena_release(&showing.tensor);
-    return failed;
-}
-
-/* Run a checked request; its attention pattern and edits apply to this run only. */
+/* Run checked ids, after those in a cache if there is one, and pass on the selected tensors. The
+ * request's attention pattern and edits apply to this run only. */
 static int run_request(struct attn_model *model, const struct attn_ids *ids,
-                       const struct attn_request *request, struct err *err)
+                       const struct attn_request *request, struct cache *cache, struct err *err)
 {
     struct viewer *viewer = &model->viewer;
     struct config *config = &viewer->model.config;
     const struct mechanism own = config->mechanism;
     struct mechanism asked;
     struct selection selection = {0};
-    struct text text = {.ids = ids->ids, .count = ids->count};
     struct edit_list list = {.config = config, .arena = &viewer->scratch};
+    struct showing showing = {.model = model, .request = request};
+    struct tap tap = {.sink = pass_on, .context = &showing};
+    struct text text = {.ids = ids->ids, .count = ids->count, .cache = cache};
+    struct text_list one = {.items = &text, .count = 1};
     if (request->source) {
         text.source_ids = request->source->ids;
         text.source_count = request->source->count;
@@ -290,11 +277,17 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
     if (read_mechanism(&asked, request, config, err) ||
         read_selection(&selection, request, viewer, err) || read_edits(&list, request->edits, err))
         return -1;
+    if (cache && selection.sites >> SITE_COUNT)
+        return err_unsupported(err, "a step: effective attention needs the whole text");
+    if (capture_init(&showing.capture, &selection, config, 1, &viewer->scratch, err))
+        return -1;
+    showing.capture.arena = &showing.tensor;
     viewer->edits = list.edits.count ? &list.edits : NULL;
     config->mechanism = asked;
-    int failed = show_text(model, &text, request, &selection, err);
+    int failed = viewer_run(viewer, &selection, &one, tap, err);
     config->mechanism = own;
     viewer->edits = NULL;
+    arena_release(&showing.tensor);
     return failed;
 }
 
@@ -305,16 +298,8 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
     struct host_call call;
     if (begin_call(&call, model, &err))
         return give_error(error, &err);
-    int failed = check_run(ids, request, &err) || run_request(model, ids, request, &err);
+    int failed = check_run(ids, request, &err) || run_request(model, ids, request, NULL, &err);
     return end_call(&call, failed, &err, error);
-}
-
-static int check_score(const struct attn_model *model, const struct attn_ids *ids,
-                       const float *logprobs, struct err *err)
-{
-    if (check_ids(ids, "ids", err) || check_given(logprobs, "room for log-probabilities", err))
-        return -1;
-    return batch_check_length(&model->viewer.model.config, ids->count, err);
 }
 
 static int score_ids(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
@@ -322,6 +307,9 @@ static int score_ids(struct attn_model *model, const struct attn_ids *ids, float
 {
     struct scored scored;
     struct scoring scoring = {.viewer = &model->viewer};
+    if (check_ids(ids, "ids", err) || check_given(logprobs, "room for log-probabilities", err) ||
+        batch_check_length(&model->viewer.model.config, ids->count, err))
+        return -1;
     struct text_pair pair = {.sentence = {.ids = ids->ids, .count = ids->count}};
     struct look look = {.pairs = &pair, .count = 1};
     arena_clear(&model->viewer.scratch);
@@ -340,8 +328,7 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
     struct arena arena = {0};
     if (begin_call(&call, model, &err))
         return give_error(error, &err);
-    int failed =
-        check_score(model, ids, logprobs, &err) || score_ids(model, ids, logprobs, &arena, &err);
+    int failed = score_ids(model, ids, logprobs, &arena, &err);
     arena_release(&arena);
     return end_call(&call, failed, &err, error);
 }
@@ -356,38 +343,40 @@ static void free_cache(struct host_object *object)
     heap_free(cache);
 }
 
-static int open_cache(struct attn_cache **cache, struct attn_model *model, struct err *err)
+static struct attn_cache *open_cache(struct attn_model *model, struct err *err)
 {
     const struct model *opened = &model->viewer.model;
-    if (opened->config.cross)
-        return err_unsupported(err, "'%s': a model that looks at a source is run as a whole",
-                               opened->name);
-    struct attn_cache *made = heap_alloc(1, sizeof *made, err);
-    if (!made)
-        return -1;
-    if (cache_init(&made->cache, &opened->config, err)) {
-        heap_free(made);
-        return err_prefix(err, "'%s'", opened->name);
+    if (opened->config.cross) {
+        err_unsupported(err, "'%s': a model with a source is run as a whole", opened->name);
+        return NULL;
     }
-    made->model = model;
-    host_object_init(&made->object, free_cache);
+    struct attn_cache *cache = heap_alloc(1, sizeof *cache, err);
+    if (!cache)
+        return NULL;
+    if (cache_init(&cache->cache, &opened->config, err)) {
+        heap_free(cache);
+        err_prefix(err, "'%s'", opened->name);
+        return NULL;
+    }
+    cache->model = model;
+    host_object_init(&cache->object, free_cache);
     host_object_hold(&model->object);
-    *cache = made;
-    return 0;
+    return cache;
 }
 
 struct attn_cache *attn_cache_open(struct attn_model *model, struct attn_error *error)
 {
     struct err err = {0};
     struct host_call call;
-    struct attn_cache *cache = NULL;
-    if (begin_call(&call, model, &err))
+    if (begin_call(&call, model, &err)) {
         give_error(error, &err);
-    else if (end_call(&call, open_cache(&cache, model, &err), &err, error)) {
-        attn_cache_close(cache);
-        cache = NULL;
+        return NULL;
     }
-    return cache;
+    struct attn_cache *cache = open_cache(model, &err);
+    if (!end_call(&call, cache ? 0 : -1, &err, error))
+        return cache;
+    attn_cache_close(cache);
+    return NULL;
 }
 
 void attn_cache_close(struct attn_cache *cache)
@@ -420,20 +409,6 @@ static int check_step(const struct attn_cache *cache, const struct attn_ids *ids
     return 0;
 }
 
-static int run_step(struct attn_cache *cache, const struct attn_ids *ids,
-                    const struct attn_request *request, struct err *err)
-{
-    struct viewer *viewer = &cache->model->viewer;
-    struct selection selection = {0};
-    struct text text = {.ids = ids->ids, .count = ids->count, .cache = &cache->cache};
-    arena_clear(&viewer->scratch);
-    if (read_selection(&selection, request, viewer, err))
-        return -1;
-    if (selection.sites >> SITE_COUNT)
-        return err_unsupported(err, "a step: effective attention is made of whole texts");
-    return show_text(cache->model, &text, request, &selection, err);
-}
-
 int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
               const struct attn_request *request, struct attn_error *error)
 {
@@ -443,7 +418,8 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
         return give_error(error, &err);
     size_t past = cache->cache.count;
     host_object_hold(&cache->object);
-    int failed = check_step(cache, ids, request, &err) || run_step(cache, ids, request, &err) ||
+    int failed = check_step(cache, ids, request, &err) ||
+                 run_request(cache->model, ids, request, &cache->cache, &err) ||
                  mapping_list_check(&cache->model->object, &err);
     if (failed && cache->cache.count > past) /* a file became shorter after the last tensor */
         cache_forget(&cache->cache, past);

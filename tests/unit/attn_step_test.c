@@ -109,7 +109,7 @@ TEST(steps_refuse_what_only_a_whole_run_has)
         {{.sink = keep, .edits = "context = 0"}, 2, "a step: expected no source, edits"},
         {{.sink = keep, .attention = "window:2"}, 2, "a step: expected no source, edits"},
         {{.sink = keep, .temperature = 2}, 2, "a step: expected no source, edits"},
-        {{.sink = keep, .show = "rollout"}, 4, "a step: effective attention is made of whole"},
+        {{.sink = keep, .show = "rollout"}, 4, "a step: effective attention needs the whole text"},
         {{.sink = keep, .show = "nothing"}, 2, "'nothing'"},
         {{.show = "weights"}, 2, "expected a sink, found NULL"},
     };
@@ -146,7 +146,7 @@ TEST(models_that_cannot_step_are_named)
         {NULL, 2, "expected a model, found NULL"},
         {"life", 4, "'life'"},
         {"life-cross", 4, "'life-cross'"},
-        {"translate", 4, "'translate': a model with cross-attention cannot be run step by step"},
+        {"translate", 4, "'translate': a model with a source is run as a whole"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_error error = {0};
