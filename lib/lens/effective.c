@@ -81,23 +81,6 @@ static const float *values_of(const struct effective *e, const struct held_text 
 
 /* --- weights times the length of values ------------------------------------------------------- */
 
-/* The rows [dv, C] of W_O for the context of a head, with the rounding of products. */
-static int find_rows(float *rows, const struct effective *e, struct weight out, size_t head,
-                     struct arena *arena, struct err *err)
-{
-    size_t d_v = e->run->config->d_v;
-    float *units = arena_alloc(arena, d_v * out.in, sizeof *units, err);
-    if (!units || (e->run->weights->precision == PRECISION_BF16 &&
-                   machine_hold_rounded(e->run->machine, d_v, out.in, err)))
-        return -1;
-    for (size_t i = 0; i < d_v; i++)
-        units[i * out.in + head * d_v + i] = 1;
-    out.bias = NULL;
-    linear(e->run->machine, (struct matrix){rows, d_v, out.out, out.out},
-           (struct matrix){units, d_v, out.in, out.in}, &out, ACTIVATION_NONE);
-    return 0;
-}
-
 /* lengths [H, S] of v W_O, or of v if there is no W_O or `projected` is false. */
 static int measure_lengths(double *lengths, const struct effective *e, size_t layer,
                            const struct held_text *text, bool projected, struct err *err)
@@ -117,9 +100,12 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
             struct weight of_head = {.data = rows, .in = c->d_v, .out = width, .stride = width};
             y = (struct matrix){arena_room(&arena, v.rows * width, sizeof *y.data, err), v.rows,
                                 width, width};
-            failed = !rows || !y.data || find_rows(rows, e, block.self.out, head, &arena, err);
-            if (!failed)
+            failed = !rows || !y.data;
+            if (!failed) {
+                weight_copy(rows, width, &block.self.out,
+                            (struct weight_piece){head * c->d_v, c->d_v, 0});
                 linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
+            }
         }
         for (size_t key = 0; key < v.rows && !failed; key++)
             lengths[head * v.rows + key] = length_of(y.data + key * width, width);
