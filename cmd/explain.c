@@ -141,9 +141,6 @@ static int choose_query(struct job *job, struct err *err)
     if (name && !tokenized_find_token(&match, tokenized, name))
         return unknown_token(job, name, err);
     job->request.query = match.index;
-    if (name && match.place != match.index)
-        print_note("--token %s is the token '%s' at index %zu; --token %s is the one at index %zu",
-                   name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
         print_note("'%s' occurs %zu times in the %s: this is the first; --token %s is the next",
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);

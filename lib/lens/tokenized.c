@@ -285,19 +285,12 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
 
 void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
 {
-    const char *text = tokenized->text;
-    if (!text)
-        buf_text(out, "ids ");
-    for (size_t i = 0; !text && i < tokenized->count; i++)
-        buf_format(out, i ? ",%u" : "%u", tokenized->tokens[i].id);
-    for (size_t at = 0; text && at < tokenized->size;) {
-        const char *blank = memchr(text + at, ' ', tokenized->size - at);
-        size_t end = blank ? (size_t)(blank - text) : tokenized->size;
-        label_visible(out, text + at, end - at);
-        if (blank)
-            buf_char(out, ' ');
-        at = end + (blank != NULL);
+    if (tokenized->text) {
+        label_line(out, tokenized->text, tokenized->size);
+        return;
     }
+    for (size_t i = 0; i < tokenized->count; i++)
+        buf_format(out, i ? ",%u" : "ids %u", tokenized->tokens[i].id);
 }
 
 /* --- a token by its name ---------------------------------------------------------------------- */
@@ -333,19 +326,16 @@ static bool find_text(struct token_match *match, const struct tokenized *tokeniz
 bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
                           const char *name)
 {
-    size_t place = 0;
+    size_t index = 0;
     size_t count = tokenized->count;
     const char *colon = strchr(name, ':');
-    bool is_place = selection_index(&place, name, strlen(name), count);
-    if (find_text(match, tokenized, name)) {
-        match->place = is_place ? place : match->index;
+    if (find_text(match, tokenized, name))
         return true;
-    }
-    if (!is_place)
-        is_place = colon && selection_index(&place, name, (size_t)(colon - name), count) &&
-                   is_called(&tokenized->labels[place], colon + 1);
-    *match = (struct token_match){.index = place, .place = place};
-    return is_place;
+    bool found = selection_index(&index, name, strlen(name), count) ||
+                 (colon && selection_index(&index, name, (size_t)(colon - name), count) &&
+                  is_called(&tokenized->labels[index], colon + 1));
+    *match = (struct token_match){.index = index};
+    return found;
 }
 
 /* --- tokens as running text ------------------------------------------------------------------- */

@@ -93,7 +93,6 @@ struct token_match {
     size_t index;
     size_t alike; /* later tokens with the same name */
     size_t next;  /* index of the first of them */
-    size_t place; /* the index that the name is, if it is a number, too; else `index` */
 };
 
 /* False if there is no such token. */
