@@ -260,20 +260,15 @@ static void restore_context(const struct effective *e, const struct held_text *t
     }
 }
 
-/* The edits of a text that apply after the input of the layer. */
-static int edits_of_rest(struct edits *edits, const struct effective *e, size_t text,
-                         struct arena *arena, struct err *err)
+/* The edits that apply after the input of the layer. */
+static int later_edits(struct edits *edits, const struct edits *all, struct arena *arena,
+                       struct err *err)
 {
-    const struct edits *all = e->run->edits;
     struct edit *items = arena_alloc(arena, all->count, sizeof *items, err);
     *edits = (struct edits){items, 0};
-    for (size_t i = 0; items && i < all->count; i++) {
-        const struct edit *edit = &all->items[i];
-        if (edit->site == SITE_RESID_PRE || (edit->one_text && edit->text != text))
-            continue;
-        items[edits->count] = *edit;
-        items[edits->count++].one_text = false;
-    }
+    for (size_t i = 0; items && i < all->count; i++)
+        if (all->items[i].site != SITE_RESID_PRE)
+            items[edits->count++] = all->items[i];
     return items ? 0 : -1;
 }
 
@@ -284,12 +279,10 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     struct run run = *e->run;
     struct arena arena = {0};
     double *square = arena_alloc(&arena, text->keys * text->keys, sizeof *square, err);
-    int failed = !square || (run.edits && edits_of_rest(&edits, e, seen->text, &arena, err));
-    if (!failed && run.edits) {
-        if (edits_have(run.edits, SITE_CONTEXT, (size_t)seen->layer))
-            restore_context(e, text);
-        run.edits = &edits;
-    }
+    int failed = !square || (run.edits && later_edits(&edits, run.edits, &arena, err));
+    if (run.edits && edits_have(run.edits, SITE_CONTEXT, (size_t)seen->layer))
+        restore_context(e, text);
+    run.edits = run.edits ? &edits : NULL;
     for (size_t query = 0; query < text->queries && !failed; query++)
         failed = measure_query(square + query * text->keys, e, &run, seen, query, err);
     for (double *row = square; !failed && row < square + text->keys * text->keys;

@@ -355,44 +355,35 @@ void facts_row(struct facts *facts, const char *name, const char *text)
 
 /* --- the numbers farthest from 0 -------------------------------------------------------------- */
 
-static void offer(struct strongest *list, const struct strong_cell *one)
-{
-    size_t at = list->count;
-    while (at > 0 && fabsf(list->cells[at - 1].value) < fabsf(one->value))
-        at--;
-    if (at == STRONGEST_MAX)
-        return;
-    list->count += list->count < STRONGEST_MAX;
-    for (size_t i = list->count - 1; i > at; i--)
-        list->cells[i] = list->cells[i - 1];
-    list->cells[at] = *one;
-}
-
 void strongest_add(struct strongest *list, const struct sheet *sheet)
 {
     struct strong_cell one = {.sheet = *sheet};
     for (one.row = 0; one.row < sheet->rows.size; one.row++)
         for (one.column = 0; one.column < sheet->columns.size; one.column++) {
             one.value = sheet_cell(sheet, one.row, one.column);
-            if (isfinite(one.value) && one.value != 0 && !sheet_hides(sheet, one.row, one.column))
-                offer(list, &one);
+            size_t at = list->count;
+            while (at > 0 && fabsf(list->cells[at - 1].value) < fabsf(one.value))
+                at--;
+            if (!isfinite(one.value) || one.value == 0 || at == STRONGEST_MAX ||
+                sheet_hides(sheet, one.row, one.column))
+                continue;
+            list->count += list->count < STRONGEST_MAX;
+            memmove(&list->cells[at + 1], &list->cells[at],
+                    (list->count - at - 1) * sizeof *list->cells);
+            list->cells[at] = one;
         }
 }
 
-static void add_word(struct buf *out, const char *word)
-{
-    buf_format(out, "%s%s", out->size ? " " : "", word);
-}
-
-/* A number says what of; the parts of a layer that have numbers are its heads. */
+/* Numbers follow the name of what they count; in "part", heads. */
 static void add_label(struct buf *out, const struct axis *axis, size_t index)
 {
     const char *text = axis->labels[index].text;
+    const char *before = "";
     if (strcmp(axis->name, "key") == 0)
-        add_word(out, "from");
+        before = "from";
     else if (text[strspn(text, "0123456789")] == '\0')
-        add_word(out, strcmp(axis->name, "part") == 0 ? "head" : axis->name);
-    add_word(out, text);
+        before = strcmp(axis->name, "part") == 0 ? "head" : axis->name;
+    buf_format(out, "%s%s%s%s", out->size ? " " : "", before, *before ? " " : "", text);
 }
 
 void strong_cell_name(struct buf *out, const struct strong_cell *cell)
