@@ -307,10 +307,10 @@ int driver_write_mean(struct driver *driver, struct err *err)
     struct report report;
     const struct output *output = &driver->output;
     bool holds_one = format_is(output->format, "npy") && !output->to_folder;
-    const struct text_mean_form form = {driver->session.viewer.tokenizer,
-                                        !format_is_looked_at(output->format) && !holds_one};
+    bool counts = !format_is_looked_at(output->format) && !holds_one;
     struct arena *arena = &driver->session.arena;
-    int failed = text_mean_report(&report, &driver->mean, &form, arena, err) ||
+    int failed = text_mean_report(&report, &driver->mean, driver->session.viewer.tokenizer, counts,
+                                  arena, err) ||
                  (driver->task->mean && driver->task->mean(driver->state, &report, arena, err)) ||
                  driver_write(driver, &report, err);
     text_mean_release(&driver->mean);

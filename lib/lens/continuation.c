@@ -101,7 +101,6 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
 {
     struct model *model = &viewer->model;
     struct cache cache;
-    size_t steps = 0;
     if (cache_init(&cache, &model->config, err)) {
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
@@ -113,9 +112,9 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
                                model->name, config_kind_name(&model->config));
     if (!generation->past_end && config_read_ends(&model->config, &model->folder, err))
         return -1;
-    if (!num_multiply(&steps, texts, generation->tokens))
-        steps = SIZE_MAX;
-    viewer_expect_steps(viewer, can_screen(viewer, generation, generation->tokens) ? 0 : steps);
+    viewer_expect_steps(viewer, can_screen(viewer, generation, generation->tokens)
+                                    ? 0
+                                    : texts * generation->tokens);
     return 0;
 }
 

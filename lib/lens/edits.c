@@ -508,7 +508,6 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
 
 static int gather(struct gathering *gathering, const struct edit_texts *texts)
 {
-    const struct text_mean_form plain = {NULL, false};
     struct report report;
     struct text_mean *mean = &gathering->mean;
     bool has_mean = gathering->list->origins >> EDIT_MEAN & 1;
@@ -520,8 +519,9 @@ static int gather(struct gathering *gathering, const struct edit_texts *texts)
             keep(gathering, &report, EDIT_RESAMPLE, i) ||
             (has_mean && text_mean_add(mean, &report, gathering->err)))
             return err_prefix(gathering->err, "--reference");
-    if (has_mean && (text_mean_report(&report, mean, &plain, &gathering->pass, gathering->err) ||
-                     keep(gathering, &report, EDIT_MEAN, 0)))
+    if (has_mean &&
+        (text_mean_report(&report, mean, NULL, false, &gathering->pass, gathering->err) ||
+         keep(gathering, &report, EDIT_MEAN, 0)))
         return -1;
     if (texts->from &&
         (look_at(gathering, &report, texts->from, 0) || keep(gathering, &report, EDIT_FROM, 0)))

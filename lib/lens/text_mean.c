@@ -156,7 +156,7 @@ static bool is_counted(const struct text_mean *mean, size_t index)
 
 /* Label tokens with their positions, which all texts share. */
 static int label_report(struct report *report, const struct text_mean *mean,
-                        const struct text_mean_form *form, struct arena *arena, struct err *err)
+                        const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     size_t most = 0;
     size_t words = 0;
@@ -172,13 +172,13 @@ static int label_report(struct report *report, const struct text_mean *mean,
     const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
     report->numbers = numbers;
     report->words = NULL;
-    if (words && form->tokenizer)
-        report->words = labels_of_words(form->tokenizer, words, arena, err);
+    if (words && tokenizer)
+        report->words = labels_of_words(tokenizer, words, arena, err);
     report->sentence = (struct tokenized){.labels = numbers};
     report->source = (struct tokenized){.labels = numbers};
     report->about =
         arena_format(arena, err, "mean of %zu text%s", mean->texts, num_plural(mean->texts));
-    return numbers && report->about && (report->words || !words || !form->tokenizer) ? 0 : -1;
+    return numbers && report->about && (report->words || !words || !tokenizer) ? 0 : -1;
 }
 
 /* A sheet of means: axes have numbers, or the heads of the sheet's layer. */
@@ -199,13 +199,14 @@ static int make_sheet(struct kept *kept, const struct label *numbers, struct are
 }
 
 int text_mean_report(struct report *report, const struct text_mean *mean,
-                     const struct text_mean_form *form, struct arena *arena, struct err *err)
+                     const struct tokenizer *tokenizer, bool counts, struct arena *arena,
+                     struct err *err)
 {
     size_t count = mean->first.tensor_count;
     struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
-    struct sheet *counts = arena_alloc(arena, count, sizeof *counts, err);
+    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
     *report = mean->first;
-    if (!tensors || !counts || label_report(report, mean, form, arena, err))
+    if (!tensors || !sheets || label_report(report, mean, tokenizer, arena, err))
         return -1;
     report->tensors = tensors;
     for (size_t i = 0; i < count; i++) {
@@ -217,12 +218,12 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
         if (!tensors[i].data || (sums->visible && !tensors[i].visible) ||
             (sums->kept.made && make_sheet(&tensors[i], report->numbers, arena, err)))
             return -1;
-        if (!form->has_counts || sums->kept.made || is_counted(mean, i))
+        if (!counts || sums->kept.made || is_counted(mean, i))
             continue;
         size_t next = report->tensor_count - count;
-        if (count_sheet(&counts[next], report, sums, arena, err))
+        if (count_sheet(&sheets[next], report, sums, arena, err))
             return -1;
-        tensors[report->tensor_count++] = kept_made(&counts[next]);
+        tensors[report->tensor_count++] = kept_made(&sheets[next]);
     }
     struct facts *facts = facts_new(arena, err);
     if (!facts)

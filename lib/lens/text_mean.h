@@ -4,7 +4,7 @@
  *
  *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
- *     if (text_mean_report(&whole, &mean, &form, &arena, err)) ...
+ *     if (text_mean_report(&whole, &mean, tokenizer, true, &arena, err)) ...
  *     text_mean_release(&mean);
  */
 #ifndef ATTN_LENS_TEXT_MEAN_H
@@ -20,19 +20,16 @@ struct text_mean {
     struct arena arena;
 };
 
-struct text_mean_form {
-    const struct tokenizer *tokenizer; /* labels the vocabulary; NULL: numbers */
-    bool has_counts;                   /* add sheets of counts */
-};
-
 /* Add a report with the tensors of the first (and, if they are sheets, their sizes). Its memory is
  * not used later. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
-/* The report of the means, in memory of the arena. Tokens are labelled with their positions. A sheet
- * SITE.count per kind of axes gives the number of texts of each cell. Cells of no text are NaN. */
+/* The report of the means, in memory of the arena. Tokens are labelled with their positions, the
+ * vocabulary with its words (tokenizer NULL: numbers). With `counts` a sheet SITE.count per kind of
+ * axes gives the number of texts of each cell. Cells of no text are NaN. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
-                     const struct text_mean_form *form, struct arena *arena, struct err *err);
+                     const struct tokenizer *tokenizer, bool counts, struct arena *arena,
+                     struct err *err);
 
 void text_mean_release(struct text_mean *mean);
 

@@ -166,49 +166,42 @@ static int watch_pairs(struct viewer *viewer, const struct look *look, struct ta
 
 /* --- capture ---------------------------------------------------------------------------------- */
 
-/* The key/value heads of some query heads, `each` of which share one: their numbers, rising. */
-static const size_t *shared_heads(size_t *found, const struct capture_heads *queries, size_t each,
-                                  struct arena *arena, struct err *err)
-{
-    size_t *list = arena_alloc(arena, queries->count, sizeof *list, err);
-    *found = 0;
-    for (size_t i = 0; list && i < queries->count; i++)
-        if (*found == 0 || list[*found - 1] != queries->items[i] / each)
-            list[(*found)++] = queries->items[i] / each;
-    return list;
-}
-
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
+    size_t each = config->n_head / config->n_kv_head;
     size_t *all = arena_alloc(arena, config->n_head, sizeof *all, err);
+    size_t *keys = arena_alloc(arena, config->n_head, sizeof *keys, err);
     *capture = (struct capture){.selection = selection, .arena = arena};
+    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
+    if (!all || !keys || !capture->lists)
+        return -1;
     for (int site = 0; site < SITE_ALL; site++)
         if (selection->sites >> site & 1)
             capture->room += selection_layers_of(selection, (enum site)site).count;
-    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
-    if (!all || !capture->lists)
-        return -1;
     for (size_t i = 0; i < config->n_head; i++)
         all[i] = i;
     capture->all = capture->queries = (struct capture_heads){all, config->n_head};
     if (selection->heads)
         capture->queries = (struct capture_heads){selection->heads, selection->head_count};
-    capture->keys.items = shared_heads(&capture->keys.count, &capture->queries,
-                                       config->n_head / config->n_kv_head, arena, err);
-    for (size_t s = 0; capture->keys.items && s < texts; s++) {
-        capture->lists[s].items =
-            arena_alloc(arena, capture->room, sizeof *capture->lists[s].items, err);
-        if (!capture->lists[s].items)
+    for (size_t i = 0; i < capture->queries.count; i++) {
+        size_t key = capture->queries.items[i] / each;
+        if (!capture->keys.count || keys[capture->keys.count - 1] != key)
+            keys[capture->keys.count++] = key;
+    }
+    capture->keys.items = keys;
+    for (size_t i = 0; i < texts; i++) {
+        struct kept **items = &capture->lists[i].items;
+        if (!(*items = arena_alloc(arena, capture->room, sizeof **items, err)))
             return -1;
     }
-    return capture->keys.items ? 0 : -1;
+    return 0;
 }
 
 /* Append a tensor of this shape, reduced to the selected heads and queries, to a text's list; with
- * memory for its values unless `data` is NULL. Returns NULL with `err`. */
-static struct kept *add_item(struct capture *capture, size_t text, struct kept item, float **data,
-                             struct err *err)
+ * memory for its values if it `has_values`. Returns NULL with `err`. */
+static struct kept *add_item(struct capture *capture, size_t text, struct kept item,
+                             bool has_values, struct err *err)
 {
     struct kept_list *list = &capture->lists[text];
     assert(list->count < capture->room);
@@ -229,8 +222,8 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
         item.queries = list->queries;
         *rows = list->query_count;
     }
-    if (data &&
-        !(item.data = *data = arena_room(capture->arena, kept_cells(&item), sizeof **data, err)))
+    if (has_values &&
+        !(item.data = arena_room(capture->arena, kept_cells(&item), sizeof *item.data, err)))
         return NULL;
     list->items[list->count] = item;
     return &list->items[list->count++];
@@ -240,9 +233,9 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
 {
     const struct tensor *values = &seen->values;
     struct kept item = {.site = seen->site, .layer = seen->layer, .rank = values->rank};
-    float *data = NULL;
     memcpy(item.shape, values->shape, sizeof item.shape);
-    const struct kept *kept = add_item(context, seen->text, item, &data, err);
+    const struct kept *kept = add_item(context, seen->text, item, true, err);
+    float *data = kept ? (float *)kept->data : NULL;
     for (size_t i = 0; kept && i < kept_sheet_count(kept); i++) {
         struct tensor matrix = kept->heads ? tensor_slice(values, kept->heads[i]) : *values;
         if (!kept->queries)
@@ -263,12 +256,11 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
                         .layer = room->layer,
                         .rank = 3,
                         .shape = {0, room->queries, room->keys}};
-    float *data = NULL;
-    const struct kept *kept = add_item(capture, room->text, item, &data, err);
+    const struct kept *kept = add_item(capture, room->text, item, true, err);
     if (!kept)
         return -1;
     for (size_t i = 0; i < kept->shape[0]; i++)
-        room->heads[kept->heads[i]] = data + i * kept->shape[1] * kept->shape[2];
+        room->heads[kept->heads[i]] = (float *)kept->data + i * kept->shape[1] * kept->shape[2];
     if (!kept->queries)
         return 0;
     struct kept_list *list = &capture->lists[room->text];
@@ -556,7 +548,7 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
                                .layer = (int)selection->layers.items[i],
                                .rank = 3,
                                .shape = {0, tokens, tokens}};
-            if (selection->sites >> site & 1 && !add_item(plan, 0, map, NULL, err))
+            if (selection->sites >> site & 1 && !add_item(plan, 0, map, false, err))
                 return -1;
         }
     return 0;

@@ -37,8 +37,7 @@ static void add(size_t tokens, float value)
 static struct report report(bool has_counts)
 {
     struct report report;
-    const struct text_mean_form form = {NULL, has_counts};
-    ck_assert_int_eq(text_mean_report(&report, &mean, &form, &arena, &err), 0);
+    ck_assert_int_eq(text_mean_report(&report, &mean, NULL, has_counts, &arena, &err), 0);
     return report;
 }
 
