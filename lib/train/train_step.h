@@ -1,6 +1,7 @@
 /* train_step.h: forward and backward over a batch of texts of one length, so that their tokens are
  * the rows of one matrix. Forward is that of lib/model, with the same bits where nothing is
- * dropped; it keeps the activations that backward needs. Gradients of several batches may add up to one step.
+ * dropped; it keeps the activations that backward needs. Gradients of several batches may add up
+ * to one step.
  *
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
