@@ -13,7 +13,6 @@
 enum { CELLS_KEPT = 1 << 26 };
 
 static const double LN_2 = 0.6931471805599453;
-static const double SAME = 0.001; /* the largest distance of heads that are called the same */
 
 /* Differences of a head under another setting. */
 struct head_sums {
@@ -382,33 +381,24 @@ static const struct column model_columns[] = {
     [MASKED] = {"masked_in_one", .kind = COLUMN_INTEGER},
 };
 
-/* The heads of a layer; and lines such as "Head 1.3 of a is head 1.0 of b". */
-static int fill_heads(struct frame *data, struct buf *moved, const struct comparison *s,
-                      size_t layer, struct arena *arena, struct err *err)
+static int fill_heads(struct frame *data, const struct comparison *s, size_t layer,
+                      struct arena *arena, struct err *err)
 {
     size_t heads = s->head_count;
     size_t number = s->layers.items[layer];
     const double *sums = s->of_pairs + layer * heads * heads;
-    const char *const names[] = {s->plan->runs[0].name, s->plan->runs[1].name};
     size_t *match = arena_alloc(arena, heads, sizeof *match, err);
     if (!match || assignment_find(match, sums, heads, arena, err))
         return -1;
     for (size_t head = 0; head < heads; head++) {
         size_t row = data->rows.size++;
-        double matched = sums[head * heads + match[head]] / (double)s->queries;
         frame_labels(data, SITE)[row] = (struct label){"weights", "weights", "weights"};
         frame_integers(data, SITE_LAYER)[row] = (long long)number;
         frame_integers(data, SITE_HEAD)[row] = (long long)s->heads[head];
         frame_floats(data, DISTANCE)[row] = sums[head * heads + head] / (double)s->queries;
         frame_integers(data, MATCH)[row] = (long long)s->heads[match[head]];
-        frame_floats(data, MATCHED)[row] = matched;
+        frame_floats(data, MATCHED)[row] = sums[head * heads + match[head]] / (double)s->queries;
         frame_integers(data, MASKED)[row] = COLUMN_MISSING;
-        if (match[head] == head || matched > SAME)
-            continue;
-        buf_format(moved, "%sHead %zu.%zu of ", moved->size ? "\n" : "", number, s->heads[head]);
-        label_line(moved, names[0], strlen(names[0]));
-        buf_format(moved, " is head %zu.%zu of ", number, s->heads[match[head]]);
-        label_line(moved, names[1], strlen(names[1]));
     }
     return 0;
 }
@@ -462,8 +452,8 @@ static void fill_site(struct frame *data, struct frame *shown, const struct comp
 }
 
 /* Data have one table of heads and sites; people its heads, and a summary of the sites. */
-static int fill_distances(struct frame frames[3], struct buf *moved, const struct comparison *s,
-                          struct arena *arena, struct err *err)
+static int fill_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
+                          struct err *err)
 {
     struct frame *data = &frames[0];
     size_t heads = s->layers.count * s->head_count;
@@ -478,7 +468,7 @@ static int fill_distances(struct frame frames[3], struct buf *moved, const struc
     frames[2].rows.labels = frame_labels(&frames[2], OF_SITE);
     data->rows.size = frames[2].rows.size = 0;
     for (size_t layer = 0; layer < s->layers.count; layer++)
-        if (fill_heads(data, moved, s, layer, arena, err))
+        if (fill_heads(data, s, layer, arena, err))
             return -1;
     for (int site = 0; site < SITE_COUNT; site++)
         fill_site(data, &frames[2], s, (enum site)site);
@@ -493,12 +483,8 @@ static int report_models(struct report *report, struct facts *facts, const struc
     const char *second = s->plan->runs[1].name;
     struct frame *frames = arena_alloc(arena, 3, sizeof *frames, err);
     struct buf about = {0};
-    struct buf moved = {0};
-    int failed = !frames || fill_distances(frames, &moved, s, arena, err);
-    const char *note = buf_keep(&moved, arena, err);
-    if (failed || !note)
+    if (!frames || fill_distances(frames, s, arena, err))
         return -1;
-    frames[1].note = *note ? note : NULL;
     frames[2].note =
         "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
         "match: the other model's head, one to one, and the distance to it\n"
