@@ -37,10 +37,10 @@ struct attribution {
     double sum;   /* of all contributions */
 };
 
-/* Run the text up to the position. The report, whose memory is the arena's, has a sheet of all parts
- * [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H, T], or of neurons [L, I]; and for
- * people a table of the strongest. Refused: as not supported, models other than decoders of one
- * text; as usage, edits of logits. */
+/* Run the text up to the position. The report, whose memory is the arena's, has a sheet of all
+ * parts [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H, T], or of neurons [L, I];
+ * and for people a table of the strongest. Refused: as not supported, models other than decoders of
+ * one text; as usage, edits of logits. */
 int attribution_make(struct attribution *attribution, struct viewer *viewer,
                      const struct text_pair *pair, const struct attribution_question *question,
                      struct arena *arena, struct err *err);

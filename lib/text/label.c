@@ -6,14 +6,20 @@
 #include "base/terminal.h"
 #include "base/utf8.h"
 
-/* Write the visible form of the first character; returns how many bytes it stands for. */
+/* Write the visible form of the first character; returns its size in bytes. */
 static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
 {
-    const char *blank = *bytes == ' ' ? "␣" : *bytes == '\n' ? "↵" : *bytes == '\t' ? "⇥" : NULL;
-    if (!blank)
-        return terminal_sign(sign, bytes, size);
-    strcpy(sign, blank);
-    return 1;
+    static const struct {
+        const char *blank, *sign;
+    } signs[] = {{" ", "␣"}, {"\n", "↵"}, {"\t", "⇥"}, {"\u00a0", "⍽"}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t length = strlen(signs[i].blank);
+        if (size < length || memcmp(bytes, signs[i].blank, length) != 0)
+            continue;
+        strcpy(sign, signs[i].sign);
+        return length;
+    }
+    return terminal_sign(sign, bytes, size);
 }
 
 /* The visible form of all of it, whose blanks stay blanks in a line to read, to one of the two. */
