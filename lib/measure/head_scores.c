@@ -17,15 +17,15 @@ enum {
     NAMED_COUNT = 10, /* fewer pairs or needles of a file name no head */
 };
 
-/* The attention of one query, and what some measures need to know. */
+/* The attention of one query. */
 struct attention_row {
     const float *weights; /* [keys] on the visible keys */
     size_t keys;
     size_t query;        /* its position in the text: 1 or more */
     const uint32_t *ids; /* [keys] of the text */
     long long bos;       /* the token that begins texts; -1: none */
-    long long offset;    /* of the key from its query: -1 is the previous token */
-    const bool *marked;  /* [keys] tokens of the needle; NULL: there is none */
+    long long offset;    /* of the key from its query, or from a copy of its token */
+    const bool *marked;  /* [keys] tokens of the needle; NULL: none */
 };
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -52,11 +52,6 @@ static double first_token(const struct attention_row *row)
     return (double)row->weights[0];
 }
 
-static double previous_token(const struct attention_row *row)
-{
-    return (double)row->weights[row->query - 1];
-}
-
 /* Σ w · |query - key| */
 static double distance(const struct attention_row *row)
 {
@@ -68,14 +63,16 @@ static double distance(const struct attention_row *row)
     return sum;
 }
 
-static double self(const struct attention_row *row)
+static double at_offset(const struct attention_row *row)
 {
-    return (double)row->weights[row->query];
+    size_t back = (size_t)-row->offset;
+    return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
 }
 
 /* The weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: none. */
-static double weight_after(const struct attention_row *row, size_t offset)
+static double at_copies(const struct attention_row *row)
 {
+    size_t offset = (size_t)row->offset;
     double sum = 0;
     bool found = false;
     for (size_t key = offset; key < row->query + offset; key++) {
@@ -87,16 +84,6 @@ static double weight_after(const struct attention_row *row, size_t offset)
     return found ? sum : (double)NAN;
 }
 
-static double duplicate_token(const struct attention_row *row)
-{
-    return weight_after(row, 0);
-}
-
-static double induction(const struct attention_row *row)
-{
-    return weight_after(row, 1);
-}
-
 static double sink(const struct attention_row *row)
 {
     double sum = first_token(row);
@@ -104,12 +91,6 @@ static double sink(const struct attention_row *row)
         if (row->ids[key] == row->bos)
             sum += (double)row->weights[key];
     return sum;
-}
-
-static double at_offset(const struct attention_row *row)
-{
-    size_t back = (size_t)-row->offset;
-    return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
 }
 
 static double needle(const struct attention_row *row)
@@ -135,15 +116,15 @@ static double needle_top(const struct attention_row *row)
 
 const struct score_row score_rows[] = {
     {"previous-token", "weight on the previous token", "previous", "prev", "previous token", 0.5,
-     OF_TEXTS, previous_token, .usual = true},
+     OF_TEXTS, at_offset, .usual = true, .offset = -1},
     {"first-token", "weight on the first token", "first", "first", "first token", 0.6, OF_TEXTS,
      first_token, .usual = true},
-    {"self", "weight on the token itself", "self", "self", "itself", 0.5, OF_TEXTS, self,
+    {"self", "weight on the token itself", "self", "self", "itself", 0.5, OF_TEXTS, at_offset,
      .usual = true},
     {"duplicate-token", "weight on earlier copies of the token", "duplicate", "dup.", "duplicates",
-     0.4, OF_REPEATS, duplicate_token, .usual = true},
+     0.4, OF_REPEATS, at_copies, .usual = true},
     {"induction", "weight on the token after an earlier copy", "induction", "ind.", "induction",
-     0.4, OF_REPEATS, induction, .usual = true},
+     0.4, OF_REPEATS, at_copies, .usual = true, .offset = 1},
     {"entropy", "entropy of the weights, in nats", "entropy", "entr.", NULL, 0, OF_TEXTS, entropy,
      "nats", .usual = true},
     {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, 0,
@@ -164,7 +145,7 @@ const struct score_row score_rows[] = {
 };
 const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 
-/* What follows a name: an offset; or, of what attention rows are measured on, texts or repeats. */
+/* After the colon: an offset; or texts or repeats, for scores of attention. */
 static int read_argument(struct score *score, const char *argument, const char *option,
                          struct err *err)
 {
@@ -197,6 +178,7 @@ const struct score *score_choose(struct score_list *list, const char *option, co
         return NULL;
     score.row = &score_rows[row];
     score.material = score.row->material;
+    score.offset = score.row->offset;
     if ((name[size] || score.row->takes_offset) &&
         read_argument(&score, name[size] ? name + size + 1 : "", option, err))
         return NULL;
@@ -278,15 +260,15 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* What one pass is counted as. */
+/* The meaning of a pass. */
 struct count {
     const struct head_survey *survey;
     enum score_material material;
-    const struct head_text *texts; /* also where random tokens are run in their place */
-    bool random;
+    const struct head_text *texts;
+    bool random; /* random tokens are run instead of the texts */
 };
 
-/* Add the rows of one head. Of a text with a needle only the last token counts. */
+/* Add the rows of one head; with a needle only the last one. */
 static void count_rows(struct mean *mean, const struct score *score, const struct count *count,
                        const struct head_text *text, const struct tensor *weights)
 {
@@ -329,7 +311,7 @@ static int take_weights(void *context, const struct announcement *seen, struct e
     return 0;
 }
 
-/* Random tokens in place of a text's; NULL with `err`. */
+/* Random tokens, as many as the text has; NULL with `err`. */
 static const uint32_t *random_ids(const struct count *count, const struct head_text *text,
                                   struct arena *arena, struct err *err)
 {
@@ -662,7 +644,7 @@ static int add_comparison(struct frame *frame, const struct head_results *result
     return 0;
 }
 
-/* Each model, and the material it was measured on. */
+/* The models and the texts that they were measured on. */
 static int add_models(struct frame *frame, const struct head_results *results, struct arena *arena,
                       struct err *err)
 {

@@ -33,6 +33,7 @@ struct score_row {
     const char *unit;                                /* NULL: a fraction */
     bool usual;                                      /* shown by default */
     bool takes_offset;
+    long long offset; /* for `measure` */
 };
 
 extern const struct score_row score_rows[];
