@@ -94,7 +94,8 @@ const struct command command_heads = {
 struct state {
     struct score_list scores;
     const struct score *map;      /* NULL: none */
-    size_t way;                   /* of --composition */
+    const char *composition;      /* NULL: scores */
+    size_t way;                   /* of the composition */
     bool in_maps;                 /* matrices of layers by heads, not a table */
     bool accumulates;             /* all texts have one result; false: each has its own */
     size_t layers, heads;         /* of the first model */
@@ -187,10 +188,27 @@ static void prepare_output(struct state *own, struct driver *driver)
         driver_accumulate(driver, own->in_maps ? num_max(driver->models.count, 1) : 1);
 }
 
+static int prepare_composition(struct state *own, struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    if (options_exclude(options, "composition",
+                        "score map sort top baseline pairs needle sentence file ids", err))
+        return -1;
+    if (driver->items.count)
+        return err_usage(err, "--composition: expected no text, found %zu", driver->items.count);
+    own->in_maps = true;
+    prepare_output(own, driver);
+    return names_choose(&own->way, NAMES_LIST(composition_names), "--composition", own->composition,
+                        err);
+}
+
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct options *options = driver->options;
+    own->composition = heads_options(options)->composition;
+    if (own->composition)
+        return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
     size_t models = num_max(driver->models.count, 1);
     own->measured = arena_alloc(&driver->kept, models, sizeof *own->measured, err);
@@ -275,6 +293,8 @@ static int open(void *state, struct driver *driver, struct err *err)
                                    .seed = (uint64_t)driver->current.mechanism.seed,
                                    .on_texts = driver->items.count > 0,
                                    .with_baseline = own->results.with_baseline};
+    if (own->composition)
+        return check_shape(own, driver, err) || circuits_check(&viewer->model, false, err) ? -1 : 0;
     return check_shape(own, driver, err) || check_circuits(own, driver, err) ||
                    find_bos(&survey->bos, viewer, err) ||
                    head_survey_open(survey, &driver->session.arena, err)
@@ -440,6 +460,8 @@ static int measure_needles(struct state *own, struct driver *driver, struct err 
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
+    if (own->composition)
+        return 0;
     return head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
                    measure_words(own, driver, OF_PAIRS, err) ||
                    measure_words(own, driver, OF_WORDS, err) || measure_needles(own, driver, err) ||
@@ -531,10 +553,17 @@ static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     size_t model = sweep_model(&driver->sweep, driver->setting);
-    struct head_result *result = &own->measured[model];
+    struct arena *arena = &driver->session.arena;
     struct report report;
     if (driver->is_batch)
         return 0;
+    if (own->composition)
+        return circuits_report(&report, (enum composition)own->way, &driver->session.viewer, arena,
+                               err) ||
+                       driver_write(driver, &report, err)
+                   ? -1
+                   : 0;
+    struct head_result *result = &own->measured[model];
     if (head_result_keep(result, &own->survey, &own->sums, &driver->kept, err))
         return -1;
     if (driver->sweep.of_models) {
@@ -549,10 +578,8 @@ static int end(void *state, struct driver *driver, struct err *err)
         return 0;
     if (model == 0)
         note_material(own, driver, result->origin);
-    return make_report(&report, own, result, &driver->session.arena, err) ||
-                   driver_write(driver, &report, err)
-               ? -1
-               : 0;
+    return make_report(&report, own, result, arena, err) || driver_write(driver, &report, err) ? -1
+                                                                                               : 0;
 }
 
 static int finish(void *state, struct driver *driver, struct err *err)
@@ -583,54 +610,7 @@ static const struct task heads_task = {
     .finish = finish,
 };
 
-/* --- composition ------------------------------------------------------------------------------ */
-
-static int prepare_composition(void *state, struct driver *driver, struct err *err)
-{
-    struct state *own = state;
-    const struct options *options = driver->options;
-    if (options_exclude(options, "composition",
-                        "score map sort top baseline pairs needle sentence file ids", err))
-        return -1;
-    if (options->input.operands.count)
-        return err_usage(err, "--composition: expected no text, found '%s'",
-                         options->input.operands.items[0]);
-    own->in_maps = true;
-    prepare_output(own, driver);
-    return names_choose(&own->way, NAMES_LIST(composition_names), "--composition",
-                        heads_options(options)->composition, err);
-}
-
-static int open_composition(void *state, struct driver *driver, struct err *err)
-{
-    return check_shape(state, driver, err) ||
-                   circuits_check(&driver->session.viewer.model, false, err)
-               ? -1
-               : 0;
-}
-
-static int end_composition(void *state, struct driver *driver, struct err *err)
-{
-    const struct state *own = state;
-    struct report report;
-    return circuits_report(&report, (enum composition)own->way, &driver->session.viewer,
-                           &driver->session.arena, err) ||
-                   driver_write(driver, &report, err)
-               ? -1
-               : 0;
-}
-
-static const struct task composition_task = {
-    .many = ITEMS_NONE,
-    .pages = "attn-cli page",
-    .state_bytes = sizeof(struct state),
-    .prepare = prepare_composition,
-    .open = open_composition,
-    .end = end_composition,
-};
-
 int heads_command(const struct options *options, struct err *err)
 {
-    return driver_do(heads_options(options)->composition ? &composition_task : &heads_task, options,
-                     err);
+    return driver_do(&heads_task, options, err);
 }
