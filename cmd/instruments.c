@@ -26,7 +26,6 @@ struct inquiry {
     long long answer, against; /* --answer or --target: ids; -1: none */
     size_t position;           /* of the token before the answer */
     unsigned numbers;          /* --show: 1 << LENS_... or PATCH_... */
-    struct text_origin origin;
     struct lens_plan lens;
     struct attribution attribution;
     enum attribution_by by;
@@ -176,10 +175,10 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
 {
     struct logit_lens lens;
     inquiry->lens.viewer = inquiry->viewer;
-    inquiry->origin.source = &inquiry->pair->source;
+    inquiry->report.source = inquiry->pair->source;
     return lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
-                   lens_report(&inquiry->report, &lens, inquiry->numbers, &inquiry->origin,
-                               &inquiry->pair->sentence, arena, err)
+                   lens_report(&inquiry->report, &lens, inquiry->numbers,
+                               inquiry->viewer->tokenizer, arena, err)
                ? -1
                : 0;
 }
@@ -461,8 +460,7 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     plan->answer = inquiry->answer;
     plan->against = inquiry->against;
     if (patching_make(&inquiry->patching, plan, arena, err) ||
-        patching_report(&inquiry->report, &inquiry->patching, inquiry->numbers, &inquiry->origin,
-                        arena, err))
+        patching_report(&inquiry->report, &inquiry->patching, inquiry->numbers, arena, err))
         return -1;
     inquiry->answer = inquiry->patching.answer;
     return describe_patch(inquiry, arena, err);
@@ -533,9 +531,7 @@ static int ask(const struct state *own, struct inquiry *inquiry, struct arena *a
                struct err *err)
 {
     const struct options *options = inquiry->options;
-    inquiry->origin.viewer = inquiry->viewer;
     return read_answer(inquiry, own->instrument->answer, answer_option(own, options), arena, err) ||
-                   text_origin_attends(&inquiry->origin, arena, err) ||
                    own->instrument->ask(inquiry, arena, err) ||
                    (inquiry->pair && read_position(inquiry, err))
                ? -1
@@ -582,13 +578,14 @@ static int run(void *state, const struct group *group, struct err *err)
     const struct state *own = state;
     const struct progress_sink **progress = &group->viewer->machine.progress;
     const struct progress_sink *sink = *progress;
-    int failed = 0;
+    struct text_origin origin = {.viewer = group->viewer};
+    int failed = text_origin_attends(&origin, group->arena, err);
     *progress = NULL;
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct work *work = group->works[i];
         struct inquiry *inquiry = work->own;
         inquiry->viewer = group->viewer;
-        inquiry->origin.viewer = group->viewer;
+        inquiry->report = text_origin_report(&origin, &work->pair.sentence);
         inquiry->plan.progress = sink;
         failed = own->instrument->find(inquiry, group->arena, err);
         work->report = inquiry->report;

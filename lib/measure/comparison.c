@@ -333,17 +333,11 @@ static int report_settings(struct report *report, const struct comparison *s, st
     if (!frame || !labels)
         return -1;
     *frame = (struct frame){"ways", {"head", count, labels, 0}};
-    frame->note = arena_format(
-        arena, err,
-        "max, mean: |difference| from the context of dense attention\n"
-        "kept: dense attention's weight on keys that still have any\n"
-        "overlap: weight that both give to the same key%s%s",
-        s->config->kind == MODEL_TRANSFORMER ? "\nOnly self-attention of the decoder is compared."
-                                             : "",
-        s->config->n_layer > 1
-            ? "\nEvery layer uses the pattern: differences carry over to the next."
-            : "");
-    if (!frame->note || frame_columns(frame, setting_columns, OVERLAP + 1, arena, err))
+    frame->note = "max, mean: |difference| from the context of dense attention\n"
+                  "kept: dense attention's weight on keys that still have any\n"
+                  "overlap: weight that both give to the same key\n"
+                  "Settings apply to every layer: differences carry over to the next.";
+    if (frame_columns(frame, setting_columns, OVERLAP + 1, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++)
         if (fill_setting(frame, i, s, s->plan->runs[1 + i / lines].name, i % lines, arena, err))

@@ -347,10 +347,8 @@ static bool is_shown(const struct logit_lens *lens, size_t index, unsigned numbe
 }
 
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
-                const struct text_origin *origin, const struct tokenized *sentence,
-                struct arena *arena, struct err *err)
+                const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
-    const struct tokenizer *tokenizer = origin->viewer->tokenizer;
     size_t cells = lens->layers.count * lens->tokens;
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
     size_t shown_count = BEST; /* the columns before it are keys */
@@ -360,9 +358,8 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
     const struct likely **best = arena_alloc(arena, cells, sizeof *best, err);
     struct facts *facts = facts_new(arena, err);
-    *report = text_origin_report(origin, sentence);
     if (!frames || !sheets || !kept || !best || !facts ||
-        make_table(frames, lens, sentence, tokenizer, arena, err))
+        make_table(frames, lens, &report->sentence, tokenizer, arena, err))
         return -1;
     for (size_t i = 0; i < cells; i++)
         best[i] = lens->cells[i].best;

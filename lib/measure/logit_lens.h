@@ -59,12 +59,11 @@ enum lens_number {
 
 extern const char *const lens_numbers[LENS_NUMBERS]; /* as in --show */
 
-/* A report of some numbers (1 << LENS_KL | ...), which borrows the lens and the text. For data a
+/* Add some numbers (1 << LENS_KL | ...) to the report of the text, which borrows the lens. For data a
  * table "lens" with a row for each layer and token, and "best" with the most likely tokens of each;
  * for people and pictures a sheet for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
-                const struct text_origin *origin, const struct tokenized *sentence,
-                struct arena *arena, struct err *err);
+                const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
 /* --- as facts of a page -------------------------------------------------------------------------
  *

@@ -578,7 +578,7 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
 }
 
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
-                    const struct text_origin *origin, struct arena *arena, struct err *err)
+                    struct arena *arena, struct err *err)
 {
     size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
     size_t cells = patching->layers * patching->columns / count;
@@ -586,7 +586,6 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     struct kept *kept = arena_alloc(arena, PATCH_NUMBERS * count, sizeof *kept, err);
     if (!sheets || !kept)
         return -1;
-    *report = text_origin_report(origin, patching->plan->clean);
     report->corrupt = patching->plan->corrupt;
     report->tensors = kept;
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {

@@ -13,15 +13,13 @@
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .answer = 4, .against = -1};
  *     struct patching patching;
  *     if (patching_make(&patching, &plan, &arena, err) ||
- *         patching_report(&report, &patching, 1 << PATCH_FRACTION, &origin, &arena, err)) ...
+ *         patching_report(&report, &patching, 1 << PATCH_FRACTION, &arena, err)) ...
  */
 #ifndef ATTN_MEASURE_PATCHING_H
 #define ATTN_MEASURE_PATCHING_H
 
 #include "base/progress_sink.h"
 #include "lens/viewer.h"
-
-struct text_origin;
 
 enum patch_over {
     PATCH_HEADS,
@@ -97,9 +95,9 @@ struct patch_number_row {
 
 extern const struct patch_number_row patch_numbers[PATCH_NUMBERS];
 
-/* Sheets of these numbers (1 << PATCH_...): layers by heads or tokens, or for each layer heads by
- * tokens; the report's text is the clean one. */
+/* Add sheets of these numbers (1 << PATCH_...) to the report of the clean text: layers by heads or
+ * tokens, or for each layer heads by tokens. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
-                    const struct text_origin *origin, struct arena *arena, struct err *err);
+                    struct arena *arena, struct err *err);
 
 #endif

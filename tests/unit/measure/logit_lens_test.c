@@ -115,11 +115,9 @@ TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
 {
     open_model("tiny");
     struct logit_lens lens = see();
-    struct text_origin origin = {.viewer = &viewer};
-    struct report report;
+    struct report report = {.sentence = pair.sentence};
     unsigned numbers = 1u << LENS_BEST | 1u << LENS_RANK;
-    ck_assert_int_eq(lens_report(&report, &lens, numbers, &origin, &pair.sentence, &arena, NULL),
-                     0);
+    ck_assert_int_eq(lens_report(&report, &lens, numbers, viewer.tokenizer, &arena, NULL), 0);
     const struct frame *table = &report.frames[0];
     const struct frame *best = &report.frames[1];
     ck_assert_uint_eq(table->rows.size, lens.layers.count * lens.tokens);

@@ -27,8 +27,8 @@ static const struct {
     {"\xC2\x9B", 2, "\\xc2\\x9b"}, /* a control that starts a terminal's command */
     {"\xE2\x80\xAE"
      "abc",
-     6, "\\xe2\\x80\\xaeabc"},     /* from right to left from here on */
-    {"\xC2\xA0", 2, "⍽"}, /* a blank that is none for our eyes */
+     6, "\\xe2\\x80\\xaeabc"}, /* from right to left from here on */
+    {"\xC2\xA0", 2, "⍽"},      /* a blank that is none for our eyes */
     {"\xE7\x88", 2, "\\xe7\\x88"},
     {"a\xFFz", 3, "a\\xffz"},
     {"\xF0\x9D\x85\xB3", 4, "\\xf0\\x9d\\x85\\xb3"},
