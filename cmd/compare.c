@@ -105,17 +105,16 @@ static int read_both(struct job *job, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static int compare(struct job *job, struct comparison_plan *plan, struct err *err)
+static int compare(struct job *job, const struct comparison_run *runs, size_t count,
+                   bool equal_weights, struct err *err)
 {
-    struct arena *arena = &job->sessions[0].arena;
     struct report report;
     struct progress progress;
-    plan->pairs = job->pairs;
-    plan->pair_count = job->items.count;
-    plan->selection = &job->selection;
+    const struct comparison_plan plan = {
+        runs,           count,         job->pairs, job->items.count, &job->selection,
+        &progress.sink, equal_weights, 0};
     progress_begin(&progress, "texts");
-    plan->progress = &progress.sink;
-    int failed = comparison_make(&report, plan, arena, err);
+    int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);
     return failed ? -1 : output_write_table(&job->output, &report, job->options, err);
 }
@@ -152,7 +151,7 @@ static int compare_settings(struct job *job, struct err *err)
             return -1;
         runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edits};
     }
-    return compare(job, &(struct comparison_plan){.runs = runs, .run_count = count + 1}, err);
+    return compare(job, runs, count + 1, false, err);
 }
 
 static int compare_models(struct job *job, struct err *err)
@@ -174,11 +173,7 @@ static int compare_models(struct job *job, struct err *err)
         {&job->sessions[0].viewer, first->model.name, NULL, NULL},
         {&job->sessions[1].viewer, second->model.name, NULL, NULL},
     };
-    return compare(job,
-                   &(struct comparison_plan){.runs = runs,
-                                             .run_count = 2,
-                                             .equal_weights = strcmp(hashes[0], hashes[1]) == 0},
-                   err);
+    return compare(job, runs, 2, strcmp(hashes[0], hashes[1]) == 0, err);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -359,41 +359,34 @@ static int read_head(size_t *layer, size_t *head, const char *text, size_t size,
                      (int)size, text);
 }
 
-/* `10.0.q`, or `logits` */
-static int read_receiver(struct patch_path *path, const char *text, const struct config *config,
-                         struct err *err)
-{
-    static const char *const names[] = {"q", "k", "v"};
-    const char *dot = strrchr(text, '.');
-    size_t index = 0;
-    path->to = SITE_LOGITS;
-    if (strcmp(text, "logits") == 0)
-        return 0;
-    if (!dot || !names_find(&index, NAMES_LIST(names), dot + 1, strlen(dot + 1)))
-        return err_usage(
-            err, "--path: expected logits, or LAYER.HEAD and .q, .k or .v, as 10.0.q, found '%s'",
-            text);
-    path->to = (enum site)(SITE_Q + index);
-    return read_head(&path->to_layer, &path->to_head, text, (size_t)(dot - text),
-                     path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err);
-}
-
+/* `9.6:10.0.q`, `9.6:logits` or `:10.0.q` */
 static int read_path(struct patching_plan *plan, const struct options *options, struct err *err)
 {
+    static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
     struct patch_path *path = &plan->path;
     const char *from = options->patch.path ? options->patch.path : ":";
     size_t size = strcspn(from, ":");
-    if (!from[size])
-        return err_usage(err, "--path: expected FROM:TO as 9.6:10.0.q or 9.6:logits, found '%s'",
+    const char *to = from[size] ? from + size + 1 : from;
+    const char *dot = strrchr(to, '.');
+    size_t part = 0;
+    bool to_logits = !*to || strcmp(to, "logits") == 0;
+    if (!from[size] ||
+        (!to_logits && (!dot || !names_find(&part, NAMES_LIST(parts), dot + 1, strlen(dot + 1)))))
+        return err_usage(err,
+                         "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
+                         "as 9.6:logits or 9.6:10.0.q, found '%s'",
                          from);
-    const char *to = from[size + 1] ? from + size + 1 : "logits";
     path->has_sender = size > 0;
-    if (read_receiver(path, to, config, err) ||
-        (size &&
-         read_head(&path->from_layer, &path->from_head, from, size, config->n_head, config, err)))
+    path->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
+    if (!to_logits &&
+        read_head(&path->to_layer, &path->to_head, to, (size_t)(dot - to),
+                  path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err))
         return -1;
-    if (path->to != SITE_LOGITS && path->from_layer >= path->to_layer)
+    if (size &&
+        read_head(&path->from_layer, &path->from_head, from, size, config->n_head, config, err))
+        return -1;
+    if (!to_logits && path->from_layer >= path->to_layer)
         return err_usage(
             err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
             path->from_layer, path->to_layer);

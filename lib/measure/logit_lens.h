@@ -59,7 +59,7 @@ enum lens_number {
 
 extern const char *const lens_numbers[LENS_NUMBERS]; /* as in --show */
 
-/* Add some numbers (1 << LENS_KL | ...) to the report of the text, which borrows the lens. For data a
+/* Add numbers (1 << LENS_KL | ...) to the report of the text, which borrows the lens. For data a
  * table "lens" with a row for each layer and token, and "best" with the most likely tokens of each;
  * for people and pictures a sheet for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
