@@ -179,8 +179,7 @@ typedef void step_builder(struct builder *builder);
 extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
-    step_dropout, step_values, step_context, step_output, step_attention_norm, step_middle,
-    step_mlp_norm, step_hidden, step_activation, step_mlp_out, step_mlp_post, step_stream,
-    step_final_norm, step_logits;
+    step_dropout, step_values, step_context, step_output, step_middle, step_norm, step_hidden,
+    step_activation, step_mlp_out, step_stream, step_logits;
 
 #endif

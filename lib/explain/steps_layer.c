@@ -92,40 +92,6 @@ void step_output(struct builder *builder)
     }
 }
 
-/* --- norms ------------------------------------------------------------------------------------ */
-
-static void show_norm(struct builder *builder, struct named_vector from, enum site to,
-                      const struct norm *norm)
-{
-    bool lacks = mechanism_lacks(&builder->trace->config->mechanism, PART_NORM);
-    builder_norm_step(builder, from, row_of(builder->trace, to), lacks ? NULL : norm);
-}
-
-/* Of the sum where norms come last, else of the attention's output before it is added. */
-void step_attention_norm(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    if (!trace->config->norm_first)
-        show_norm(builder, row_of(trace, SITE_RESID_MID), SITE_LN_1, &trace->weights.norm);
-    else
-        show_norm(builder, row_of(trace, SITE_ATTN_OUT), SITE_LN_1_POST, &trace->weights.post);
-}
-
-void step_mlp_post(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    show_norm(builder, row_of(trace, SITE_MLP_OUT), SITE_LN_2_POST, &trace->mlp.post);
-}
-
-void step_final_norm(struct builder *builder)
-{
-    struct norm norm;
-    if (weights_final_norm(&builder->trace->viewer->model.weights, false, &norm, builder->err))
-        builder->failed = true;
-    else
-        show_norm(builder, row_of(builder->trace, SITE_RESID_POST), SITE_LN_F, &norm);
-}
-
 /* --- the residual stream ---------------------------------------------------------------------- */
 
 /* The stream that the attention's output is added to. */
@@ -207,20 +173,38 @@ void step_stream(struct builder *builder)
         show_sum(builder, sum != post.values ? "sum" : post.name, sum, terms);
 }
 
-/* The norm before the MLP, or where norms come last that of the layer's last sum. */
-void step_mlp_norm(struct builder *builder)
+/* --- norms ------------------------------------------------------------------------------------ */
+
+/* The step has the name of the norm. Where norms come last, ln_2 is that of the layer's last sum. */
+void step_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
+    bool lacks = mechanism_lacks(&trace->config->mechanism, PART_NORM);
     struct named_vector terms[3];
-    if (trace->config->norm_first) {
-        const struct named_vector stream = {"h", trace->stream};
-        show_norm(builder, trace->config->parallel ? stream : row_of(trace, SITE_RESID_MID),
-                  SITE_LN_2, &trace->mlp.norm);
-        return;
+    struct named_vector from = row_of(trace, SITE_RESID_MID);
+    struct norm norm = trace->mlp.norm;
+    enum site to = SITE_LN_2;
+    site_find(builder->step->name, strlen(builder->step->name), &to);
+    if (to == SITE_LN_1) {
+        norm = trace->weights.norm;
+    } else if (to == SITE_LN_1_POST) {
+        from = row_of(trace, SITE_ATTN_OUT);
+        norm = trace->weights.post;
+    } else if (to == SITE_LN_2_POST) {
+        from = row_of(trace, SITE_MLP_OUT);
+        norm = trace->mlp.post;
+    } else if (to == SITE_LN_F) {
+        struct weights *weights = &trace->viewer->model.weights;
+        from = row_of(trace, SITE_RESID_POST);
+        builder->failed |= weights_final_norm(weights, false, &norm, builder->err) != 0;
+    } else if (!trace->config->norm_first) {
+        from = (struct named_vector){"sum", find_last_sum(terms, builder)};
+        to = SITE_RESID_POST;
+    } else if (trace->config->parallel) {
+        from = (struct named_vector){"h", trace->stream};
     }
-    const struct named_vector sum = {"sum", find_last_sum(terms, builder)};
     if (!builder->failed)
-        show_norm(builder, sum, SITE_RESID_POST, &trace->mlp.norm);
+        builder_norm_step(builder, from, row_of(trace, to), lacks ? NULL : &norm);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ static int select_sites(struct selection *selection, const struct config *config
 /* --- what the pass computed ------------------------------------------------------------------- */
 
 /* A tensor of tokens, or of the kept heads; NULL: there is none. */
-static const struct kept *seek(const struct trace *trace, enum site site, size_t layer)
+static const struct kept *find(const struct trace *trace, enum site site, size_t layer)
 {
     int number = site_rows[site].in_layer ? (int)layer : -1;
     const struct kept *kept = trace->report->tensors;
@@ -107,22 +107,15 @@ static const struct kept *seek(const struct trace *trace, enum site site, size_t
     return kept < end ? kept : NULL;
 }
 
-static const struct kept *find(const struct trace *trace, enum site site, size_t layer)
-{
-    const struct kept *kept = seek(trace, site, layer);
-    assert(kept);
-    return kept;
-}
-
 size_t trace_width(const struct trace *trace, enum site site)
 {
-    const struct kept *kept = seek(trace, site_of(trace->part, site), trace->layer);
+    const struct kept *kept = find(trace, site_of(trace->part, site), trace->layer);
     return kept ? kept->shape[kept->rank - 1] : 0;
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
 {
-    const struct kept *kept = seek(trace, site_of(trace->part, site), trace->layer);
+    const struct kept *kept = find(trace, site_of(trace->part, site), trace->layer);
     return kept ? kept->data + trace->query * kept->shape[kept->rank - 1] : NULL;
 }
 
