@@ -543,75 +543,38 @@ static int summarise(struct bench *bench, struct err *err)
 /* --- the result ------------------------------------------------------------------------------- */
 
 static const struct value_row {
-    const char *name; /* in data */
     bool of_tasks, of_growth;
-    const char *title; /* in text; NULL: not there */
-    const char *form;  /* of the text, of the value times `scale`; NULL: with a unit that fits */
-    double scale;
-} value_rows[VALUES] = {
-    [TOKENS_RUN] = {"tokens", true, true, "tokens", "%.0f", 1},
-    [TOKENS_CACHED] = {"cached", true, false, "cached", "%.0f", 1},
-    [SECONDS] = {"seconds", true, true, "time"},
-    [RATE] = {"tokens_per_second", true, false, "tokens/s", "%.0f", 1},
-    [OPERATIONS] = {"operations", true, false},
-    [BYTES] = {"bytes", true, false},
-    [OF_COMPUTE] = {"of_compute", true, false, "of compute", "%.0f %%", 100},
-    [OF_MEMORY] = {"of_memory", true, false, "of memory", "%.0f %%", 100},
-    [TIME_EXPONENT] = {"time_exponent", false, true, "grows as", "n^%.2f", 1},
-    [MEMORY] = {"memory_bytes", false, true, "memory"},
-    [MEMORY_EXPONENT] = {"memory_exponent", false, true, "grows as", "n^%.2f", 1},
+    enum value value;
+    double scale; /* the column has the value times that */
+    struct column column;
+} value_rows[] = {
+    {true, true, TOKENS_RUN, 1, {"tokens"}},
+    {true, false, TOKENS_CACHED, 1, {"cached"}},
+    {true, true, SECONDS, 1, {"seconds", .flags = COLUMN_DATA_ONLY}},
+    {true, true, SECONDS, 1e3, {"ms", .flags = COLUMN_TEXT_ONLY, .digits = 3}},
+    {true, false, RATE, 1, {"tokens_per_second", "tokens/s"}},
+    {true, false, OPERATIONS, 1, {"operations", .flags = COLUMN_DATA_ONLY}},
+    {true, false, BYTES, 1, {"bytes", .flags = COLUMN_DATA_ONLY}},
+    {true, false, OF_COMPUTE, 1, {"of_compute", "of compute", .digits = 2, .fraction = true}},
+    {true, false, OF_MEMORY, 1, {"of_memory", "of memory", .digits = 2}},
+    {false, true, TIME_EXPONENT, 1, {"time_exponent", "time ~ n^", .digits = 2}},
+    {false, true, MEMORY, 1, {"memory_bytes", .flags = COLUMN_DATA_ONLY}},
+    {false, true, MEMORY, 1e-6, {"MB", .flags = COLUMN_TEXT_ONLY, .digits = 3}},
+    {false, true, MEMORY_EXPONENT, 1, {"memory_exponent", "memory ~ n^", .digits = 2}},
 };
 
-static const char *show_value(enum value value, double number, struct arena *arena, struct err *err)
-{
-    const struct value_row *row = &value_rows[value];
-    char text[NUM_SIZE_BYTES]; /* AMOUNT_BYTES are as many */
-    if (row->form)
-        snprintf(text, sizeof text, row->form, row->scale * number);
-    else if (value == SECONDS)
-        amount_seconds(text, number);
-    else
-        num_size(text, (uint64_t)number);
-    return arena_format(arena, err, "%s", text);
-}
-
-/* Each value is a number in data, and a text with its unit for people. */
-static int add_value(struct frame *frame, struct column *columns, const struct bench *bench,
-                     enum value value, struct arena *arena, struct err *err)
-{
-    const struct value_row *row = &value_rows[value];
-    bool coloured = value == (bench->plan->ways ? SECONDS : OF_COMPUTE);
-    double *numbers = arena_alloc(arena, bench->task_count, sizeof *numbers, err);
-    const char **texts = arena_alloc(arena, bench->task_count, sizeof *texts, err);
-    if (!numbers || !texts)
-        return -1;
-    for (size_t i = 0; i < bench->task_count; i++) {
-        numbers[i] = bench->tasks[i].values[value];
-        if (row->title && !isnan(numbers[i]) &&
-            !(texts[i] = show_value(value, numbers[i], arena, err)))
-            return -1;
-    }
-    columns[frame->count++] =
-        (struct column){.name = row->name,
-                        .flags = COLUMN_DATA_ONLY | (coloured ? COLUMN_COLOURED : 0),
-                        .fraction = value == OF_COMPUTE,
-                        .values = numbers};
-    if (row->title)
-        columns[frame->count++] = (struct column){.name = row->title,
-                                                  .kind = COLUMN_TEXT,
-                                                  .flags = COLUMN_TEXT_ONLY | COLUMN_RIGHT,
-                                                  .values = texts};
-    return 0;
-}
+enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
 
 static int make_frame(struct frame *frame, const struct bench *bench, struct arena *arena,
                       struct err *err)
 {
-    const char *thing = bench->plan->ways ? "attention" : "task";
+    bool growth = bench->plan->ways != NULL;
+    const char *thing = growth ? "attention" : "task";
     size_t count = bench->task_count;
-    struct column *columns = arena_alloc(arena, 1 + 2 * VALUES, sizeof *columns, err);
+    struct column *columns = arena_alloc(arena, 1 + VALUE_ROWS, sizeof *columns, err);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    if (!columns || !labels)
+    double *values = arena_alloc(arena, VALUE_ROWS * count, sizeof *values, err);
+    if (!columns || !labels || !values)
         return -1;
     for (size_t i = 0; i < count; i++)
         labels[i] =
@@ -619,10 +582,20 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
     *frame = (struct frame){"bench", {thing, count, labels, 0}, columns, .count = 1};
     columns[0] =
         (struct column){.name = thing, .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
-    for (enum value value = 0; value < VALUES; value++)
-        if ((bench->plan->ways ? value_rows[value].of_growth : value_rows[value].of_tasks) &&
-            add_value(frame, columns, bench, value, arena, err))
-            return -1;
+    for (const struct value_row *row = value_rows; row < value_rows + VALUE_ROWS; row++) {
+        struct column *column = &columns[frame->count];
+        if (growth ? !row->of_growth : !row->of_tasks)
+            continue;
+        for (size_t i = 0; i < count; i++)
+            values[i] = row->scale * bench->tasks[i].values[row->value];
+        *column = row->column;
+        column->flags |= COLUMN_PLAIN;
+        if (row->value == (growth ? SECONDS : OF_COMPUTE) && row->scale == 1)
+            column->flags |= COLUMN_COLOURED;
+        column->values = values;
+        values += count;
+        frame->count++;
+    }
     return 0;
 }
 

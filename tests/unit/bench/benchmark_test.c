@@ -56,7 +56,7 @@ static double value_at(const struct report *result, const char *name, size_t row
 {
     const struct frame *frame = result->frames;
     for (size_t i = 0; i < frame->count; i++)
-        if (strcmp(frame->columns[i].name, name) == 0 && frame->columns[i].flags & COLUMN_DATA_ONLY)
+        if (strcmp(frame->columns[i].name, name) == 0)
             return column_float(&frame->columns[i], row);
     ck_abort_msg("no column %s", name);
     return 0;
