@@ -12,15 +12,6 @@ const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit
     return text;
 }
 
-const char *amount_seconds(char text[AMOUNT_BYTES], double seconds)
-{
-    if (seconds >= 1)
-        return amount_write(text, seconds, "s");
-    if (seconds >= 1e-4)
-        return amount_write(text, 1e3 * seconds, "ms");
-    return amount_write(text, 1e6 * seconds, "µs");
-}
-
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a;

@@ -1,8 +1,8 @@
 /* amount.h: measurements for people: the median of several, three significant digits and a unit
- * ("0.312 ms", "251 GFLOP/s"), and shares of a whole as bars of text.
+ * ("251 GFLOP/s"), and shares of a whole as bars of text.
  *
  *     char text[AMOUNT_BYTES];
- *     stream_text(out, amount_seconds(text, 0.000312));
+ *     stream_text(out, amount_write(text, 251, "GFLOP/s"));
  */
 #ifndef ATTN_BASE_AMOUNT_H
 #define ATTN_BASE_AMOUNT_H
@@ -11,9 +11,8 @@
 
 enum { AMOUNT_BYTES = 32 };
 
-/* Both return `text`; seconds are in s, ms or µs. */
+/* Returns `text`. */
 const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
-const char *amount_seconds(char text[AMOUNT_BYTES], double seconds);
 
 /* The median of one member of `count` structs, at least one, that stand `step_bytes` apart, the
  * first at `first`; the mean of the middle two where count is even. `sorted` has room for `count`.

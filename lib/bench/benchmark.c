@@ -355,7 +355,7 @@ static int choose_lengths(struct bench *bench, struct err *err)
     size_t limit = context ? context : SIZE_MAX;
     size_t *lengths = arena_alloc(&bench->arena, LENGTHS, sizeof *lengths, err);
     bench->lengths = plan->lengths ? plan->lengths : lengths;
-    bench->length_count = plan->length_count;
+    bench->length_count = plan->lengths ? plan->length_count : 0;
     for (size_t i = 0; lengths && !plan->lengths && i < (plan->ways ? LENGTHS : LENGTHS - 1); i++) {
         size_t length = plan->ways ? num_min(limit, LONGEST) >> (LENGTHS - 1 - i) : usual[i];
         if (length > 0 && length <= limit)

@@ -14,18 +14,6 @@ TEST(three_digits_say_enough)
         ck_assert_str_eq(amount_write(text, cases[i].value, "B"), cases[i].text);
 }
 
-TEST(times_take_the_unit_that_suits_them)
-{
-    static const struct {
-        double seconds;
-        const char *text;
-    } cases[] = {{4.5e-7, "0.450 µs"}, {9.9e-5, "99.0 µs"}, {1e-4, "0.100 ms"},
-                 {0.0172, "17.2 ms"},  {0.9, "900 ms"},     {1.5, "1.50 s"}};
-    char text[AMOUNT_BYTES];
-    for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_str_eq(amount_seconds(text, cases[i].seconds), cases[i].text);
-}
-
 TEST(a_share_is_drawn_in_eighths_of_a_column)
 {
     static const struct {
