@@ -87,9 +87,12 @@ static size_t number_width(const struct block *block, float value)
     return isnan(value) ? 0 : numeral_write(text, block->numeral, value);
 }
 
-static float total_of(const struct block *block, size_t element)
+/* A number of a row, or of the total below the rows. */
+static float number_at(const struct block *block, bool of_total, size_t row, size_t element)
 {
-    return block->total ? block->total[element] : NAN;
+    if (of_total)
+        return block->total ? block->total[element] : NAN;
+    return block->values[row * block->stride + element];
 }
 
 /* The elements of a block in the plan's range. */
@@ -104,10 +107,10 @@ static size_t cell_width(const struct grid_plan *plan, const struct block *block
     size_t widest = block->is_vector ? 1 : width_of(block->symbol);
     size_t end = plan->first + elements_of(plan, block);
     for (size_t element = plan->first; element < end; element++) {
-        widest = num_max(widest, number_width(block, total_of(block, element)));
+        widest = num_max(widest, number_width(block, number_at(block, true, 0, element)));
         for (size_t i = 0; i < row_count(plan); i++) {
-            const float *row = block->values + row_at(plan, i) * block->stride;
-            widest = num_max(widest, number_width(block, row[element]));
+            float value = number_at(block, false, row_at(plan, i), element);
+            widest = num_max(widest, number_width(block, value));
         }
     }
     return widest;
@@ -241,8 +244,7 @@ void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_
         else
             notation(out, block->symbol);
     } else if (slot->kind == SLOT_NUMBER) {
-        value = line->kind == LINE_TOTAL ? total_of(block, slot->element)
-                                         : block->values[line->row * block->stride + slot->element];
+        value = number_at(block, line->kind == LINE_TOTAL, line->row, slot->element);
     }
     if (isnan(value))
         return;

@@ -81,21 +81,19 @@ struct document {
 
 int document_write(struct document *document);
 
-/* Append a symbol in a notation; the text of a cell: of a heading "k_j (6 of 64)"; nothing for an
- * empty one. `infinity`: how minus infinity is written, NULL: as a number. */
+/* Append the text of a cell, with symbols in a notation; nothing for an empty one. `infinity`: how
+ * minus infinity is written, NULL: as a number. */
 typedef void explain_notation(struct buf *out, const char *formula);
 void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_slot *slot,
                explain_notation *notation, const char *infinity);
 
-/* The label of the query's token. */
+/* The label of the query's token; and ", layer 0, head 0". */
 const char *explain_token(const struct explanation *explanation);
-
-/* ", layer 0, head 0" */
 void explain_query_words(struct buf *out, const struct explanation *explanation,
                          const char *separator);
 
-/* A list of facts for Markdown and HTML: a name, a quoted text from the input or "", and words.
- * About the model and its texts; about a query, and how many of its keys are shown. */
+/* Facts about the model and its texts; about a query, and how many of its keys are shown: a name, a
+ * quoted text from the input or "", and words. */
 typedef void explain_fact(struct buf *out, const char *name, const char *quoted, const char *words);
 void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact);
 void explain_query_facts(struct buf *out, const struct explanation *explanation,

@@ -96,16 +96,13 @@ struct explain_request {
     size_t keys;               /* most keys on a page, those with the most weight; 0: all */
 };
 
-struct viewer;
-struct text_pair;
-
 /* Run the pair and explain each query into `explanations` [query_count], which live as long as the
  * arena and the viewer. */
+struct viewer;
+struct text_pair;
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
-
-/* --- formats ---------------------------------------------------------------------------------- */
 
 struct explain_page {
     size_t columns; /* of a terminal; 0: endless */
@@ -116,17 +113,13 @@ struct explain_page {
 typedef int explain_writer(struct stream *out, const struct explanations *explanations,
                            const struct explain_page *page, struct err *err);
 
-struct explain_format {
-    const char *name;   /* of --format */
-    const char *ending; /* of file names, with its dot */
-    const char *about;  /* a line of help */
-    explain_writer *write;
-};
-
-extern const struct explain_format explain_formats[]; /* text first */
-extern const size_t explain_format_count;
-
 extern explain_writer explain_text_write, explain_markdown_write, explain_html_write,
     explain_json_write;
+
+extern const struct explain_format {
+    const char *name, *ending, *about;
+    explain_writer *write;
+} explain_formats[]; /* text first */
+extern const size_t explain_format_count;
 
 #endif
