@@ -151,6 +151,18 @@ static double measure_reads(struct peak *peak, struct pool *pool)
 
 /* --- work ------------------------------------------------------------------------------------- */
 
+struct pass_size {
+    size_t tokens;
+    size_t cached; /* keys and values that were computed before */
+    bool logits;   /* of the last token */
+};
+
+/* The operations and memory reads of a pass. A multiply-add is two operations; each weight and each
+ * cached key and value is read once. Embeddings, norms, softmax and activations are not counted. */
+struct work {
+    double operations, bytes;
+};
+
 /* The elements of all weight matrices; decoder layers with an encoder have two attentions. */
 static double count_weights(const struct config *c)
 {
@@ -177,16 +189,19 @@ static double count_pairs(const struct config *c, const struct pass_size *size)
     return layers * visible + of_source;
 }
 
-struct work bench_work(const struct config *c, const struct pass_size *size, size_t weight_bytes,
-                       size_t float_bytes)
+static struct work work_of(const struct pass_size *size, const struct weights *weights)
 {
-    double weights = count_weights(c);
+    const struct config *c = weights->config;
+    size_t cached_bytes = weights->precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
+    double matrices = count_weights(c);
     double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
-    double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * (double)(c->d_k + c->d_v);
+    double width = (double)(c->d_k + c->d_v);
+    double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * width;
     return (struct work){
-        .operations = 2 * (double)size->tokens * weights + 2 * unembedding +
-                      2 * (double)c->n_head * count_pairs(c, size) * (double)(c->d_k + c->d_v),
-        .bytes = (weights + unembedding) * (double)weight_bytes + cached * (double)float_bytes,
+        .operations = 2 * (double)size->tokens * matrices + 2 * unembedding +
+                      2 * (double)c->n_head * count_pairs(c, size) * width,
+        .bytes = (matrices + unembedding) * (double)weights_number_bytes(weights) +
+                 cached * (double)cached_bytes,
     };
 }
 
@@ -224,9 +239,8 @@ enum value {
 
 /* A row of the result. */
 struct task {
-    enum task_kind kind;
     const char *name;            /* of the task, or of its attention: "window:64" */
-    const struct mechanism *way; /* of TASK_ATTENTION */
+    const struct mechanism *way; /* whose attention alone is measured; NULL: the task */
     struct pass_size size;
     double *seconds; /* [rounds] */
     double values[VALUES];
@@ -291,14 +305,14 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
-    if (task->kind == TASK_ATTENTION) {
+    if (task->way) {
         tap = stopwatch_tap(&stopwatch);
         selection.sites = STOPWATCH_SITES;
         config->mechanism = *task->way;
     }
     double start = clock_seconds();
     int failed = viewer_run(viewer, &selection, &text, tap, err);
-    *seconds = task->kind == TASK_ATTENTION ? stopwatch.seconds : clock_seconds() - start;
+    *seconds = task->way ? stopwatch.seconds : clock_seconds() - start;
     return failed;
 }
 
@@ -385,7 +399,7 @@ static int list_tasks(struct bench *bench, struct err *err)
     const struct config *config = &bench->viewer.model.config;
     unsigned kinds = bench->plan->kinds;
     size_t context = config->n_positions ? config->n_positions : SIZE_MAX;
-    struct task task = {TASK_PREFILL, task_rows[TASK_PREFILL].name, .way = NULL};
+    struct task task = {task_rows[TASK_PREFILL].name};
     for (size_t i = 0; i < bench->length_count && kinds >> TASK_PREFILL & 1; i++) {
         task.size.tokens = bench->lengths[i];
         if (add_task(bench, task, err))
@@ -394,7 +408,7 @@ static int list_tasks(struct bench *bench, struct err *err)
     if (!config->causal || config->cross || config->kind == MODEL_ATTENTION ||
         !(kinds >> TASK_DECODE & 1))
         return 0;
-    task = (struct task){TASK_DECODE, task_rows[TASK_DECODE].name,
+    task = (struct task){task_rows[TASK_DECODE].name,
                          .size = {1, num_min(DECODE_CACHED, context - 1), .logits = true}};
     return add_task(bench, task, err);
 }
@@ -404,7 +418,7 @@ static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
     for (size_t way = 0; way < bench->plan->way_count; way++) {
         struct config config = bench->viewer.model.config;
         config.mechanism = bench->plan->ways[way];
-        struct task task = {TASK_ATTENTION, mechanism_attention_name(&config.mechanism, arena, err),
+        struct task task = {mechanism_attention_name(&config.mechanism, arena, err),
                             .way = &bench->plan->ways[way]};
         if (!task.name || mechanism_check(&config.mechanism, &config, err))
             return -1;
@@ -463,7 +477,7 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
     double *best = &task->seconds[round];
     double sum = 0;
     double once = 0;
-    int uncounted = round == 0 ? 2 : task->kind == TASK_ATTENTION;
+    int uncounted = round == 0 ? 2 : task->way != NULL;
     while (uncounted-- > 0)
         if (run_task(bench, task, &once, err))
             return -1;
@@ -491,11 +505,8 @@ static int measure(struct bench *bench, struct err *err)
 
 static void compare_with_limits(struct bench *bench, struct task *task)
 {
-    const struct weights *weights = &bench->viewer.model.weights;
     double *values = task->values;
-    bool bf16 = weights->precision == PRECISION_BF16;
-    struct work work = bench_work(weights->config, &task->size, weights_number_bytes(weights),
-                                  bf16 ? sizeof(uint16_t) : sizeof(float));
+    struct work work = work_of(&task->size, &bench->viewer.model.weights);
     values[RATE] = values[TOKENS_RUN] / values[SECONDS];
     values[OPERATIONS] = work.operations;
     values[BYTES] = work.bytes;

@@ -16,25 +16,7 @@
 #include "base/progress_sink.h"
 #include "lens/viewer.h"
 
-struct pass_size {
-    size_t tokens;
-    size_t cached; /* keys and values that were computed before */
-    bool logits;   /* of the last token */
-};
-
-/* The operations and memory reads of a pass. A multiply-add is two operations; each weight and each
- * cached key and value is read once. Embeddings, norms, softmax and activations are not counted.
- * `weight_bytes` is the size of one weight, `float_bytes` that of a cached number. */
-struct work {
-    double operations;
-    double bytes;
-};
-
-struct work bench_work(const struct config *config, const struct pass_size *size,
-                       size_t weight_bytes, size_t float_bytes);
-
-enum task_kind { TASK_PREFILL, TASK_DECODE, TASK_KINDS, TASK_ATTENTION = TASK_KINDS };
-enum { TASKS_ALL = (1 << TASK_KINDS) - 1 };
+enum task_kind { TASK_PREFILL, TASK_DECODE, TASK_KINDS, TASKS_ALL = (1 << TASK_KINDS) - 1 };
 
 extern const struct task_row {
     const char *name, *about;
