@@ -8,7 +8,7 @@
 
 #include "explain/explain_page.h"
 
-enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_table.c counts them */
+enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_page.c counts them */
 
 static const double bar_em = 7; /* the bar of a weight of 1 */
 
