@@ -175,7 +175,7 @@ void step_stream(struct builder *builder)
 
 /* --- norms ------------------------------------------------------------------------------------ */
 
-/* The step has the name of its norm. Where norms come last, ln_2 norms the last sum of the layer. */
+/* The step has the name of its norm. Where norms come last, ln_2 norms the last sum. */
 void step_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
