@@ -1,22 +1,14 @@
 /* format.h: the output formats, one row and one file each, and how a report is written in one.
  *
- * A writer gets a report without values first: names, axes, tables and texts. Then it gets one
- * sheet after another, in the order of the report's tensors, and keeps none, so that a pass can
- * hand over each matrix as soon as it is computed:
+ * A writer gets a report without values first, then one sheet after another in the order of the
+ * report's tensors; it keeps none, so that a pass can pass on each matrix when it is computed:
  *
- *     struct writer writer;
- *     const struct target target = {.stream = &out};
- *     if (writer_begin(&writer, format_find("csv"), &target, &report, &place, err)) ...
- *     for (size_t i = 0; i < report_sheet_count(&report); i++)
- *         if (writer_sheet(&writer, &sheets[i], err)) ...
- *     if (writer_end(&writer, err)) ...
+ *     if (writer_begin(&writer, format_find("csv"), &target, &report, &place, err) ||
+ *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (text, pictures, pages) have `write` in place of the three.
- * report_write does either, for a report in memory.
- *
- * Several texts that share a stream are written in turn; `place` is this one's. Write failures
- * stick to the stream; a writer returns -1 only for errors that it finds itself.
+ * Formats that need all values at once (text, pictures, pages) have `write` instead. report_write
+ * writes a report in memory in any format. Write failures stick to the stream.
  */
 #ifndef ATTN_WRITE_FORMAT_H
 #define ATTN_WRITE_FORMAT_H
@@ -82,7 +74,7 @@ static inline size_t place_sentence(const struct place *place)
 /* Contents of one file of a folder. */
 enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
 
-/* Options of looks that have an effect on a format. */
+/* Display options that have an effect on a format. */
 enum format_looks {
     LOOKS_VIEW = 1,      /* --view */
     LOOKS_CELLS = 2,     /* --cells */
@@ -110,10 +102,10 @@ struct format {
     enum format_unit unit;
     unsigned looks; /* LOOKS_… */
     bool is_picture;
-    bool for_files;    /* binary, or half a megabyte: nothing for a terminal */
+    bool for_files;    /* binary or large: not for a terminal */
     bool one_sentence; /* a stream can hold only one text */
-    bool has_tables;   /* it has tables; else their numbers are written as sheets */
-    bool has_tokens;   /* without any tensor there are still the tokens to write */
+    bool has_tables;   /* else the numbers of tables are written as sheets */
+    bool has_tokens;   /* tokens are written even without tensors */
     bool can_show_all; /* its reader can show and hide the first token */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
     writer_step *begin;
@@ -135,9 +127,9 @@ const char *format_layer(const struct format *format);
 
 /* --- writing a report ------------------------------------------------------------------------- */
 
-/* A stream; or an open folder, which gets a file for each matrix, tensor, table or text,
- * DIR/weights.l00.h00.csv, each complete or absent; of several texts each in a folder of its own,
- * DIR/0000/. The last file is manifest.json: the origin, and the heads and tensors of each file. */
+/* A stream, or an open folder, which gets a file for each matrix, tensor, table or text (each text
+ * in a folder of its own, DIR/0000/, if there are several), and at last manifest.json: the origin,
+ * and the heads and tensors of each file. Files are complete or absent. */
 struct target {
     struct stream *stream;
     const struct target_folder *folder; /* NULL: the stream */
@@ -156,22 +148,20 @@ struct writer {
     struct arena arena;
 };
 
-/* Begin, with a report that outlives the writer and whose tensors need no values yet. The format
- * must take sheets (format->sheet), unless the report is in memory. */
+/* Begin with a report that outlives the writer; its tensors need no values yet. Unless the report
+ * is in memory, the format must take sheets. */
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
                  const struct report *report, const struct place *place, struct err *err);
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
 int writer_end(struct writer *writer, struct err *err);
 
-/* After the end or a failure. Incomplete files of a folder are removed. */
-void writer_release(struct writer *writer);
+void writer_release(struct writer *writer); /* removes incomplete files of a folder */
 
-/* True for the first, and for the last sheet of a tensor. */
+/* True if the next sheet is the first, or the last, of a tensor. */
 bool writer_at_first(const struct writer *writer);
 bool writer_at_last(const struct writer *writer);
 
-/* Write a report that is in memory, its tables as sheets if the format has none; the same for a
- * stream. */
+/* Write a report in memory, to a target or a stream; tables become sheets for formats without. */
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct place *place, struct err *err);
 int format_write(const struct format *format, struct stream *out, const struct report *report,
@@ -187,19 +177,16 @@ extern report_writer figure_write_page; /* figures on a page for browsers */
 int drawing_check(struct err *err);
 
 /* Parts of JSON for other documents: the command and its provenance (NULL: neither), the model, the
- * text and its tokens, and the selection, each but the first on a line of its own; "layer": 3,
- * "heads": [0, 2], null if a tensor has none. */
+ * text with its tokens, and the selection; "layer": 3, "heads": [0, 2], null if a tensor has none. */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_place(struct json_writer *json, const struct kept *kept);
 
-/* Append the result as JSON on one line, without its tables or tensors: metadata of other formats.
- */
+/* Append a result as JSON on one line, without tables and tensors: metadata of other formats. */
 void json_report_metadata(struct buf *out, const struct report *report, const struct place *place);
 
-/* Append a field of CSV as in RFC 4180: quoted if it holds a comma, a quote or the end of a line,
- * or begins like a spreadsheet's formula. Controls and invisible characters become \xNN, as in
- * labels, and bytes that are not UTF-8 U+FFFD, for which readers would refuse the whole file. */
+/* Append a field of CSV (RFC 4180), quoted also if it begins like a formula of a spreadsheet.
+ * Invisible characters become \xNN, and bytes that are not UTF-8 become U+FFFD. */
 void csv_field(struct buf *out, const char *text);
 
 #endif

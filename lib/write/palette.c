@@ -167,35 +167,6 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
     fill(ramp, palette, last / 2, last, middle, RAMP_LEVELS - 1);
 }
 
-/* The colours that terminals of 256 have after the first 16, which are the user's own: a cube of
- * 6 · 6 · 6, then 24 greys. */
-enum { FIXED_FIRST = 16, GREYS_FIRST = 232, FIXED_END = 256 };
-
-static struct colour fixed_colour(int number)
-{
-    static const uint8_t steps[] = {0, 95, 135, 175, 215, 255};
-    int cube = number - FIXED_FIRST;
-    uint8_t grey = (uint8_t)(8 + 10 * (number - GREYS_FIRST));
-    if (number >= GREYS_FIRST)
-        return (struct colour){grey, grey, grey};
-    return (struct colour){steps[cube / 36], steps[cube / 6 % 6], steps[cube % 6]};
-}
-
-void ramp_fixed(uint8_t fixed[RAMP_LEVELS], const struct ramp *ramp)
-{
-    struct oklab colours[FIXED_END];
-    for (int i = FIXED_FIRST; i < FIXED_END; i++)
-        colours[i] = oklab_of(fixed_colour(i));
-    for (size_t level = 1; level < RAMP_LEVELS; level++) {
-        struct oklab wanted = oklab_of(ramp->colours[level]);
-        int best = FIXED_FIRST;
-        for (int i = FIXED_FIRST; i < FIXED_END; i++)
-            if (oklab_distance(wanted, colours[i]) < oklab_distance(wanted, colours[best]))
-                best = i;
-        fixed[level] = (uint8_t)best;
-    }
-}
-
 /* Okabe and Ito's, which no kind of colour blindness confuses; without yellow and black, which are
  * too light and too heavy for lines. */
 struct colour palette_line(size_t index, size_t count)

@@ -1,5 +1,5 @@
-/* style.h: how figures and coloured tables look; a zeroed style is the default. Palettes, and how
- * numbers become colours.
+/* style.h: the display of figures and coloured tables; a zeroed style is the default. Palettes, and
+ * the colours of numbers.
  *
  *     struct style style = {.title = "Figure 1"};
  *     if (style_read(&style, &(struct style_words){.scale = "sqrt", .width = "icml"}, err)) ...
@@ -22,21 +22,19 @@ struct colour {
 
 struct colour colour_of_hex(uint32_t hex); /* 0x1a2b3c */
 
-/* Black or white, whichever is easier to read on that ground. */
-struct colour colour_ink(struct colour ground);
+struct colour colour_ink(struct colour ground); /* black or white, the easier to read on it */
 
-/* Oklab, where equal distances look equally far apart: lightness from 0 (black) to 1 (white), and
- * two axes of hue. */
+/* Oklab: equal distances look equal. Lightness is 0 (black) to 1 (white); two axes of hue. */
 struct oklab {
     float lightness, a, b;
 };
 
 struct oklab oklab_of(struct colour colour);
-struct colour colour_of_oklab(struct oklab oklab); /* the nearest that a screen has */
+struct colour colour_of_oklab(struct oklab oklab); /* the nearest in sRGB */
 float oklab_distance(struct oklab a, struct oklab b);
 
-/* Steps along a palette look equally large. Lightness rises or falls all the way, for numbers of
- * both signs from the middle to either end, so that a grey copy keeps the order. None needs the
+/* Steps along a palette look equally large, and lightness rises or falls all the way (from the
+ * middle to either end, if two-sided), so that a grey copy keeps the order. None needs the
  * difference of red and green. */
 struct palette {
     const char *name;
@@ -62,9 +60,6 @@ struct ramp {
 
 void ramp_make(struct ramp *ramp, const struct palette *palette);
 
-/* For each level the nearest of the 256 colours of a terminal. */
-void ramp_fixed(uint8_t fixed[RAMP_LEVELS], const struct ramp *ramp);
-
 /* The colour of line `index` of so many. */
 struct colour palette_line(size_t index, size_t count);
 
@@ -75,18 +70,18 @@ enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 /* The numbers that share the colour scale. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* VIEW_FIT: as suits the numbers. Lines go from queries to keys, a panel for each head or for all
- * heads of a layer; bars are the numbers farthest from 0. */
+/* VIEW_FIT: by the numbers. Lines go from queries to keys, with a panel for each head or, as an
+ * overlay, for all heads of a layer; bars are the numbers farthest from 0. */
 enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS };
 
-/* CELLS_FIT: in figures colours, and numbers if they fit; in text numbers, and colours if the
- * terminal has them. */
+/* CELLS_FIT: colours, and numbers if they fit, in figures; numbers, and colours if the terminal has
+ * them, in text. */
 enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 
 /* Colours of a terminal. */
 enum style_depth { DEPTH_NONE, DEPTH_256, DEPTH_FULL };
 
-/* Masked cells, such as the future: hatched, or left out of the frame. */
+/* Masked cells are hatched, or left out of the frame. */
 enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
 /* The lowest and the highest number of a scale; low > high: there are none. */
@@ -134,7 +129,7 @@ struct style {
 
 extern const struct style style_default;
 
-/* Names as on the command line, in the order of the enums, with NULL after the last. */
+/* Names on the command line, in the order of the enums, with NULL after the last. */
 extern const char *const style_scale_names[];
 extern const char *const style_range_names[];
 extern const char *const style_view_names[]; /* these two without the one that fits */
@@ -210,12 +205,12 @@ struct colour_norms norms_of(struct extent extent, bool fraction, const struct s
 struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style,
                                bool dark);
 
-/* The norm of a sheet or of its row, which may have their own ranges. */
+/* The norm of a sheet or of one of its rows. */
 struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet);
 struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sheet *sheet,
                                size_t row);
 
-/* "≤ " and "≥ " if numbers beyond the ramp's ends share their colours, else "". */
+/* "≤ " and "≥ " if numbers lie beyond the ends of the ramp, else "". */
 const char *norms_below(const struct colour_norms *norms);
 const char *norms_above(const struct colour_norms *norms);
 

@@ -75,8 +75,7 @@ struct text_heat {
     enum style_depth depth;
     struct colour_norms norms;
     struct ramp ramp;
-    uint8_t fixed[RAMP_LEVELS]; /* colours of a terminal with 256 of them */
-    unsigned set;               /* the level whose colours the line has now; 0: none */
+    unsigned set; /* the level whose colours the line has now; 0: none */
 };
 
 /* For numbers, or fractions, in an extent. Marks the stream as one that writes colours. */

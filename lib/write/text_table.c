@@ -21,6 +21,14 @@ void text_heat_reset(struct buf *line, struct text_heat *heat)
     heat->set = 0;
 }
 
+/* Terminals with 256 colours have a cube of 6 · 6 · 6 after the user's first 16: 0, 95, 135, …. */
+enum { CUBE_FIRST = 16 };
+
+static int step_of(uint8_t byte)
+{
+    return byte < 48 ? 0 : byte < 115 ? 1 : (byte - 35) / 40;
+}
+
 void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
 {
     struct colour ground = heat->ramp.colours[level];
@@ -33,7 +41,10 @@ void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
         buf_format(line, "\x1b[48;2;%d;%d;%d;38;5;%dm", ground.red, ground.green, ground.blue,
                    letters);
     else
-        buf_format(line, "\x1b[48;5;%d;38;5;%dm", heat->fixed[level], letters);
+        buf_format(line, "\x1b[48;5;%d;38;5;%dm",
+                   CUBE_FIRST + 36 * step_of(ground.red) + 6 * step_of(ground.green) +
+                       step_of(ground.blue),
+                   letters);
     heat->set = level;
 }
 
@@ -90,8 +101,6 @@ void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent e
         return;
     heat->norms = norms_of(extent, fraction, style, style->dark);
     ramp_make(&heat->ramp, heat->norms.palette);
-    if (heat->depth == DEPTH_256)
-        ramp_fixed(heat->fixed, &heat->ramp);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */

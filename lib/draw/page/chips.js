@@ -145,7 +145,7 @@ function putChanges(box) {
     const gained = new Map();
     const add = (map, id, one) => map.set(id, [...(map.get(id) || []), one]);
     for (const one of headsOf(current(), state.kind)) {
-        const before = pinned.of(state.kind).find((other) => other.layer === one.tensor.layer);
+        const before = pinnedTensor(one.tensor);
         const was = roleOf(before, one.head);
         const is = roleOf(one.tensor, one.head);
         if (state.off.has(one.name) || was?.id === is?.id) continue;

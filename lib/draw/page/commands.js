@@ -27,18 +27,8 @@ function commandLine(text) {
     return line;
 }
 
-// Pages from files have a clipboard, too; where it is refused, the old way works.
 async function copyText(text, button) {
-    try {
-        await navigator.clipboard.writeText(text);
-    } catch {
-        const field = element('textarea');
-        field.value = text;
-        document.body.append(field);
-        field.select();
-        document.execCommand('copy');
-        field.remove();
-    }
+    await navigator.clipboard.writeText(text);
     const before = button.textContent;
     button.textContent = 'Copied';
     setTimeout(() => (button.textContent = before === 'Copied' ? 'Copy' : before), 2000);

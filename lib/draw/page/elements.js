@@ -35,16 +35,6 @@ function fill(select, entries, chosen) {
     );
 }
 
-// A select with a label before it; entries are [value, name].
-function chooser(title, id, entries, chosen, choose) {
-    const label = element('label', `${title} `);
-    const select = element('select', '', '', { id });
-    fill(select, entries, chosen);
-    select.addEventListener('change', () => choose(select.value));
-    label.append(select);
-    return label;
-}
-
 // A bar on its track: `share` from 0 to 1; with `signed` it starts at the middle.
 function meter(share, { signed = false, ghost = null, tick = null, quiet = false } = {}) {
     const track = element('span', '', 'meter');
@@ -86,10 +76,7 @@ function quoted(label) {
 }
 
 // "0.0, 1.1 and 1.3"
-function listed(parts) {
-    const last = parts.at(-1);
-    return parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${last}` : last || '';
-}
+const listed = (parts) => new Intl.ListFormat('en-GB').format(parts);
 
 function percent(share) {
     if (share < 0.0005) return '< 0.1 %';

@@ -77,11 +77,6 @@ function commandOfView() {
     return commandOf(current(), 'run', words);
 }
 
-function stemOf() {
-    const tensor = shownTensor();
-    return [tensor.tensor, tensor.headName(state.head)].filter(Boolean).join('-');
-}
-
 function download(name, blob) {
     const link = element('a');
     link.href = URL.createObjectURL(blob);
@@ -105,6 +100,7 @@ function listenToExport() {
     for (const [kind, make] of Object.entries(EXPORTS))
         byId(`export-${kind}`).addEventListener('click', async () => {
             byId('export').close();
-            download(`${stemOf()}.${kind}`, await make());
+            const name = shownTensor().name(state.head).replaceAll(' ', '-');
+            download(`${name}.${kind}`, await make());
         });
 }

@@ -23,9 +23,7 @@ function thumbnail(tensor, index, size, off = false) {
 
 // Discs show changes by their area, at most 12 pixels across.
 function changeDisc(tensor, head) {
-    const before = pinned?.tensors.find(
-        (one) => one.tensor === tensor.tensor && one.layer === tensor.layer,
-    );
+    const before = pinnedTensor(tensor);
     if (!sameShape(tensor, before)) return null;
     const distance = distanceOf(tensor, before, head);
     if (distance < 0.005) return null;
@@ -50,12 +48,10 @@ function headButton(one, size, captions) {
     const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
         'aria-pressed': layer === state.layer && head === state.head,
-        ...{ 'data-head': name, title: scoreWords(one) },
+        ...{ 'data-head': name, title: name },
     });
     button.append(thumbnail(tensor, head, size, off));
     if (disc && captions) button.append(disc);
-    button.addEventListener('mouseenter', () => enlarge(one, button));
-    button.addEventListener('mouseleave', () => enlarge(null));
     box.append(button);
     if (!captions) return box;
     const caption = element('div', '', 'caption');
@@ -74,27 +70,6 @@ function powerButton(name, off) {
     });
     button.append(icon('power'));
     return button;
-}
-
-function scoreWords({ tensor, head, name }) {
-    if (!hasRoles(tensor)) return name;
-    const scores = profileOf(tensor, head)
-        .filter(({ value }) => !Number.isNaN(value))
-        .map(({ id, value }) => `${ROLES.find((one) => one.id === id).score} ${value.toFixed(2)}`);
-    return `${name}: ${scores.join(', ')}`;
-}
-
-// A larger thumbnail of a small one under the pointer.
-function enlarge(one, button) {
-    const box = byId('enlarged');
-    box.hidden = !one || button.clientWidth >= THUMB;
-    if (box.hidden) return;
-    const role = roleOf(one.tensor, one.head);
-    const words = `${one.name} ${role ? role.name : 'mixed'}`;
-    box.replaceChildren(thumbnail(one.tensor, one.head, 160), element('b', words));
-    const place = button.getBoundingClientRect();
-    box.style.left = `${place.right + 8}px`;
-    box.style.top = `${clamp(place.top - 60, 8, window.innerHeight - 210)}px`;
 }
 
 function drawHeads() {
@@ -254,7 +229,7 @@ function compareWith(at) {
 function openLargestChange() {
     let most = 0;
     for (const one of headsOf(current(), state.kind)) {
-        const before = pinned.of(state.kind).find((other) => other.layer === one.tensor.layer);
+        const before = pinnedTensor(one.tensor);
         if (!sameShape(one.tensor, before)) continue;
         const [a, b] = [one.tensor.matrix(one.head), before.matrix(one.head)];
         for (let i = 0; i < a.length; i++) {

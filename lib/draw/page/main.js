@@ -40,8 +40,7 @@ function shownTensor() {
     return current().of(state.kind)[state.layer];
 }
 
-function pinnedTensor() {
-    const tensor = shownTensor();
+function pinnedTensor(tensor = shownTensor()) {
     return pinned?.tensors.find(
         (one) => one.tensor === tensor.tensor && one.layer === tensor.layer,
     );
@@ -55,10 +54,9 @@ function predicts() {
 function isChanged() {
     const other = pinnedTensor();
     if (!sameShape(shownTensor(), other)) return false;
-    return headsOf(current(), state.kind).some(({ tensor, head }) => {
-        const before = pinned.of(state.kind).find((one) => one.layer === tensor.layer);
-        return distanceOf(tensor, before, head) > 1e-6;
-    });
+    return headsOf(current(), state.kind).some(
+        ({ tensor, head }) => distanceOf(tensor, pinnedTensor(tensor), head) > 1e-6,
+    );
 }
 
 function mode() {

@@ -1,16 +1,13 @@
 // The exact numbers of a head as a table, for reading, screen readers and copying.
 
 const TABLE_MOST = 60000; // cells: browsers crawl with more
-const PAPER_COLUMNS = 6; // columns that fit next to each other on paper
 
 function drawTable(parent, tensor, index) {
     const left = firstColumn(tensor);
     const most = Math.floor(TABLE_MOST / (tensor.rowCount - firstShown(tensor)));
     const end = Math.min(tensor.columnCount, left + most);
-    const together = state.printing ? PAPER_COLUMNS : end - left;
     const wide = tableRegion(parent, `Numbers of ${tensor.name(index)}`);
-    for (let column = left; column < end; column += together)
-        wide.append(tableOf(tensor, index, column, Math.min(column + together, end)));
+    wide.append(tableOf(tensor, index, left, end));
     const caption = wide.firstChild.createCaption();
     const axes = `rows are ${tensor.rows}, columns ${tensor.columns}`;
     caption.textContent = `${tensor.name(index)}: ${axes}`;

@@ -134,8 +134,10 @@ function tonesOf(tensor, index) {
         return () => tone;
     };
     const { columnCount } = tensor;
-    if (tensor.isDifference)
-        return make(tensor.isAttention ? { low: -1, high: 1 } : signedExtent(tensor.matrix(0)));
+    if (tensor.isDifference) {
+        const { low, high } = extentOf(tensor.matrix(0));
+        return make({ low: tensor.isAttention ? -1 : Math.min(low, -high, -1e-30), high: 0 });
+    }
     if (look.bounds) return make(look.bounds);
     if (look.range === 'head') return make(extentOf(tensor.matrix(index)));
     if (look.range === 'row')
@@ -143,12 +145,6 @@ function tonesOf(tensor, index) {
             make(extentOf(tensor.matrix(index), row * columnCount, (row + 1) * columnCount))();
     const extent = extentOfKind(tensor.sentence, tensor.tensor);
     return make(tensor.isAttention && extent.low >= 0 ? { low: 0, high: 1 } : extent);
-}
-
-function signedExtent(data) {
-    const { low, high } = extentOf(data);
-    const most = Math.max(-low, high, 1e-30);
-    return { low: -most, high: most };
 }
 
 function css(colour, opacity = 1) {
@@ -178,16 +174,7 @@ function variable(name) {
 }
 
 // A colour for each of several heads: lib/write/palette.c has the same.
-const FEW = [
-    '#0072b2',
-    '#d55e00',
-    '#009e73',
-    '#cc79a7',
-    '#e69f00',
-    '#56b4e9',
-    '#7a4fbf',
-    '#6b6b6b',
-];
+const FEW = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #7a4fbf #6b6b6b'.split(' ');
 
 function headColour(index, count) {
     if (count <= FEW.length) return FEW[index];
