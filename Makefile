@@ -329,7 +329,8 @@ arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
 
 # What the engine is made of: the core, what comes next, and what writes a page's numbers.
 WASM_FILES = $(filter-out %/target_folder.c %/host_call.c,$(wildcard $(patsubst %,lib/%/*.c,base \
-	format text text/* math model model/* lens live))) lib/write/json_report.c lib/draw/page_data.c \
+	format text text/* math model model/* lens live))) \
+	lib/write/json_report.c lib/draw/page_data.c \
 	$(patsubst %,lib/measure/%.c,logit_lens text_origin token_scores)
 
 $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "command.h"
+#include "draw/page.h"
 #include "write/text.h"
-#include "page.h"
+#include "command.h"
+#include "output.h"
 
 /* --- the steps -------------------------------------------------------------------------------- */
 

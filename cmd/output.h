@@ -107,4 +107,9 @@ int looks_read(struct style *style, const struct options *options, struct err *e
  * pictures). */
 void looks_note(const struct looks_options *options, const struct format *format, bool draws_pages);
 
+/* Put the text of other options, a step of the tour, into a page that is being written (page.c). */
+struct page_lesson;
+int page_add_lesson(struct output *output, struct place *place, const struct options *options,
+                    const struct page_lesson *lesson, struct err *err);
+
 #endif

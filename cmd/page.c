@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "draw/page.h"
 #include "measure/head_scores.h"
 #include "measure/logit_lens.h"
 #include "command.h"
 #include "driver.h"
-#include "page.h"
 
 static const struct option_row own_options[] = {
     STRING("explain", 0, "LIST", IN(page.explain),
@@ -197,7 +197,7 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
     return 0;
 }
 
-/* --- --scores: as `attn-cli heads` measures them on the text and on repeated random tokens ------ */
+/* --- --scores: as `heads` measures them on the text and on repeated random tokens ------------- */
 
 /* Weights of layers of a model whose scores take less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;

@@ -177,7 +177,7 @@ extern report_writer figure_write_page; /* figures on a page for browsers */
 int drawing_check(struct err *err);
 
 /* Parts of JSON for other documents: the command and its provenance (NULL: neither), the model, the
- * text with its tokens, and the selection; "layer": 3, "heads": [0, 2], null if a tensor has none. */
+ * text with its tokens, the selection; "layer": 3, "heads": [0, 2], null if a tensor has none. */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_place(struct json_writer *json, const struct kept *kept);

@@ -17,8 +17,8 @@
 void text_left(struct buf *line, const char *text, size_t width);
 void text_right(struct buf *line, const char *text, size_t width);
 
-/* Append a label of an axis for a cell of this width. Long names of models, which often begin alike,
- * lose their beginning: "…/step-00000040". */
+/* Append a label of an axis for a cell of this width. Long names of models, which often begin
+ * alike, lose their beginning: "…/step-00000040". */
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
 
 /* Append blanks; with `taken` columns of them used already. */

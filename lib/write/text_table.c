@@ -1,5 +1,4 @@
-/* text_table.c: tables for people, cell by cell, with colours below numbers or in place of them; and
- * tables of a report. */
+/* text_table.c: tables for people, with colours below numbers or in place of them. */
 #include "write/text.h"
 
 #include <math.h>
