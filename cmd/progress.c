@@ -18,7 +18,7 @@ enum { LINE_COLUMNS = 80 };
 static const double FIRST_SECONDS = 1; /* what takes less needs no line */
 static const double NEXT_SECONDS = 0.1;
 
-static volatile sig_atomic_t visible; /* a line stands on the terminal */
+static volatile sig_atomic_t visible; /* a line is on the terminal */
 static bool quiet;
 
 void progress_set_quiet(bool set)

@@ -35,7 +35,7 @@ int file_open_regular(const char *path, struct err *err);
 /* What has no size to be known beforehand is read up to so many bytes: /dev/zero has no end. */
 #define FILE_READ_MAX_BYTES ((size_t)1 << 30)
 
-/* Read all of an open descriptor (a pipe, a terminal) up to its end; `name` stands in errors. */
+/* Read all of an open descriptor (a pipe, a terminal) up to its end; `name` is for errors. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);
 
 /* A file of bytes that the caller owns. */

@@ -125,7 +125,7 @@ static void write_query(struct document *document, const struct explanation *exp
     if (explanation->shown_count == explanation->key_count)
         return;
     buf_format(line,
-               "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
+               "(%zu of %zu keys shown: the largest weights, %.2f in total; --full shows all)",
                explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
     text_wrap(document->out, line->size ? line->bytes : "", 0, 1, page_width(document));
     buf_clear(line);

@@ -37,7 +37,7 @@ static int peek(const struct document *in)
     return in->at < in->size ? (unsigned char)in->bytes[in->at] : END;
 }
 
-/* Step over `c` if it stands here. */
+/* Skip `c` if it comes next. */
 static bool take(struct document *in, int c)
 {
     if (peek(in) != c)
@@ -46,7 +46,7 @@ static bool take(struct document *in, int c)
     return true;
 }
 
-/* What stands here, for messages: `'x'`, `U+7231`, `the byte 0xff` or `the end`. */
+/* Describe the next character for a message: `'x'`, `U+7231`, `the byte 0xff` or `the end`. */
 static const char *found(char text[FOUND_BYTES], const struct document *in)
 {
     uint32_t character = 0;
@@ -193,7 +193,7 @@ static int check_character(struct document *in)
     return 0;
 }
 
-/* The end of what stands for itself from here on, seen at a glance: whole characters. */
+/* The end of the characters from here on that need no escape. */
 #ifdef __SSE2__
 
 enum { BLOCK_BYTES = 16, BLOCK_BITS = (1 << BLOCK_BYTES) - 1 };
@@ -390,7 +390,7 @@ int json_grammar_check(struct json_extent *extent, const char *bytes, size_t siz
     return in.at == size ? 0 : refuse(&in, "the end");
 }
 
-/* In sound JSON a backslash stands only in texts and is never the last byte. */
+/* In valid JSON a backslash occurs only in strings and is never the last byte. */
 int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err)
 {
     const char *end = bytes + size;

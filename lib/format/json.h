@@ -25,7 +25,7 @@ enum {
     JSON_TEXT_BYTES_MAX = 16 << 20,
 };
 
-/* A large object or array: where it stands, and how many members or items it has. */
+/* A large object or array: its position and the number of its members or items. */
 struct json_container {
     const char *bytes;
     size_t size;
@@ -97,7 +97,7 @@ int json_refuse(const struct json *member, const char *expected, struct err *err
 /* The member of that exact name, found by a walk; NULL where there is none, or no object. */
 const struct json *json_member(const struct json *object, const char *name);
 
-/* The same, but NULL where it is null, too: the default stands. */
+/* The same, but also NULL if it is null: the default is kept. */
 const struct json *json_given(const struct json *object, const char *name);
 
 /* Has json_member found it, or a getter that takes names? Else nothing can depend on it. */
@@ -109,7 +109,7 @@ const struct json *json_next(const struct json *value);
 const char *json_key(const struct json *member); /* a member's name */
 size_t json_count(const struct json *container);
 
-/* Refuse an object in which a name stands twice, naming it. */
+/* Refuse an object that contains a name twice. */
 int json_unique_keys(const struct json *object, struct err *err);
 
 /* Typed members: absent or null leaves `*out` alone; a wrong type or range is an error that reads
@@ -162,7 +162,7 @@ char json_cursor_kind(const struct json_cursor *cursor);
 void json_cursor_enter(struct json_cursor *cursor);
 bool json_cursor_next(struct json_cursor *cursor);
 
-/* Pass a member's name, and stand before its value. */
+/* Skip a member's name, up to its value. */
 struct json_span json_cursor_name(struct json_cursor *cursor);
 
 /* Pass the text that comes; the second writes the bytes that it stands for to `out`, which has room
@@ -182,10 +182,10 @@ struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count);
  * and json_parse on the value's span tells what it is. `max` is far below SIZE_MAX. */
 bool json_cursor_number(struct json_cursor *cursor, size_t max, size_t *value);
 
-/* The bytes that a text stands for, as json_cursor_read. */
+/* The decoded bytes of a string, as json_cursor_read. */
 size_t json_unescape(char *out, struct json_span text);
 
-/* True when the text stands for `name`, written without escapes. */
+/* Whether the string is `name`, written without escapes. */
 bool json_span_is(struct json_span text, const char *name);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_plain(const struct json_writer *json, uint32_t c)
     return !json->in_html || (c != '<' && c != 0x2028 && c != 0x2029);
 }
 
-/* How many bytes from here on stand in JSON as they are. */
+/* The number of bytes from here on that JSON does not escape. */
 static size_t plain_run(const struct json_writer *json, const char *bytes, size_t size)
 {
     size_t at = 0;
@@ -40,7 +40,7 @@ static size_t plain_run(const struct json_writer *json, const char *bytes, size_
     }
 }
 
-/* What stands for the character that ended a run; returns how many bytes that has. */
+/* Write the escape of the character that ended a run; returns the number of its bytes. */
 static size_t escape(char text[ESCAPE_BYTES], const char *bytes, size_t size)
 {
     uint32_t c = 0;
@@ -104,7 +104,7 @@ void json_put_name(struct json_writer *json, const char *name, size_t size)
     json->comma = false;
 }
 
-/* What stands before a value. */
+/* Write the separator before a value. */
 static void begin_value(struct json_writer *json, const char *name)
 {
     size_t blanks = name && *name == '\n' ? strspn(name, "\n ") : 0;

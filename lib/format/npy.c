@@ -67,7 +67,7 @@ static bool find_parts(struct parts *parts, const struct file *file)
     return true;
 }
 
-/* What stands after a key, without the blanks before it; NULL: nothing. */
+/* The text after a key and its spaces; NULL if the key is missing. */
 static const char *find_value(const struct parts *parts, const char *key)
 {
     size_t size = strlen(key);

@@ -110,7 +110,7 @@ static bool has_form(const struct pickle_value *tuple, const char *form)
 
 /* --- opcodes: what one takes from the stack is in `taken` ------------------------------------- */
 
-enum { TO_MARK = -1 }; /* it takes what stands above the last mark, and the mark */
+enum { TO_MARK = -1 }; /* pops all values above the last mark, and the mark */
 
 static int push(struct machine *m, struct pickle_value value)
 {

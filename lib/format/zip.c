@@ -106,7 +106,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
     return whole ? 0 : refuse_end(err);
 }
 
-/* Those of the numbers that do not fit 32 bits stand in an extra field. */
+/* Numbers that do not fit 32 bits are in an extra field. */
 static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
 {
     while (end - extra >= EXTRA_BYTES) {

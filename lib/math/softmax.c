@@ -97,7 +97,7 @@ bool normalise_row(float *x, size_t count)
 
 /* --- ranges of a few rows --------------------------------------------------------------------- */
 
-/* The whole steps that a range stands in. */
+/* The range, extended to whole steps. */
 struct steps {
     size_t first, end;
 };

@@ -14,7 +14,7 @@
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
 enum {
-    PIECE_BYTES = 32 << 20, /* of logits that stand side by side */
+    PIECE_BYTES = 32 << 20, /* of logits computed at once */
     PIECE_LEAST = 32,       /* rows: fewer would read the matrix of the vocabulary too often */
     PIECE_MOST = 512,
     PASS_TOKENS = 1024, /* of windows that share a pass */

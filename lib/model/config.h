@@ -67,7 +67,7 @@ struct config {
     bool causal;                 /* a query sees itself and what came before */
     bool cross;                  /* there is a second text, the source, to look at */
     bool projections;            /* else q = k = v = the input */
-    bool out_proj;               /* else the heads stand side by side */
+    bool out_proj;               /* false: the heads are concatenated */
     unsigned biases;             /* BIAS_…, of the projections */
     const struct family *family; /* the names of its tensors; NULL: this house's own */
     size_t n_word;          /* channels of a token's embedding, if not n_embd: it is projected */

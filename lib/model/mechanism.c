@@ -96,7 +96,7 @@ static int set_seed(struct mechanism *mechanism, struct word rest, struct err *e
     return 0;
 }
 
-/* What stands after the name of one item: nothing, `:W` or `:K:SEED`. */
+/* Read what follows the name of a pattern: nothing, `:W` or `:K:SEED`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct word rest, struct err *err)
 {

@@ -76,7 +76,7 @@ float mechanism_base_scale(const struct config *config, size_t layer);
 /* The kinds of attention, for help. */
 struct attention_kind_row {
     const char *name;
-    const char *numbers; /* what stands after a colon: "W"; NULL: nothing */
+    const char *numbers; /* the number after a colon, "W"; or NULL */
     enum attention_kind kind;
     size_t offset; /* of that number in struct mechanism */
     const char *about;

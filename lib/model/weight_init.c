@@ -65,7 +65,7 @@ static int draw_words(struct drawing *drawing, struct err *err)
 
 /* --- bare attention: projections ------------------------------------------------------------- */
 
-/* torch.rand for head `head` of `heads`, which stand side by side in a matrix. */
+/* torch.rand for head `head` of `heads`, which are stored side by side in a matrix. */
 static int draw_head(struct drawing *drawing, const struct new_model_tensor *matrix, size_t head,
                      size_t heads, struct err *err)
 {

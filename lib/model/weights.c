@@ -70,7 +70,7 @@ void weights_release_shared(struct weights *shared)
     *shared = (struct weights){0};
 }
 
-/* One of several matrices that stand side by side; rounded, each has panels of its own. */
+/* One of several matrices stored side by side; in bf16 each has its own panels. */
 static struct weight part_of(const struct weight *whole, size_t index, size_t columns)
 {
     struct weight joined = *whole;

@@ -35,7 +35,7 @@ static enum part part_at(const struct line *line, size_t at, size_t *length)
     return c == '\'' || c == '-' || c == APOSTROPHE ? PART_JOINT : PART_OTHER;
 }
 
-/* Do blanks stand between two characters of such scripts? */
+/* Whether spaces separate two characters of such scripts. */
 static bool is_spaced(const struct line *line)
 {
     bool after = false; /* … such a character, and perhaps blanks */

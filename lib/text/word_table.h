@@ -26,7 +26,7 @@ enum {
 enum word_form {
     WORD_ABSENT, /* no word has this id */
     WORD_BYTES,  /* written in the alphabet */
-    WORD_TEXT,   /* stands for itself */
+    WORD_TEXT,   /* the text itself */
 };
 
 /* A word somewhere in memory. */
@@ -111,7 +111,7 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 
-/* The character that stands for a byte. */
+/* The character of a byte in GPT-2's alphabet. */
 uint32_t byte_alphabet_sign(unsigned char byte);
 
 #endif

@@ -94,7 +94,7 @@ static int strip(const struct normalizer *step, struct text_rewriter *rewriter, 
     return 0;
 }
 
-/* Every byte becomes the character that stands for it in GPT-2's alphabet. */
+/* Replace each byte by its character in GPT-2's byte alphabet. */
 static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewriter,
                        struct err *err)
 {

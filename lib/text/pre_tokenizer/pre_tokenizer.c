@@ -196,7 +196,7 @@ static int read_scheme(enum prepend_scheme *scheme, const struct json *value, st
     return 0;
 }
 
-/* What stands for a blank: one character. */
+/* Read the character that replaces a space. */
 static int read_sign(struct pre_tokenizer *step, const struct json *value, struct arena *arena,
                      struct err *err)
 {

@@ -38,7 +38,7 @@ struct pre_tokenizer {
     enum split_behavior behavior;
     bool inverted;               /* what is not found is what is meant */
     enum prepend_scheme prepend; /* the sign, to a piece that does not begin with it */
-    const char *sign;            /* a blank, or what stands for one: ▁ */
+    const char *sign;            /* a space, or its replacement ▁ */
     size_t sign_size;
     struct pre_tokenizer *next;
 };
