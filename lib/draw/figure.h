@@ -124,6 +124,10 @@ double section_draw_label(const struct section *section, size_t panel, struct ca
 /* Draw a panel: cells or lines with labels around them. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas);
 
+/* Draw the labels of columns above the first cell's corner, or below the last one's. */
+void panel_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                        struct point corner, bool below);
+
 /* The columns of a sheet as lines (curves.c). */
 void curves_fit(struct section *section);
 void curves_draw(const struct section *section, struct canvas *canvas);

@@ -172,20 +172,22 @@ static void draw_rows(struct canvas *canvas, const struct axis *axis, const stru
     }
 }
 
-/* Draw the labels of columns above the first cell's corner. */
-static void draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
-                         struct point corner)
+void panel_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+                        struct point corner, bool below)
 {
     bool level = fit->turn == 0;
     const struct font font = {.size = fit->size,
                               .colour = colour_of_hex(0x333333),
                               .turn = fit->turn,
-                              .anchor = level ? ANCHOR_MIDDLE : ANCHOR_START};
+                              .anchor = level   ? ANCHOR_MIDDLE
+                                        : below ? ANCHOR_END
+                                                : ANCHOR_START};
     struct label_walk walk = walk_labels(axis, fit);
     double sink = level ? 0 : (fit->turn == -45 ? SLANT * CAP : CAP) * fit->size;
     double middle = 0;
+    double away = below ? LABEL_GAP + CAP * (level ? 2 : 1) * fit->size : level ? -2 : -LABEL_GAP;
     for (const char *label; (label = next_label(&walk, &middle));) {
-        struct point at = {corner.x + middle + sink, corner.y - (level ? 2 : LABEL_GAP)};
+        struct point at = {corner.x + middle + sink, corner.y + away};
         canvas_text_fit(canvas, at, label, level ? 1e9 : fit->label, &font);
     }
 }
@@ -469,7 +471,7 @@ static void draw_labels(const struct section *section, const struct spot *spot, 
     if (spot->column == 0)
         draw_rows(canvas, &spot->sheet->rows, &section->rows, corner, ANCHOR_END);
     if (matrix && spot->row == 0)
-        draw_columns(canvas, columns, &section->columns, corner);
+        panel_draw_columns(canvas, columns, &section->columns, corner, false);
     else if (!matrix && last)
         draw_rows(canvas, columns, &section->columns, end, ANCHOR_START);
 }

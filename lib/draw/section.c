@@ -504,25 +504,46 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
-/* Heads of a legend in one line. */
+/* Heads or curves that a legend names; 0: there is none. */
+static size_t legend_count(const struct section *section)
+{
+    return section->kind == KIND_CURVES    ? section->what.sheets->columns.size
+           : section->kind == KIND_OVERLAY ? section->what.heads
+                                           : 0;
+}
+
+static double legend_pitch(const struct section *section)
+{
+    double size = type_size(&section->style->form, TYPE_NUMBER);
+    double pitch = LEGEND_PITCH * size;
+    for (size_t i = 0; i < legend_count(section) && section->kind == KIND_CURVES; i++)
+        pitch = fmax(pitch,
+                     letters_width(section->what.sheets->columns.labels[i].text, size) + 3 * size);
+    return pitch;
+}
+
+/* Names of a legend in one line. */
 static size_t legend_across(const struct section *section)
 {
-    double pitch = LEGEND_PITCH * type_size(&section->style->form, TYPE_NUMBER);
     double width = section_is_printed(section) ? section->room : section->width;
-    return num_min(num_max((size_t)(width / pitch), 1), section->what.heads);
+    return num_min(num_max((size_t)(width / legend_pitch(section)), 1), legend_count(section));
 }
 
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x333333);
     size_t across = legend_across(section);
+    size_t count = legend_count(section);
+    bool curves = section->kind == KIND_CURVES;
     double mark = LEGEND_MARK * font.size;
-    for (size_t i = 0; i < section->what.heads; i++) {
-        char name[NUMBER_BYTES];
-        double x = corner.x + LEGEND_PITCH * font.size * (double)(i % across);
+    for (size_t i = 0; i < count; i++) {
+        char head[NUMBER_BYTES];
+        double x = corner.x + legend_pitch(section) * (double)(i % across);
         double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
-        snprintf(name, sizeof name, "head %d", section->what.sheets[i].head);
-        canvas->rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, section->what.heads));
+        const char *name = curves ? section->what.sheets->columns.labels[i].text : head;
+        if (!curves)
+            snprintf(head, sizeof head, "head %d", section->what.sheets[i].head);
+        canvas->rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, count));
         canvas->text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &font);
     }
 }
@@ -531,7 +552,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
 static bool has_bar(const struct section *section)
 {
     int decimals = 0;
-    return !section->what.barless &&
+    return !section->what.barless && section->kind != KIND_CURVES &&
            (section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
             !panel_has_numbers(section, &decimals));
 }
@@ -539,8 +560,8 @@ static bool has_bar(const struct section *section)
 static double height_of_scale(const struct section *section)
 {
     double line = section_line(section, TYPE_NUMBER);
-    if (section->kind == KIND_OVERLAY)
-        return line * (double)axis_cells(section->what.heads, legend_across(section));
+    if (legend_count(section))
+        return line * (double)axis_cells(legend_count(section), legend_across(section));
     return has_bar(section) ? BAR_HEIGHT + line + 1 : 0;
 }
 
@@ -589,7 +610,7 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
         style->cells != CELLS_HEAT && !numbers)
         notes[count++] =
             "the cells are too small for token labels: --token-range A-B shows fewer tokens";
-    else if (wanted && !lines && !numbers)
+    else if (wanted && !lines && !numbers && section->kind != KIND_CURVES)
         notes[count++] = "the cells are too small for numbers";
     if (lines)
         notes[count++] = arena_format(arena, err, "lines below %.0f %% of the scale are not drawn",
@@ -645,7 +666,7 @@ static void describe(struct buf *text, const struct section *section)
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
     buf_text(text, title_of(section));
-    if (style_is_untitled(section->style))
+    if (style_is_untitled(section->style) || section->kind == KIND_CURVES)
         return;
     if (section->what.layers == 1 && sheet->layer >= 0)
         buf_format(text, " · layer %d", sheet->layer);
@@ -658,10 +679,6 @@ static void describe(struct buf *text, const struct section *section)
     if (section->kind == KIND_BARS) {
         buf_format(text, " · the %zu farthest from 0%s", section->strongest->count,
                    section->what.first_hidden ? ", without the first token" : "");
-        return;
-    }
-    if (section->kind == KIND_CURVES) {
-        buf_format(text, " · mean of every %s", sheet->rows.name);
         return;
     }
     if (section->kind == KIND_TEXT) {
@@ -687,6 +704,8 @@ static void name_axes(struct section *section)
         section->row_title = sheet->rows.name;
         section->column_title = sheet->columns.name;
     }
+    if (section->kind == KIND_CURVES)
+        section->row_title = sheet->tensor;
     section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
@@ -727,9 +746,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
         fit_text(section);
     else if (section->kind != KIND_BARS)
         fit_panels(section);
-    if (section->kind == KIND_BARS     ? fit_bars(section, arena, err)
-        : section->kind != KIND_CURVES ? fit_foot(section, arena, err)
-                                       : 0)
+    if (section->kind == KIND_BARS ? fit_bars(section, arena, err) : fit_foot(section, arena, err))
         return -1;
     section->label_count = has_own_label(section) ? 1 : section->panels;
     section->height = axis_fit_snap(section->height);
@@ -770,7 +787,7 @@ static void draw_foot(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x666666);
     struct point at = {section->at.x, section->at.y + section->foot};
-    if (section->kind == KIND_OVERLAY)
+    if (legend_count(section))
         draw_legend(section, canvas, at);
     else if (has_bar(section))
         draw_scale(section, canvas);
@@ -791,17 +808,15 @@ void section_draw(const struct section *section, struct canvas *canvas)
     room -= at.x - section->at.x;
     if (has_subtitle(section))
         canvas_text_fit(canvas, at, section->subtitle, room, &font);
-    if (section->kind == KIND_CURVES) {
+    if (section->kind == KIND_CURVES)
         curves_draw(section, canvas);
-        return;
-    }
     if (section->kind == KIND_BARS) {
         draw_bars(section, canvas);
         return;
     }
     if (section->kind == KIND_TEXT)
         draw_text(section, canvas);
-    for (size_t i = 0; section->kind != KIND_TEXT && i < section->panels; i++)
+    for (size_t i = 0; section->kind < KIND_TEXT && i < section->panels; i++)
         panel_draw(section, i, canvas);
     draw_axis_titles(section, canvas);
     draw_foot(section, canvas);

@@ -88,7 +88,7 @@ static size_t number_width(const struct block *block, float value)
 }
 
 /* A number of a row, or of the total below the rows. */
-static float number_at(const struct block *block, bool of_total, size_t row, size_t element)
+static float block_number(const struct block *block, bool of_total, size_t row, size_t element)
 {
     if (of_total)
         return block->total ? block->total[element] : NAN;
@@ -107,9 +107,9 @@ static size_t cell_width(const struct grid_plan *plan, const struct block *block
     size_t widest = block->is_vector ? 1 : width_of(block->symbol);
     size_t end = plan->first + elements_of(plan, block);
     for (size_t element = plan->first; element < end; element++) {
-        widest = num_max(widest, number_width(block, number_at(block, true, 0, element)));
+        widest = num_max(widest, number_width(block, block_number(block, true, 0, element)));
         for (size_t i = 0; i < row_count(plan); i++) {
-            float value = number_at(block, false, row_at(plan, i), element);
+            float value = block_number(block, false, row_at(plan, i), element);
             widest = num_max(widest, number_width(block, value));
         }
     }
@@ -244,7 +244,7 @@ void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_
         else
             notation(out, block->symbol);
     } else if (slot->kind == SLOT_NUMBER) {
-        value = number_at(block, line->kind == LINE_TOTAL, line->row, slot->element);
+        value = block_number(block, line->kind == LINE_TOTAL, line->row, slot->element);
     }
     if (isnan(value))
         return;

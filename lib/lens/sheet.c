@@ -273,6 +273,7 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
     size_t count = 0;
     bool coloured = false;
     bool fraction = true;
+    bool curves = frame->curves && for_picture;
     for (size_t i = 0; i < frame->count; i++)
         coloured |= for_picture && frame->columns[i].flags & COLUMN_COLOURED;
     for (size_t i = 0; i < frame->count; i++)
@@ -285,9 +286,8 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
         const struct column *column = &frame->columns[i];
         if (!is_shown(column, coloured))
             continue;
-        const char *label = frame->curves && for_picture ? column->title : column->name;
-        const char *shown =
-            for_picture && !frame->curves ? picture_label(column, arena, err) : label;
+        const char *label = curves ? column->title : column->name;
+        const char *shown = for_picture && !curves ? picture_label(column, arena, err) : label;
         if (!shown)
             return -1;
         labels[at] = (struct label){shown, label, label};
@@ -296,8 +296,14 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
             values[row * count + at] = (float)column_number(column, row);
         at++;
     }
+    const struct column whole = {.name = frame->name,
+                                 .unit = frame->columns[frame->count - 1].unit};
+    const char *name = curves ? picture_label(&whole, arena, err) : frame->name;
+    if (!name)
+        return -1;
     *sheet = (struct sheet){
-        .tensor = frame->name,
+        .tensor = name,
+        .title = curves ? frame->note : NULL,
         .layer = -1,
         .head = -1,
         .rows = frame->rows,
