@@ -184,7 +184,7 @@ int session_begin(struct session *session, struct err *err)
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
                               &session->arena, err))
         return -1;
-    viewer_set_precision(viewer, session->precision);
+    viewer->model.weights.precision = session->precision;
     print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
         print_note("%s: tokens are shown by their ids", viewer->why);

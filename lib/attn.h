@@ -51,8 +51,8 @@ struct attn_error {
 
 struct attn_model;
 
-/* Open a model folder, or a bundled model by name (NULL: the default), with up to 256 threads (0: one
- * per processor). Returns NULL with `error`, which may be NULL in all calls. Closing NULL does
+/* Open a model folder, or a bundled model by name (NULL: the default), with up to 256 threads (0:
+ * one per processor). Returns NULL with `error`, which may be NULL in all calls. Closing NULL does
  * nothing. The memory is freed after the last call and the last cache of the model. */
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
@@ -64,8 +64,8 @@ struct attn_ids {
     size_t count;
 };
 
-/* Tokenize with the model's own tokenizer, without special tokens. Returns 0, and `ids` to be freed;
- * or -1 with `error`. A NULL text is empty. */
+/* Tokenize with the model's own tokenizer, without special tokens. Returns 0, and `ids` to be
+ * freed; or -1 with `error`. A NULL text is empty. */
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
@@ -113,8 +113,8 @@ struct attn_request {
     float temperature;     /* divide scores by it; 0: no */
 };
 
-/* Run the model on the ids, as far as the last requested tensor. Returns 0, or -1 with `error`. A NULL
- * model, ids, request or sink is a usage error (2), so that earlier failures need no check. */
+/* Run the model on the ids, as far as the last requested tensor. Returns 0, or -1 with `error`. A
+ * NULL model, ids, request or sink is a usage error (2), so that earlier failures need no check. */
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 

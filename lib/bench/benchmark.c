@@ -439,7 +439,7 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
     struct viewer *viewer = &bench->viewer;
     if (viewer_open_folder(viewer, plan->folder, plan->threads, err))
         return -1;
-    viewer_set_precision(viewer, plan->precision);
+    viewer->model.weights.precision = plan->precision;
     viewer->model.weights.packing = true;
     viewer->model.weights.packing_words = true;
     if (choose_lengths(bench, err))

@@ -68,9 +68,9 @@ struct continuation {
     struct arena step;  /* of one choice */
 };
 
-/* Before the first of `texts` texts of a model: read which tokens end a text, and announce the number
- * of steps to the viewer. Unsupported: models without logits, models whose attention is not causal,
- * and cross-attention without an encoder. */
+/* Before the first of `texts` texts of a model: read which tokens end a text, and announce the
+ * number of steps to the viewer. Unsupported: models without logits, models whose attention is not
+ * causal, and cross-attention without an encoder. */
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
                          size_t texts, struct err *err);
 
@@ -110,9 +110,9 @@ struct choice {
 /* Find the probability of a chosen token, and the most likely ones, from the logits [count]. */
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen);
 
-/* When the text has ended, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step, id,
- * text) to a report. With `choices`, one per chosen token, including the end (NULL: none), there is
- * a column "logprob", and a table "choices" of the most likely tokens of each step. */
+/* When the text has ended, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step,
+ * id, text) to a report. With `choices`, one per chosen token, including the end (NULL: none),
+ * there is a column "logprob", and a table "choices" of the most likely tokens of each step. */
 int continuation_tables(struct report *report, const struct continuation *text,
                         const struct choice *choices, struct arena *arena, struct err *err);
 

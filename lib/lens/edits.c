@@ -262,28 +262,25 @@ static int append(struct reader *reader)
 /* `h.9.context`, `enc.0.weights`, or the name of a site alone. */
 static int read_site(struct reader *reader, struct piece name)
 {
-    struct buf plain = {0};
     enum site *site = &reader->edit.site;
     bool encoder = name.size > 4 && memcmp(name.at, "enc.", 4) == 0;
     size_t skip = encoder ? 4 : 2;
     const char *dot = name.size > skip && (encoder || memcmp(name.at, "h.", 2) == 0)
                           ? memchr(name.at + skip, '.', name.size - skip)
                           : NULL;
-    if (dot && encoder)
-        buf_text(&plain, "enc.");
     const char *rest = dot ? dot + 1 : name.at;
-    buf_bytes(&plain, rest, name.size - (size_t)(rest - name.at));
-    struct site_word word = {reader->words, plain.bytes, plain.size, false};
-    int failed =
-        buf_check(&plain, reader->err) || selection_site(site, &word, reader->config, reader->err);
-    buf_release(&plain);
-    if (failed || !dot)
-        return failed ? -1 : 0;
-    if (!site_rows[*site].in_layer)
+    const char *plain =
+        arena_format(reader->list->arena, reader->err, "%s%.*s", dot && encoder ? "enc." : "",
+                     (int)(name.at + name.size - rest), rest);
+    if (!plain ||
+        selection_site(site, &(struct site_word){reader->words, plain, strlen(plain), false},
+                       reader->config, reader->err))
+        return -1;
+    if (dot && !site_rows[*site].in_layer)
         return err_usage(reader->err, "%s: expected '%s' without a layer: it is in none",
                          reader->words, site_rows[*site].name);
     const struct edit_axis layers = layer_axis(reader);
-    for (const char *at = name.at + skip; at <= dot;)
+    for (const char *at = name.at + skip; dot && at <= dot;)
         if (add_range(reader, &layers, next_piece(&at, dot)))
             return -1;
     return 0;

@@ -41,8 +41,8 @@ struct edit_list {
     unsigned origins; /* a bit per origin that edits name */
 };
 
-/* Read the value of an option; EDIT_WORDS takes several edits separated by `;`. Numpy files have the
- * axes [channels], [tokens, channels] or [heads, tokens, channels]. */
+/* Read the value of an option; EDIT_WORDS takes several edits separated by `;`. Numpy files have
+ * the axes [channels], [tokens, channels] or [heads, tokens, channels]. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
 /* The texts for `= mean` and `= resample`, and for `= from` (or NULL). */

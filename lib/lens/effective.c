@@ -182,7 +182,7 @@ static int make_rollout(const struct effective *e, const struct announcement *se
                : 0;
 }
 
-/* --- value zeroing: how far the output of a layer moves without the values of a token ---------- */
+/* --- value zeroing: how far the output of a layer moves without the values of a token --------- */
 
 /* 1 - cos; 1 if one row is zero. Equal rows, as edits may leave, have exactly 0. */
 static double cosine_distance(const float *a, const float *b, size_t count)

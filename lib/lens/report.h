@@ -1,6 +1,6 @@
-/* report.h: the result of one text: its tokens, and captured tensors or tables. Writers read tensors,
- * or their sheets: one per head. A report with tables may also have tensors with the same numbers,
- * for arrays and figures.
+/* report.h: the result of one text: its tokens, and captured tensors or tables. Writers read
+ * tensors, or their sheets: one per head. A report with tables may also have tensors with the same
+ * numbers, for arrays and figures.
  *
  *     for (size_t i = 0; i < report_sheet_count(report); i++) {
  *         struct sheet sheet = report_sheet(report, i);
@@ -83,7 +83,8 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept);
 /* A sheet as a tensor, which lives as long as the sheet. */
 struct kept kept_made(const struct sheet *sheet);
 
-/* The number of sheets: one per head, or one; the tensor of one head; one sheet, which is a view. */
+/* The number of sheets: one per head, or one; the tensor of one head; one sheet, which is a
+ * view. */
 size_t kept_sheet_count(const struct kept *kept);
 struct kept kept_head(const struct kept *kept, size_t index);
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
@@ -100,7 +101,7 @@ bool report_has_tables(const struct report *report);
 int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
 
-/* --- means, words and hidden tokens -------------------------------------------------------------- */
+/* --- means, words and hidden tokens ----------------------------------------------------------- */
 
 struct derivation {
     bool mean_of_heads;

@@ -1,4 +1,5 @@
-/* selection.h: tensors selected on the command line: `weights,context` of layers `0,3-5`, heads `-1`.
+/* selection.h: tensors selected on the command line: `weights,context` of layers `0,3-5`, heads
+ * `-1`.
  *
  *     struct selection selection = {0};
  *     if (selection_sites(&selection, "weights,context", config, err) ||
@@ -80,7 +81,7 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
 /* Watch the selected sites, and the heads from the first to the last selected one. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
-/* --- the attentions of a model: one, or with an encoder three ----------------------------------- */
+/* --- the attentions of a model: one, or with an encoder three --------------------------------- */
 
 struct attention_part {
     const char *name;  /* in --part */

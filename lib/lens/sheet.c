@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 
 /* The tensor's name with its layer and head, where it has them: as numbers, or as means. */
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
@@ -111,27 +112,22 @@ void numeral_range_add(struct numeral_range *range, float value)
         range->high = value;
 }
 
-static bool is_empty(const struct numeral_range *range)
-{
-    return range->low > range->high;
-}
-
 struct numeral numeral_of_range(const struct numeral_range *range, int digits)
 {
-    return is_empty(range) ? numeral_between(0, 0, digits)
-                           : numeral_between(range->low, range->high, digits);
+    bool empty = range->low > range->high;
+    return numeral_between(empty ? 0 : range->low, empty ? 0 : range->high, digits);
 }
 
-/* Of two numbers with the same sign the farther from 0 is at least as wide; all exponents of a
+/* Of two numbers with the same sign the one farther from 0 is at least as wide; all exponents of a
  * float have two digits. */
 size_t numeral_width(const struct numeral_range *range, struct numeral numeral)
 {
     char text[NUMERAL_BYTES];
-    size_t low = numeral_write(text, numeral, is_empty(range) ? 0 : range->low);
-    size_t high = numeral_write(text, numeral, is_empty(range) ? 0 : range->high);
+    bool empty = range->low > range->high;
+    size_t low = numeral_write(text, numeral, empty ? 0 : range->low);
+    size_t high = numeral_write(text, numeral, empty ? 0 : range->high);
     size_t least = range->infinite ? strlen("-inf") : 0;
-    size_t widest = low > high ? low : high;
-    return widest > least ? widest : least;
+    return num_max(num_max(low, high), least);
 }
 
 struct numeral numeral_of(const float *values, size_t count, int digits)
@@ -227,26 +223,6 @@ int frame_columns(struct frame *frame, const struct column *columns, size_t coun
             return -1;
     }
     return 0;
-}
-
-double *frame_floats(struct frame *frame, size_t column)
-{
-    return (double *)frame->columns[column].values;
-}
-
-long long *frame_integers(struct frame *frame, size_t column)
-{
-    return (long long *)frame->columns[column].values;
-}
-
-const char **frame_texts(struct frame *frame, size_t column)
-{
-    return (const char **)frame->columns[column].values;
-}
-
-struct label *frame_labels(struct frame *frame, size_t column)
-{
-    return (struct label *)frame->columns[column].values;
 }
 
 /* "surprisal (bits)": in pictures a name does not end in its unit. */

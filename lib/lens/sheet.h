@@ -240,17 +240,33 @@ const struct column *frame_models(const struct frame *frame);
  * for frame_floats and so on. All memory is the arena's. */
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err);
-double *frame_floats(struct frame *frame, size_t column);
-long long *frame_integers(struct frame *frame, size_t column);
-const char **frame_texts(struct frame *frame, size_t column);
-struct label *frame_labels(struct frame *frame, size_t column);
+
+static inline double *frame_floats(struct frame *frame, size_t column)
+{
+    return (double *)frame->columns[column].values;
+}
+
+static inline long long *frame_integers(struct frame *frame, size_t column)
+{
+    return (long long *)frame->columns[column].values;
+}
+
+static inline const char **frame_texts(struct frame *frame, size_t column)
+{
+    return (const char **)frame->columns[column].values;
+}
+
+static inline struct label *frame_labels(struct frame *frame, size_t column)
+{
+    return (struct label *)frame->columns[column].values;
+}
 
 /* The results as a matrix, rows by columns. Figures get only the coloured columns, if there are
  * any. Memory is the arena's; labels are the frame's. */
 int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
                 struct arena *arena, struct err *err);
 
-/* --- facts: single values, as a frame with one row; NaN and NULL are missing ------------------- */
+/* --- facts: single values, as a frame with one row; NaN and NULL are missing ------------------ */
 
 enum { FACTS_MAX = 96 };
 
@@ -272,7 +288,7 @@ void facts_text(struct facts *facts, const char *name, const char *text);
 /* A line for people above the tables of an untitled report; NULL: no line. */
 void facts_row(struct facts *facts, const char *name, const char *text);
 
-/* --- the values of some sheets that are farthest from 0 ---------------------------------------- */
+/* --- the values of some sheets that are farthest from 0 --------------------------------------- */
 
 enum { STRONGEST_MAX = 10 };
 

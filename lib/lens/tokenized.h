@@ -74,8 +74,8 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
-/* The tokens as a table: index, id, start, end, text and bytes (hexadecimal, for tokens that are not
- * UTF-8 or contain a 0). `title` is the header of the texts for people. */
+/* The tokens as a table: index, id, start, end, text and bytes (hexadecimal, for tokens that are
+ * not UTF-8 or contain a 0). `title` is the header of the texts for people. */
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 

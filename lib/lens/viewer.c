@@ -42,11 +42,6 @@ int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_
     return model_open_folder(&viewer->model, folder, err) ? -1 : open_rest(viewer, threads, err);
 }
 
-void viewer_set_precision(struct viewer *viewer, enum precision precision)
-{
-    viewer->model.weights.precision = precision;
-}
-
 struct precision_words viewer_precision(const struct viewer *viewer)
 {
     enum precision precision = viewer->model.weights.precision;
@@ -297,8 +292,8 @@ struct tap stopwatch_tap(struct stopwatch *stopwatch)
 
 /* --- visible keys --------------------------------------------------------------------------------
  *
- * The keys that queries attend to, where a window, a sparse attention pattern or --knockout excludes
- * more than the causal mask does.
+ * The keys that queries attend to, where a window, a sparse attention pattern or --knockout
+ * excludes more than the causal mask does.
  */
 
 struct visible_rules {

@@ -65,9 +65,7 @@ void viewer_release(struct viewer *viewer);
 int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
 void viewer_release_shared(struct viewer *shared);
 
-/* Set the precision of later products (default: float32), and name it: "f32", "bf16 by amx". */
-void viewer_set_precision(struct viewer *viewer, enum precision precision);
-
+/* The name of model.weights.precision: "f32", "bf16 by amx". */
 struct precision_words {
     char text[32];
 };

@@ -170,7 +170,7 @@ TEST_LOOP(a_patch_is_an_edit_to_the_bit_however_a_model_attends, 6)
     };
     open("tiny", 1, clean_ids, corrupt_ids);
     struct mechanism mechanism = viewer.model.config.mechanism;
-    viewer_set_precision(&viewer, ways[_i].precision);
+    viewer.model.weights.precision = ways[_i].precision;
     ck_assert(!mechanism_set_attention(&mechanism, ways[_i].attention, &err));
     mechanism.renormalise = ways[_i].renormalise;
     ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &err), "%s", err.text);
