@@ -108,5 +108,6 @@ commands() { # the names of all commands
 }
 
 options_of() { # COMMAND: its options
-    "$ATTN" help --completion bash | awk -v command="$1" '/^(flag|option)/ && $2 == command { print $3 }'
+    "$ATTN" help --completion bash |
+        awk -v command="$1" '/^(flag|option)/ && $2 == command { print $3 }'
 }

@@ -244,9 +244,9 @@ TEST(a_query_that_sees_no_key_is_an_error)
     text = text_of(11);
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, &err), -1);
-    ck_assert_str_eq(err.text, "'h.0.weights' head 0: expected a key that every query sees, found "
-                               "none that --attention and the model's window both leave: "
-                               "'window:1+…' adds its own (text 0)");
+    ck_assert_str_eq(err.text, "'h.0.weights' head 0: expected at least one visible key for each "
+                               "query, found none with both --attention and the model's window: "
+                               "add 'window:1+…' (text 0)");
     recording_release(&seen);
     close_rig();
 }

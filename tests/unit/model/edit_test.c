@@ -272,8 +272,8 @@ static const struct refusal {
      "edit: expected 13 tokens as in the text, found 14",
      {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 14, .exact = true}}},
     {growth_bare,
-     "edit: expected a model that projects its 'k', found one in which queries, keys and values "
-     "are the input itself: edit that",
+     "edit: the model has no projection 'k': queries, keys and values are its input: edit the "
+     "input",
      {.site = SITE_K}},
 };
 

@@ -186,7 +186,7 @@ TEST(what_four_gigabytes_become_is_refused)
         text_rewriter_replace(&rewriter, 0, size - 1 + more, "x", 1);
         ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, &err), more ? -1 : 0);
         if (more)
-            ck_assert_str_eq(err.text, "expected at most 4294967295 bytes that become one thing, "
+            ck_assert_str_eq(err.text, "expected at most 4294967295 bytes in one replacement, "
                                        "found 4294967296");
         text_rewriter_release(&rewriter);
     }

@@ -80,7 +80,7 @@ TEST(merges_have_the_order_of_the_file)
     }
 }
 
-#define TWO "expected two tokens with a blank between them, found "
+#define TWO "expected two tokens separated by a space, found "
 #define ITEM "expected \"a b\" or [\"a\", \"b\"], found "
 
 TEST(what_is_no_merge_is_refused_with_its_number)
@@ -261,8 +261,8 @@ TEST(what_is_too_large_is_refused)
     struct err err = {0};
     open_letters(&bpe, &words, NULL, 0);
     ck_assert_int_eq(bpe_encode(&bpe, &piece, "a", (size_t)INT32_MAX, &err), -1);
-    ck_assert_str_eq(err.text, "expected at most 1073741823 bytes in a row that nothing cuts, "
-                               "found 2147483647");
+    ck_assert_str_eq(err.text,
+                     "expected at most 1073741823 bytes without a split, found 2147483647");
     err_clear(&err);
     bpe.count = HASH_NUMBER_MAX;
     ck_assert_int_eq(bpe_add(&bpe, &(struct bpe_merge){0}, &err), -1);

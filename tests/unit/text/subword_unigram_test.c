@@ -153,7 +153,8 @@ TEST(a_broken_model_is_refused)
     static const struct pipeline_refusal refusals[] = {
         {VOCAB("{\"a\": 0}"), "model: field 'vocab': expected an array"},
         {VOCAB("[]"), "model: vocab: expected words, found none"},
-        {VOCAB("[\"a\"]"), "model: vocab: expected items [\"▁a\", -3.5], found words alone"},
+        {VOCAB("[\"a\"]"),
+         "model: vocab: expected items [\"▁a\", -3.5], found words without scores"},
         {VOCAB("[[\"a\", -1], \"b\"]"), "model: vocab: id 1: expected [\"word\", score] like those "
                                         "before it, found another value"},
         {VOCAB("[\"b\", [\"a\", -1]]"),

@@ -136,8 +136,8 @@ TEST(a_token_to_begin_with_that_is_not_there_is_refused)
         const char *text;
     } cases[] = {
         {"{}",
-         "'test': expected a token to begin texts with (<|endoftext|>, <s>, …), found none in "
-         "the vocabulary"},
+         "'test': expected a beginning-of-text token (<|endoftext|>, <s>, …) in the vocabulary, "
+         "found none"},
         {"{\"bos_token\": \"<x>\"}",
          "'test/tokenizer_config.json': bos_token: '<x>' is not in the vocabulary"},
     };
