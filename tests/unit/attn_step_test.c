@@ -106,10 +106,10 @@ TEST(steps_refuse_what_only_a_whole_run_has)
         int status;
         const char *text;
     } cases[] = {
-        {{.sink = keep, .edits = "context = 0"}, 2, "a step: expected no source, edits"},
-        {{.sink = keep, .attention = "window:2"}, 2, "a step: expected no source, edits"},
-        {{.sink = keep, .temperature = 2}, 2, "a step: expected no source, edits"},
-        {{.sink = keep, .show = "rollout"}, 4, "a step: effective attention needs the whole text"},
+        {{.sink = keep, .edits = "context = 0"}, 2, "a step does not support a source, edits"},
+        {{.sink = keep, .attention = "window:2"}, 2, "a step does not support a source, edits"},
+        {{.sink = keep, .temperature = 2}, 2, "a step does not support a source, edits"},
+        {{.sink = keep, .show = "rollout"}, 4, "a step: effective attention is not available"},
         {{.sink = keep, .show = "nothing"}, 2, "'nothing'"},
         {{.show = "weights"}, 2, "expected a sink, found NULL"},
     };

@@ -102,7 +102,7 @@ TEST(a_source_is_looked_at)
     request.source = NULL;
     ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
     ck_assert_int_eq(error.status, 2);
-    ck_assert_ptr_nonnull(strstr(error.text, "expected a source"));
+    ck_assert_ptr_nonnull(strstr(error.text, "expected a second text"));
     attn_close(model);
 }
 

@@ -50,7 +50,7 @@ TEST(what_was_read_is_not_replaced_under_any_name)
         struct err err = {0};
         ck_assert_int_eq(write_over(names[i], &err), -1);
         ck_assert_int_eq(err.kind, ERR_OUTPUT);
-        ck_assert_ptr_nonnull(strstr(err.text, "': this command reads it: give another name"));
+        ck_assert_ptr_nonnull(strstr(err.text, "': this command reads it: choose another name"));
     }
     scratch_expect("input", "old");
     ck_assert_int_eq(write_over("other", NULL), 0);
@@ -103,7 +103,7 @@ TEST(a_read_only_file_is_not_replaced)
         ck_assert_int_eq(write_over("mine", &err), -1);
         snprintf(message, sizeof message,
                  "cannot write 'mine': it is read-only (mode %04o): make it writable (chmod u+w), "
-                 "or give another name",
+                 "or choose another name",
                  (unsigned)modes[i]);
         ck_assert_str_eq(err.text, message);
         ck_assert_int_eq(unlink("mine"), 0);

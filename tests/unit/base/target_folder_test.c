@@ -43,8 +43,8 @@ TEST(what_a_folder_holds_is_in_the_way_by_name)
     ck_assert_int_eq(target_folder_check("full", false, &err), -1);
     ck_assert_str_eq(err.text,
                      "cannot write 'full': expected a new or an empty directory, found '.hidden' "
-                     "in it: name another one, or give --force, which replaces files of the "
-                     "same names only");
+                     "in it: choose another one, or use --force, which overwrites only files "
+                     "with the same names");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
     ck_assert_int_eq(target_folder_open(&target, "full", false, NULL), -1);
     ck_assert_int_eq(target_folder_open(&target, "full", true, NULL), 0);

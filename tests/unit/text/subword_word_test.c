@@ -96,11 +96,11 @@ TEST(a_word_is_cut_into_its_longest_pieces)
 TEST(a_word_without_pieces_is_refused_where_nothing_stands_for_the_unknown)
 {
     expect_refusal(PIECES(""), "un unx",
-                   "word 'unx' at byte 3 is not in the vocabulary, which has no word for the "
-                   "unknown");
+                   "word 'unx' at byte 3 is not in the vocabulary, which has no unknown "
+                   "token");
     expect_refusal(PIECES(", \"unk_token\": \"<x>\""), "zzzzzz",
-                   "word 'zzzzzz' at byte 0 is not in the vocabulary, which has no word for the "
-                   "unknown");
+                   "word 'zzzzzz' at byte 0 is not in the vocabulary, which has no unknown "
+                   "token");
 }
 
 TEST(settings_of_a_wrong_type_are_refused)
