@@ -80,21 +80,15 @@ struct state {
     size_t unscored, blank; /* texts whose first token has no score; without any */
 
     /* Of a command; the results of a batch are those of single texts. */
-    struct score_total all; /* of the open model */
-    struct {
-        struct score_total *rows; /* [count] */
-        size_t count;
-        enum totals_kind kind;
-        bool are_single;     /* each row is a text or a pair */
-        const char **names;  /* [name_count] columns by which rows are found: those of the input,
-                                and the text, the region, the prediction or the model */
-        const char **values; /* [name_count] of the row that is looked for */
-        size_t name_count;
-        struct hash_index found;
-    } table;
+    struct score_total all;    /* of the open model */
+    struct score_totals table; /* whose rows are found by its columns and their label */
+    struct score_total *rows;  /* [table.count] */
+    const char **values;       /* [table.name_count + 1] of the row that is looked for */
+    struct hash_index found;
     struct score_lines means;     /* --per with --words */
     double *sums;                 /* [conditions, regions] of an item of a suite; NULL: none */
-    struct label *models;         /* [models] as columns; NULL: they follow one another */
+    const char *title;            /* "2 models"; NULL: models follow one another */
+    struct label *models;         /* [models] as columns */
     struct score_lines *by_model; /* [texts] */
 };
 
@@ -150,9 +144,11 @@ static int label_value(struct label *label, const char *value, struct arena *are
 }
 
 /* --per: a column, or several with commas between them. */
-static int read_per(struct state *own, const char *list, struct err *err)
+static int read_per(const struct state *own, const char **names, size_t *count, struct err *err)
 {
     const struct items *items = &own->driver->items;
+    const struct options *options = own->driver->options;
+    const char *list = options->score.per;
     for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
         size_t column = 0;
         const char *name = arena_text(&own->driver->kept, list, strcspn(list, ","), err);
@@ -160,14 +156,14 @@ static int read_per(struct state *own, const char *list, struct err *err)
             return -1;
         while (column < items->name_count && strcmp(items->names[column], name) != 0)
             column++;
-        bool is_region = own->region_count && strcmp(name, "region") == 0;
-        if (column == items->name_count && !is_region)
+        bool is_region = column == items->name_count && strcmp(name, "region") == 0;
+        if (column == items->name_count && !(is_region && own->region_count))
             return err_usage(
                 err, "--per: expected a column of the input, such as a condition, found '%s'",
                 name);
-        if (column == items->name_count && own->driver->options->select.words)
+        if (is_region && options->select.words)
             return err_usage(err, "--per region: --words has a row for each word of a region");
-        own->table.names[own->table.name_count++] = name;
+        names[(*count)++] = name;
     }
     return 0;
 }
@@ -178,29 +174,33 @@ static int prepare_table(struct state *own, struct err *err)
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
     const char *per = own->driver->options->score.per;
-    size_t most = items->name_count + (per ? strlen(per) : 0) + 2;
-    own->table.names = arena_alloc(arena, most, sizeof per, err);
-    own->table.values = arena_alloc(arena, most, sizeof per, err);
-    if (!own->table.names || !own->table.values)
+    bool are_single = !own->sums && !own->title && !per;
+    size_t count = 0, most = items->name_count + (per ? strlen(per) : 0) + 2;
+    const char **names = arena_alloc(arena, most, sizeof per, err);
+    own->values = arena_alloc(arena, most, sizeof per, err);
+    if (!names || !own->values || (per && read_per(own, names, &count, err)))
         return -1;
     if (items->count + own->region_count > HASH_NUMBER_MAX)
         return err_usage(err, "expected at most %d texts, found %zu", HASH_NUMBER_MAX,
                          items->count);
-    own->table.kind = own->sums    ? TOTALS_OF_PREDICTIONS
-                      : own->pairs ? TOTALS_OF_PAIRS
-                      : per        ? TOTALS_OF_GROUPS
-                                   : TOTALS_OF_TEXTS;
-    own->table.are_single = !own->sums && !own->models && !per;
-    if (per)
-        return read_per(own, per, err);
+    for (; are_single && count < items->name_count; count++)
+        names[count] = items->names[count];
     if (own->sums)
-        own->table.names[own->table.name_count++] = "item";
-    for (size_t i = 0; i < items->name_count && own->table.are_single; i++)
-        own->table.names[own->table.name_count++] = items->names[i];
-    own->table.names[own->table.name_count++] = own->sums     ? "prediction"
-                                                : own->models ? "model"
-                                                : own->pairs  ? "good"
-                                                              : "text";
+        names[count++] = "item";
+    if (!per)
+        names[count++] = own->sums    ? "prediction"
+                         : own->title ? "model"
+                         : own->pairs ? "good"
+                                      : "text";
+    own->table = (struct score_totals){.rows = names[count - 1],
+                                       .kind = own->sums    ? TOTALS_OF_PREDICTIONS
+                                               : own->pairs ? TOTALS_OF_PAIRS
+                                               : per        ? TOTALS_OF_GROUPS
+                                                            : TOTALS_OF_TEXTS,
+                                       .are_single = are_single,
+                                       .names = names,
+                                       .name_count = count - 1,
+                                       .texts = items->count};
     return 0;
 }
 
@@ -217,12 +217,13 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
     if (!in_columns)
         return 0;
+    own->title = arena_format(arena, err, "%zu models", count);
     own->models = arena_alloc(arena, count, sizeof *own->models, err);
     own->by_model = arena_alloc(arena, driver->items.count, sizeof *own->by_model, err);
     for (size_t i = 0; i < count && own->models; i++)
         if (label_value(&own->models[i], driver->models.names[i], arena, err))
             return -1;
-    return own->models && own->by_model ? 0 : -1;
+    return err->kind ? -1 : 0;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -276,7 +277,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                          of_words);
     if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
-    if (!own->totals && !own->continues && !words && !own->models &&
+    if (!own->totals && !own->continues && !words && !own->title &&
         (for_people || format_is(format, "json") || format_is(format, "jsonl")))
         own->scoring.best_count = (size_t)score->best;
     viewer->reads_any_length = score->stride > 0;
@@ -502,21 +503,20 @@ static struct score_total *add_row(struct state *own, const struct score_total *
                                    const char *key, struct err *err)
 {
     struct arena *arena = &own->driver->kept;
-    size_t count = own->table.name_count;
+    size_t last = own->table.name_count;
     const char *bad = total->bad.text ? total->bad.text : "";
-    const char **columns = arena_alloc(arena, count, sizeof *columns, err);
+    const char **columns = arena_alloc(arena, last + 1, sizeof *columns, err);
     struct score_total row = {.sentence = total->sentence, .columns = columns};
-    own->table.rows = arena_grow(arena, own->table.rows, own->table.count, sizeof row, err);
-    for (size_t i = 0; i < count && columns; i++) {
-        const char *value = own->table.values[i];
-        columns[i] = value ? arena_text(arena, value, strlen(value), err) : NULL;
-    }
+    own->rows = arena_grow(arena, own->rows, own->table.count, sizeof row, err);
+    for (size_t i = 0; i <= last && columns; i++)
+        columns[i] =
+            own->values[i] ? arena_text(arena, own->values[i], strlen(own->values[i]), err) : NULL;
     row.bad.text = row.bad.plain = arena_text(arena, bad, strlen(bad), err);
-    if (err->kind || label_value(&row.label, columns[count - 1], arena, err))
+    if (err->kind || label_value(&row.label, columns[last], arena, err))
         return NULL;
     row.label.exact = key;
-    own->table.rows[own->table.count] = row;
-    return &own->table.rows[own->table.count++];
+    own->rows[own->table.count] = row;
+    return &own->rows[own->table.count++];
 }
 
 /* Add a total to the row of an item, by its columns of the input (without an item they are missing)
@@ -526,24 +526,25 @@ static struct score_total *add_total(struct state *own, const struct item *item,
 {
     struct score_total *row = NULL;
     struct buf key = {0};
+    size_t count = item && !own->title ? item->column_count : 0;
     buf_format(&key, "%s%lld", item ? "" : "all", total->sentence);
-    for (size_t i = 0; i < own->table.name_count; i++) {
-        size_t k = 0, count = item ? item->column_count : 0;
+    for (size_t i = 0; i <= own->table.name_count; i++) {
+        size_t k = 0;
         while (k < count && strcmp(item->columns[k].name, own->table.names[i]) != 0)
             k++;
-        const char *value = k < count                                ? item->columns[k].value
-                            : item || i + 1 == own->table.name_count ? other
-                                                                     : NULL;
-        own->table.values[i] = value || own->table.are_single || !item ? value : "";
+        const char *value = k < count                            ? item->columns[k].value
+                            : item || i == own->table.name_count ? other
+                                                                 : NULL;
+        own->values[i] = value || own->table.are_single || !item ? value : "";
         buf_format(&key, "\x1f%s", value ? value : "");
     }
     const char *kept = buf_keep(&key, &own->driver->kept, err);
     if (!kept)
         return NULL;
-    struct hash_probe probe = hash_probe(&own->table.found, hash_bytes(kept, strlen(kept)));
+    struct hash_probe probe = hash_probe(&own->found, hash_bytes(kept, strlen(kept)));
     for (uint32_t number; !row && hash_next(&probe, &number);)
-        if (strcmp(own->table.rows[number].label.exact, kept) == 0)
-            row = &own->table.rows[number];
+        if (strcmp(own->rows[number].label.exact, kept) == 0)
+            row = &own->rows[number];
     if (!row) {
         hash_put(&probe, (uint32_t)own->table.count);
         row = add_row(own, total, kept, err);
@@ -561,7 +562,7 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
     struct score_total *row = NULL;
     bool of_regions = false;
     view.regions = item->regions;
-    for (size_t i = 0; i < own->table.name_count && item->regions; i++)
+    for (size_t i = 0; i <= own->table.name_count && item->regions; i++)
         of_regions |= strcmp(own->table.names[i], "region") == 0;
     for (size_t first = 0, end; of_regions && first < item->scored->count; first = end) {
         const struct region *region = item->regions[first];
@@ -574,7 +575,7 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
     if (!of_regions && !(row = add_total(own, &work->item, NULL, &item->total, err)))
         return -1;
     return row && view.words && item->count
-               ? score_lines_add(&own->means, (size_t)(row - own->table.rows), &work->report, &view,
+               ? score_lines_add(&own->means, (size_t)(row - own->rows), &work->report, &view,
                                  &own->driver->kept, err)
                : 0;
 }
@@ -607,7 +608,7 @@ static int add_all(struct state *own, struct err *err)
 {
     size_t count = own->sums ? own->table.count : 0;
     for (size_t i = 0; i < count; i++) {
-        const struct score_total total = own->table.rows[i];
+        const struct score_total total = own->rows[i];
         if (!add_total(own, NULL, total.label.plain, &total, err))
             return -1;
     }
@@ -626,11 +627,11 @@ static int begin(void *state, struct driver *driver, struct err *err)
         return 0;
     own->all = (struct score_total){.sentence = COLUMN_MISSING};
     own->means = (struct score_lines){.are_means = true};
-    driver->accumulates = own->totals || (own->models && !is_last);
-    if (own->models && driver->setting)
+    driver->accumulates = own->totals || (own->title && !is_last);
+    if (own->title && driver->setting)
         return 0;
     own->table.count = 0;
-    return hash_index_init(&own->table.found,
+    return hash_index_init(&own->found,
                            driver->items.count *
                                    (own->sums ? driver->items.suite->formula_count : 1) +
                                own->region_count + 1,
@@ -650,10 +651,8 @@ static int add_model(struct state *own, struct work *work, struct err *err)
         return model_blame(driver->current.model.name, err);
     if (driver->setting + 1 < count)
         return 0;
-    work->report.model = arena_format(&driver->kept, err, "%zu models", count);
-    return work->report.model
-               ? score_lines_report(&work->report, lines, &view, &driver->session.arena, err)
-               : -1;
+    work->report.model = own->title;
+    return score_lines_report(&work->report, lines, &view, &driver->session.arena, err);
 }
 
 /* Once, that texts follow a token that the model's tokenizer does not add by itself. */
@@ -682,10 +681,10 @@ static int add(void *state, struct work *work, struct err *err)
     if (own->driver->options->score.per)
         return add_to_groups(own, work, err);
     const char *other =
-        own->models ? own->models[own->driver->setting].plain : item->total.label.text;
-    if ((own->models || own->totals) && !add_total(own, &work->item, other, &item->total, err))
+        own->title ? own->models[own->driver->setting].plain : item->total.label.text;
+    if ((own->title || own->totals) && !add_total(own, &work->item, other, &item->total, err))
         return -1;
-    return own->models && !own->totals ? add_model(own, work, err) : 0;
+    return own->title && !own->totals ? add_model(own, work, err) : 0;
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -717,9 +716,9 @@ static int report_means(struct report *report, struct state *own, struct err *er
     size_t count = own->table.count;
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; i < count && labels; i++) {
-        const char *name = own->table.rows[i].columns[0];
-        for (size_t k = 1; k < own->table.name_count && name; k++)
-            name = arena_format(arena, err, "%s, %s", name, own->table.rows[i].columns[k]);
+        const char *name = own->rows[i].columns[0];
+        for (size_t k = 1; k <= own->table.name_count && name; k++)
+            name = arena_format(arena, err, "%s, %s", name, own->rows[i].columns[k]);
         if (!name || label_value(&labels[i], name, arena, err))
             return -1;
     }
@@ -729,25 +728,15 @@ static int report_means(struct report *report, struct state *own, struct err *er
 
 static int write_totals(struct state *own, struct err *err)
 {
-    struct driver *driver = own->driver;
-    struct arena *arena = &driver->session.arena;
-    size_t last = own->table.name_count - 1;
     struct report report;
-    const struct score_totals totals = {.rows = own->table.names[last],
-                                        .kind = own->table.kind,
-                                        .items = own->table.rows,
-                                        .count = own->table.count,
-                                        .are_single = own->table.are_single,
-                                        .names = own->table.names,
-                                        .name_count = last,
-                                        .texts = driver->items.count};
-    if (own->view.words && !own->models
-            ? report_means(&report, own, err)
-            : score_totals_report(&report, &own->view, &totals, arena, err))
+    struct arena *arena = &own->driver->session.arena;
+    bool means = own->view.words && !own->title;
+    own->table.items = own->rows;
+    if (means ? report_means(&report, own, err)
+              : score_totals_report(&report, &own->view, &own->table, arena, err))
         return -1;
-    if (own->models)
-        report.model = arena_format(arena, err, "%zu models", driver->sweep.settings);
-    return report.model ? driver_write(driver, &report, err) : -1;
+    report.model = own->title ? own->title : report.model;
+    return driver_write(own->driver, &report, err);
 }
 
 /* After the last text of a model. */
@@ -761,13 +750,13 @@ static int end(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch)
         return 0;
     note_fables(driver, &own->all);
-    if (own->models && driver->setting + 1 < driver->sweep.settings)
+    if (own->title && driver->setting + 1 < driver->sweep.settings)
         return 0;
-    if (own->totals && !own->models && !own->view.words && count > 1 && add_all(own, err))
+    if (own->totals && !own->title && !own->view.words && count > 1 && add_all(own, err))
         return -1;
-    if (own->totals || (own->models && on_page))
+    if (own->totals || (own->title && on_page))
         return write_totals(own, err);
-    if (own->models || !on_page || count == 1)
+    if (own->title || !on_page || count == 1)
         return 0;
     const char *summary = score_summary(&own->view, &own->all, &driver->session.arena, err);
     if (summary)
