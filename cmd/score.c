@@ -327,36 +327,22 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
     return 0;
 }
 
-/* Read the text without the marks of its regions; find its words, without the special tokens around
- * them, and the region of each token. */
-static int read_words(const struct state *task, struct scored_item *own, struct work *work,
-                      struct arena *arena, struct err *err)
+/* Find the words of a text, but for the special tokens around it. */
+static int find_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
+                      struct err *err)
 {
-    const struct viewer *viewer = task->scoring.viewer;
-    struct tokenized *sentence = &work->pair.sentence;
-    const struct tokenized source = work->pair.source;
-    struct regions regions = {.count = 0};
-    if (task->region_count && regions_find(&regions, &work->item, arena, err))
-        return -1;
-    if (regions.count && viewer_read(viewer, &work->pair, &regions.input, NULL, arena, err))
-        return -1;
-    work->pair.source = source;
-    if (!task->view.words && !regions.count)
-        return 0;
     if (word_spans_find(sentence, viewer->tokenizer, arena, err))
         return -1;
-    for (; sentence->word_count &&
-           sentence->words->first + sentence->words->count <= sentence->added_before;
-         sentence->word_count--) {
-        sentence->words++;
-        sentence->word_labels++;
-    }
-    while (sentence->word_count && sentence->words[sentence->word_count - 1].first >=
-                                       sentence->count - sentence->added_after)
-        sentence->word_count--;
-    if (regions.count)
-        own->regions = regions_of_tokens(&regions, sentence, arena, err);
-    return regions.count && !own->regions ? -1 : 0;
+    size_t first = 0, end = sentence->word_count;
+    const struct word_span *words = sentence->words;
+    while (first < end && words[first].first + words[first].count <= sentence->added_before)
+        first++;
+    while (end > first && words[end - 1].first >= sentence->count - sentence->added_after)
+        end--;
+    sentence->words += first;
+    sentence->word_labels += first;
+    sentence->word_count = end - first;
+    return 0;
 }
 
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
@@ -386,7 +372,10 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                        task->pairs ? "a pair" : "one text", task->pairs ? "one text" : "a pair");
     own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
     own->count = count;
-    if (!own->pairs || read_words(task, own, work, arena, err))
+    if (!own->pairs ||
+        (regions_count(&work->item) &&
+         !(own->regions = regions_read(&work->pair, &work->item, viewer, arena, err))) ||
+        (task->view.words && find_words(&work->pair.sentence, viewer, arena, err)))
         return -1;
     *own->pairs = work->pair;
     if (bad && viewer_read(viewer, &own->pairs[1],

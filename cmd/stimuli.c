@@ -38,44 +38,52 @@ static void add_part(struct buf *out, const char **at)
     *at = *mark ? mark + 1 : mark;
 }
 
-int regions_find(struct regions *regions, const struct item *item, struct arena *arena,
-                 struct err *err)
+/* The text of an item without marks, and the end of each region in it. */
+static int split(struct input *input, struct region *regions, size_t count, const struct item *item,
+                 struct arena *arena, struct err *err)
 {
     const char *at = item->fields[ITEM_TEXT];
     const char *names = NULL;
-    struct buf clean = {0};
-    *regions = (struct regions){.count = regions_count(item)};
+    struct buf text = {0};
     for (size_t i = 0; i < item->column_count; i++)
         if (strcmp(item->columns[i].name, "regions") == 0)
             names = item->columns[i].value;
-    if (regions->count && names && count_parts(names) != regions->count)
-        return err_set(err, "column 'regions': expected %zu names separated by |, found %zu",
-                       regions->count, count_parts(names));
-    regions->items = arena_alloc(arena, regions->count, sizeof *regions->items, err);
-    for (size_t i = 0; regions->items && i < regions->count && !err->kind; i++) {
+    if (names && count_parts(names) != count)
+        return err_set(err, "column 'regions': expected %zu names separated by |, found %zu", count,
+                       count_parts(names));
+    for (size_t i = 0; i < count; i++) {
         struct buf name = {0};
-        add_part(&clean, &at);
+        add_part(&text, &at);
         if (names)
             add_part(&name, &names);
         if (!name.size)
             buf_format(&name, "%zu", i + 1);
-        regions->items[i] = (struct region){buf_keep(&name, arena, err), i, clean.size};
+        regions[i] = (struct region){buf_keep(&name, arena, err), i, text.size};
     }
-    regions->input.size = clean.size;
-    regions->input.text = regions->count ? buf_keep(&clean, arena, err) : NULL;
-    return regions->items && !err->kind ? 0 : -1;
+    input->size = text.size;
+    input->text = buf_keep(&text, arena, err);
+    return err->kind ? -1 : 0;
 }
 
-const struct region **regions_of_tokens(const struct regions *regions,
-                                        const struct tokenized *sentence, struct arena *arena,
-                                        struct err *err)
+const struct region **regions_read(struct text_pair *pair, const struct item *item,
+                                   const struct viewer *viewer, struct arena *arena,
+                                   struct err *err)
 {
+    size_t count = regions_count(item);
+    struct region *region = arena_alloc(arena, count, sizeof *region, err);
+    const struct region *last = region + count - 1;
+    const struct tokenized source = pair->source;
+    struct tokenized *sentence = &pair->sentence;
+    struct input input = {.text = NULL};
+    if (!region || split(&input, region, count, item, arena, err) ||
+        viewer_read(viewer, pair, &input, NULL, arena, err) ||
+        word_spans_find(sentence, viewer->tokenizer, arena, err))
+        return NULL;
+    pair->source = source;
     const struct region **found = arena_alloc(arena, sentence->count, sizeof *found, err);
-    const struct region *region = regions->items;
     for (size_t i = 0; found && i < sentence->word_count; i++) {
         const struct word_span *word = &sentence->words[i];
-        while (region->end <= word_range(sentence, i).start &&
-               region + 1 < regions->items + regions->count)
+        while (region < last && region->end <= word_range(sentence, i).start)
             region++;
         for (size_t k = 0; k < word->count; k++)
             found[word->first + k] = region;

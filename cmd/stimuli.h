@@ -1,10 +1,10 @@
-/* stimuli.h: the regions of a sentence, and test suites as SyntaxGym has them.
+/* stimuli.h: the regions of a sentence, and test suites of SyntaxGym.
  *
  *     text,regions
  *     The horse | raced | fell,noun|verb|end
  *
- * A region is a part of a text of a table between marks, `|`, which the model does not read. A
- * column `regions` names them, else they have numbers from 1.
+ * A region is the part of a text between marks, `|`, which the model does not read. A column
+ * `regions` names them; the default is their number, from 1.
  *
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
  * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions.
@@ -15,22 +15,14 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* The regions of an item, at most; 0: it has none. */
+/* How many regions an item has; 0: none. */
 size_t regions_count(const struct item *item);
 
-/* Its text without marks, and the end of each region in it. Refused: other than one name each. */
-struct regions {
-    struct input input;
-    struct region *items;
-    size_t count;
-};
-int regions_find(struct regions *regions, const struct item *item, struct arena *arena,
-                 struct err *err);
-
-/* The region of each token, that of its word; NULL with `err`. */
-const struct region **regions_of_tokens(const struct regions *regions,
-                                        const struct tokenized *sentence, struct arena *arena,
-                                        struct err *err);
+/* Read the text of an item with regions without its marks: the region of each token, which is that
+ * of its word; NULL with `err`. Refused: a number of names other than that of regions. */
+const struct region **regions_read(struct text_pair *pair, const struct item *item,
+                                   const struct viewer *viewer, struct arena *arena,
+                                   struct err *err);
 
 struct suite {
     size_t conditions, regions; /* of each item */
@@ -41,8 +33,8 @@ struct suite {
     size_t size;
 };
 
-/* Read a document; `formula_count` 0: it is no suite. Refused: a suite whose items differ in their
- * conditions or the number of regions, or with another metric than the sum. */
+/* Read a document; `formula_count` 0: it is no suite. Refused: items that differ in conditions or
+ * the number of regions, and metrics other than the sum. */
 int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena *arena,
                struct err *err);
 

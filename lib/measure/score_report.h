@@ -1,16 +1,8 @@
-/* score_report.h: scores of texts as reports, which every format writes:
+/* score_report.h: scores of texts as reports: a row for each token or word, for each total, or for
+ * each word with a column for each model or condition.
  *
- *     position,id,text,logprob_nats,surprisal_nats,entropy_nats,rank      tokens
- *     1,274, is,-0.000538506,0.000538506,0.0074412473,1
- *
- *     position,text,logprob_nats,surprisal_nats,entropy_nats,subwords,start,end      words
- *     1,is,-0.000538506,0.000538506,0.0074412473,1,5,7
- *
- *     sentence,text,logprob_nats,surprisal_nats,tokens,perplexity    totals of texts
- *     0,Life is short,-0.5684006,0.5684006,2,1.328699
- *
- *     position,text,surprisal_nats:tiny,surprisal_nats:other    a column for each model
- *     1,is,0.000538506,6.9873
+ *     struct score_view view = {.origin.viewer = &viewer, .bits = true};
+ *     if (score_report(&report, &view, &pair.sentence, &scored, &arena, err)) ...
  *
  * Reports live as long as their arena, the view and the texts.
  */
@@ -114,8 +106,8 @@ struct score_lines {
     size_t count;
 };
 
-/* Add a report of score_report, or of continuations. Refused as usage, unless lines are means:
- * other rows than those of the first model, whose vocabulary splits the text differently. */
+/* Add a report of score_report, or of continuations. Refused as usage, unless lines are means: rows
+ * that differ from those of the first model, whose vocabulary splits the text differently. */
 int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
                     const struct score_view *view, struct arena *arena, struct err *err);
 

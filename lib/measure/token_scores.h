@@ -1,15 +1,12 @@
-/* token_scores.h: how likely every token of a text is, after those before it.
+/* token_scores.h: log-probability, rank and entropy of each token of a text, after those before it.
  *
  *     struct scoring scoring = {.viewer = &viewer, .best_count = 5};
- *     struct scored scored;
- *     if (scoring_check(&scoring, err) ||
- *         scoring_run(&scored, &scoring, &look, &arena, err)) ...
+ *     if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &look, &arena, err)) ...
  *     scored.tokens[i].logprob ...
  *
- * Texts share passes as ragged batches; their logits are made a few rows at a time, so that memory
- * does not grow with vocabulary times tokens. A text that is longer than the model's context is
- * read by windows of that length, each `stride` tokens after the one before; of each window the
- * tokens that no earlier one had are scored: they come after context - stride tokens or more.
+ * Texts share passes; logits are computed for a few rows at a time. A text longer than the context
+ * is read in windows that advance by `stride` tokens: each token is scored in the first window that
+ * has it, after context - stride tokens or more.
  */
 #ifndef ATTN_MEASURE_TOKEN_SCORES_H
 #define ATTN_MEASURE_TOKEN_SCORES_H
