@@ -180,9 +180,6 @@ static int prepare_table(struct state *own, struct err *err)
     own->values = arena_alloc(arena, most, sizeof per, err);
     if (!names || !own->values || (per && read_per(own, names, &count, err)))
         return -1;
-    if (items->count + own->region_count > HASH_NUMBER_MAX)
-        return err_usage(err, "expected at most %d texts, found %zu", HASH_NUMBER_MAX,
-                         items->count);
     for (; are_single && count < items->name_count; count++)
         names[count] = items->names[count];
     if (own->sums)
@@ -619,12 +616,13 @@ static int begin(void *state, struct driver *driver, struct err *err)
     driver->accumulates = own->totals || (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
+    size_t rows = own->region_count + driver->items.count + 1;
+    if (own->sums && !num_multiply(&rows, rows, driver->items.suite->formula_count))
+        rows = SIZE_MAX;
     own->table.count = 0;
-    return hash_index_init(&own->found,
-                           driver->items.count *
-                                   (own->sums ? driver->items.suite->formula_count : 1) +
-                               own->region_count + 1,
-                           &driver->kept, err);
+    return rows <= HASH_NUMBER_MAX
+               ? hash_index_init(&own->found, rows, &driver->kept, err)
+               : err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, rows);
 }
 
 /* The surprisal of a text in one of several models; that of the last one is the table of all. */

@@ -153,13 +153,11 @@ int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena
     const char *metric = text_of(json_member(root, "meta"), "metric");
     if (each && *metric && strcmp(metric, "sum") != 0)
         err_set(err, "expected the metric \"sum\", found \"%s\"", metric);
+    suite->formulas = arena_alloc(arena, json_count(json_member(root, "predictions")),
+                                  sizeof *suite->formulas, err);
     for (; each && !err->kind; each = json_next(each)) {
         const char *text = text_of(each, "formula");
-        size_t count = suite->formula_count++;
-        suite->formulas = arena_grow(arena, suite->formulas, count, sizeof text, err);
-        text = arena_text(arena, text, strlen(text), err);
-        if (suite->formulas)
-            suite->formulas[count] = text;
+        suite->formulas[suite->formula_count++] = arena_text(arena, text, strlen(text), err);
     }
     suite->conditions = json_count(json_member(item, "conditions"));
     suite->names = arena_alloc(arena, suite->conditions, sizeof *suite->names, err);
@@ -201,23 +199,19 @@ static bool take(struct formula *formula, const char *signs)
 static bool read_region(struct formula *formula, double *sum)
 {
     const struct suite *suite = formula->suite;
-    const char *start = formula->at;
-    bool of_all = take(formula, "*");
-    size_t region = of_all ? 0 : strtoul(formula->at, (char **)&formula->at, 10);
-    if (!take(formula, ";") || !take(formula, "%")) {
-        formula->at = start;
+    char number[8], name[256];
+    int size = 0;
+    sscanf(formula->at, " %7[0-9*] ; %%%255[^%]%% )%n", number, name, &size);
+    if (!size)
         return false;
-    }
-    size_t size = strcspn(formula->at, "%");
-    size_t place = 0;
-    while (place < suite->conditions &&
-           (strncmp(suite->names[place], formula->at, size) != 0 || suite->names[place][size]))
+    size_t region = strtoul(number, NULL, 10), place = 0;
+    while (place < suite->conditions && strcmp(suite->names[place], name) != 0)
         place++;
     formula->at += size;
-    formula->failed |= !take(formula, "%") || !take(formula, ")") || place == suite->conditions ||
-                       region > suite->regions || (!region && !of_all);
+    formula->failed |= place == suite->conditions || region > suite->regions ||
+                       (!region && strcmp(number, "*") != 0);
     for (size_t i = 0; i < suite->regions && !formula->failed; i++)
-        if (of_all || region == i + 1)
+        if (!region || region == i + 1)
             *sum += formula->sums[place * suite->regions + i];
     return true;
 }

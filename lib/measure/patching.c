@@ -500,8 +500,9 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check_alone(viewer, err) || patching_check_texts(plan->clean, plan->corrupt, err) ||
-        check_site(plan, s.site, err) || check_edits(plan, err))
+    if (text_origin_check_alone(viewer, err) ||
+        patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
+        check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
