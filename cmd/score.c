@@ -302,12 +302,13 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
 {
     const struct tokenized *sentence = &alone->sentence;
     const struct tokenized *read = &pair->sentence;
-    const char *text =
-        arena_format(arena, err, "%.*s%s", (int)sentence->size, sentence->text, more);
+    struct buf text = {0};
     size_t same = 0;
-    if (!text || viewer_read(viewer, pair,
-                             &(struct input){.text = text, .size = sentence->size + strlen(more)},
-                             NULL, arena, err))
+    buf_bytes(&text, sentence->text, sentence->size);
+    buf_text(&text, more);
+    struct input whole = {.size = text.size};
+    whole.text = buf_keep(&text, arena, err);
+    if (!whole.text || viewer_read(viewer, pair, &whole, NULL, arena, err))
         return -1;
     while (same < sentence->count && same < read->count && sentence->ids[same] == read->ids[same])
         same++;
