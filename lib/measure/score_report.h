@@ -83,7 +83,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
 /* --- surprisal in columns -----------------------------------------------------------------------
  *
  * A column (line) for each model, with the tokens or words of one text as rows; or the mean for
- * each condition, over the words at the same position of the same region, or of the text:
+ * each condition, over the words at the same position of regions with the same number, or of the
+ * text:
  *
  *     struct score_lines lines = {.names = {"model", 2, labels, 0}};
  *     if (score_lines_add(&lines, model, &report, &view, &arena, err) || ...     (of each model)

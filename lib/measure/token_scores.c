@@ -29,9 +29,8 @@ enum site logits_site(const struct config *config)
 
 size_t logits_piece_rows(size_t words, size_t rows)
 {
-    size_t fitting = PIECE_BYTES / (words * sizeof(float));
-    size_t most = fitting < PIECE_LEAST ? PIECE_LEAST : fitting < PIECE_MOST ? fitting : PIECE_MOST;
-    return most < rows ? most : rows;
+    size_t fitting = num_max(PIECE_BYTES / (words * sizeof(float)), PIECE_LEAST);
+    return num_min(num_min(fitting, PIECE_MOST), rows);
 }
 
 struct piece {
@@ -260,7 +259,7 @@ static int read_windows(struct reading *reading, size_t scored, struct arena *ar
 static int begin_scores(struct scored *scored, const struct scoring *scoring,
                         const struct look *look, struct arena *arena, struct err *err)
 {
-    size_t words = scoring->viewer->model.config.vocab_size;
+    size_t most = num_min(scoring->best_count, scoring->viewer->model.config.vocab_size);
     for (size_t i = 0; i < look->count; i++) {
         size_t count = look->pairs[i].sentence.count;
         struct token_score *tokens =
@@ -268,9 +267,7 @@ static int begin_scores(struct scored *scored, const struct scoring *scoring,
         if (!tokens)
             return -1;
         tokens[0] = (struct token_score){.logprob = NAN, .entropy = NAN};
-        scored[i] = (struct scored){tokens, count, scoring->best_count};
-        if (scored[i].best_count > words)
-            scored[i].best_count = words;
+        scored[i] = (struct scored){tokens, count, most};
     }
     return 0;
 }
