@@ -375,7 +375,7 @@ static int join_logs(const struct options *options, struct err *err)
     size_t broken = 0;
     const char *failure = NULL;
     if (!paths->count)
-        return err_usage(err, "--join: expected the logs of all shards, as out.jsonl.*.part");
+        return err_usage(err, "--join: expected the logs of all shards, such as out.jsonl.*.part");
     struct log *logs = arena_alloc(&arena, paths->count, sizeof *logs, err);
     for (size_t i = 0; logs && i < paths->count; i++)
         logs[i].arena = &arena;

@@ -194,8 +194,9 @@ static int prepare_composition(struct state *own, struct driver *driver, struct 
     if (options_exclude(options, "composition",
                         "score map sort top baseline pairs needle sentence file ids", err))
         return -1;
-    if (driver->items.count)
-        return err_usage(err, "--composition: expected no text, found %zu", driver->items.count);
+    if (options->input.operands.count)
+        return err_usage(err, "--composition: expected no text, found '%s'",
+                         options->input.operands.items[0]);
     own->in_maps = true;
     prepare_output(own, driver);
     return names_choose(&own->way, NAMES_LIST(composition_names), "--composition", own->composition,
@@ -610,7 +611,11 @@ static const struct task heads_task = {
     .finish = finish,
 };
 
+/* --composition compares weights and reads no text, not even standard input. */
 int heads_command(const struct options *options, struct err *err)
 {
-    return driver_do(&heads_task, options, err);
+    struct task task = heads_task;
+    if (heads_options(options)->composition)
+        task.many = ITEMS_NONE;
+    return driver_do(&task, options, err);
 }

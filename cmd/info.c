@@ -287,7 +287,7 @@ static void tell_model(struct info *info, const struct model *model)
     buf_text(&name, bundled ? " (in the binary)" : "");
     tell_buf(info, "model", NULL, &name);
     if (model_is_of_fables(model))
-        tell(info, "trained on", NULL, "short fables: it knows no other text");
+        tell(info, "trained on", NULL, "short fables, no other text");
     if (searched)
         tell(info, "found in", "folder", model->folder.path);
     tell(info, "type", "model_type", config_kind_name(c));

@@ -375,7 +375,7 @@ static int check_options(const struct options *options, struct err *err)
     const struct make_options *make = &options->make;
     if (options->input.operands.count)
         return err_usage(
-            err, "unexpected argument '%s': words are given by --sentence, a directory by --output",
+            err, "unexpected argument '%s': use --sentence for words and --output for the folder",
             options->input.operands.items[0]);
     if (options_exclude(options, "like", "shape config", err) ||
         options_exclude(options, "vocab", "sentence vocab-from", err))
@@ -386,7 +386,7 @@ static int check_options(const struct options *options, struct err *err)
     if (make->size && !has_texts(options))
         return err_usage(err, "--vocab-size: expected --vocab-from as well, found none");
     if (!options->output.path || !*options->output.path)
-        return err_usage(err, "expected a directory to write: --output DIR");
+        return err_usage(err, "expected an output folder: --output DIR");
     return target_folder_check(options->output.path, options->output.force, err);
 }
 
@@ -452,7 +452,8 @@ static int save(const struct model_maker *maker, struct err *err)
     progress_end(&progress);
     target_folder_close(&target);
     if (!failed && bundled_find(path))
-        print_note("--model %s is the bundled model, this one is --model ./%s", path, path);
+        print_note("'--model %s' is the bundled model: use '--model ./%s' for this one", path,
+                   path);
     return failed;
 }
 

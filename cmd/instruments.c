@@ -598,8 +598,8 @@ static int add_pair(void *state, struct work *work, struct err *err)
         return 0;
     if (own->pairs && columns != own->columns)
         return err_usage(err,
-                         "--mean texts: expected pairs of %zu tokens, as the first, found %zu in "
-                         "pair %zu: --over heads takes the mean of pairs of any length",
+                         "--mean texts: expected pairs of %zu tokens like the first, found %zu in "
+                         "pair %zu: --over heads averages pairs of any length",
                          own->columns, columns, inquiry->number);
     own->columns = columns;
     own->noise = inquiry->plan.noise;

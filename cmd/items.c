@@ -56,16 +56,17 @@ static int check_operands(const struct input_options *options, struct err *err)
         if (!*word)
             return err_usage(err, "expected a text, found ''");
         if (strcmp(word, "-") == 0)
-            return err_usage(err, "'-': standard input is read by --file -");
+            return err_usage(err, "'-': use --file - to read standard input");
         if (kind)
             return err_usage(err,
                              "'%s' is a %s: --%s %s opens it, --sentence %s reads it as a text",
                              word, kind, strcmp(kind, "file") == 0 ? kind : "model", word, word);
         if (text_count(options) > 1)
-            return err_usage(err,
-                             "expected a text of several words in quotes, as \"Life is short\", "
-                             "found '%s' by itself: texts of one word are given by --sentence",
-                             word);
+            return err_usage(
+                err,
+                "expected a text of several words in quotes, such as \"Life is short\", "
+                "found '%s': use --sentence for a text of one word",
+                word);
     }
     return 0;
 }
@@ -682,7 +683,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
     bool has_ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
     if (!good != !bad || (good && (item->fields[ITEM_TEXT] || has_ids)))
-        return err_set(err, "expected 'good' and 'bad' alone, found %s",
+        return err_set(err, "expected only 'good' and 'bad', found %s",
                        !good  ? "only 'bad'"
                        : !bad ? "only 'good'"
                               : "another text, too");

@@ -114,7 +114,7 @@ static int visit_lines(const struct log *log, line_visit *visit, void *context, 
         if (log->first + count == log->end || !skip(&value, begin))
             failed = err_set(err,
                              "'%s' line %zu: expected job %zu of this batch, found something "
-                             "else: --force begins again",
+                             "else: --force starts over",
                              log->part, count + 1, log->first + count);
         else if (visit(context, line, value, err))
             failed = err_prefix(err, "'%s' line %zu", log->part, count + 1);
@@ -123,7 +123,7 @@ static int visit_lines(const struct log *log, line_visit *visit, void *context, 
     *bytes = (size_t)(rest.at - file.bytes);
     file_release(&file);
     if (!failed && log->finished && log->first + count < log->end)
-        failed = err_set(err, "'%s': expected job %zu, found the end: --force begins again",
+        failed = err_set(err, "'%s': expected job %zu, found the end: --force starts over",
                          log->part, log->first + count);
     return failed ? -1 : 0;
 }
@@ -262,7 +262,7 @@ static int check_files(const struct log *log, struct err *err)
         return log->shard.count ? check_shared_folder(log->path, err)
                                 : target_folder_check(log->path, log->forces, err);
     if (!log->forces && file_exists(log->name))
-        return err_output(err, "'%s': it is there already: --force replaces it", log->name);
+        return err_output(err, "'%s' exists: --force overwrites it", log->name);
     return 0;
 }
 
@@ -285,7 +285,7 @@ static int lock(struct log *log, struct err *err)
     if (open_file(&log->header_file, log->header, O_RDWR, err))
         return -1;
     if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        return err_output(err, "'%s': another process is writing there: wait until it has ended",
+        return err_output(err, "'%s': another process is writing to it: wait until it has finished",
                           log->name);
     return 0;
 }
@@ -304,10 +304,11 @@ static int resume(struct log *log, struct err *err)
     size_t bytes = 0;
     for (size_t i = 0; i < LOG_FACTS; i++)
         if (strcmp(log->found[i], log->facts[i]) != 0)
-            return err_usage(err,
-                             "'%s': %s: expected \"%s\" as when the batch began, found \"%s\": "
-                             "--force begins again",
-                             log->header, fact_names[i], log->found[i], log->facts[i]);
+            return err_usage(
+                err,
+                "'%s': %s: expected \"%s\" as at the start of the batch, found \"%s\": "
+                "--force starts over",
+                log->header, fact_names[i], log->found[i], log->facts[i]);
     if (log->finished)
         return 0;
     if (open_part(log, 0, err) || visit_lines(log, count_line, log, &bytes, err))
@@ -478,8 +479,7 @@ static int read_shard(struct log *log, const char *path, struct err *err)
         !num_parse_integer(log->found[LOG_JOBS], 0, LLONG_MAX, &jobs))
         return err_set(err, "'%s': expected a shard, found \"%s\"", log->header, shard);
     if (!log->finished)
-        return err_set(err, "'%s': expected a shard that is finished: --resume continues it",
-                       log->name);
+        return err_set(err, "'%s': expected a finished shard: --resume continues it", log->name);
     shard_range(&log->shard, (size_t)jobs, &log->first, &log->end);
     log->is_folder = strncmp(log->found[LOG_RESULTS], folder_of, sizeof folder_of - 1) == 0;
     return 0;

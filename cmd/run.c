@@ -213,7 +213,7 @@ static void write_hint(struct driver *driver)
     stream_char(out, '\n');
     if (more)
         text_wrap(out, line, 0, 0, columns);
-    snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
+    snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help tensors'.",
              more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
     text_wrap(out, line, 0, 0, columns);
 }

@@ -30,7 +30,7 @@ static int add_value(struct swept_option *swept, const char *value, struct err *
         return -1;
     for (size_t i = 0; i < swept->count; i++)
         if (strcmp(swept->values[i], value) == 0)
-            return err_usage(err, "expected every value once, found '%s' twice", value);
+            return err_usage(err, "expected each value once, found '%s' twice", value);
     if (swept->count == VALUES_MAX)
         return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
     swept->values[swept->count++] = value;
@@ -75,7 +75,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
     if (!settings_may_vary(row))
         return err_usage(err, "expected an option that changes results, found '%s'", name);
     if (sweep_has(sweep, name))
-        return err_usage(err, "expected every option once, found '%s' twice", name);
+        return err_usage(err, "expected each option once, found '%s' twice", name);
     return 0;
 }
 

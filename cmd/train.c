@@ -148,7 +148,7 @@ static int check_options(struct job *job, struct err *err)
     if (!own(options)->data.count)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
-        return err_usage(err, "expected a directory to write: --output DIR");
+        return err_usage(err, "expected an output folder: --output DIR");
     job->output = output;
     bool in_place = resume && stat(resume, &from) == 0 && stat(output, &to) == 0 &&
                     from.st_dev == to.st_dev && from.st_ino == to.st_ino;

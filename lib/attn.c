@@ -278,7 +278,8 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
         read_selection(&selection, request, viewer, err) || read_edits(&list, request->edits, err))
         return -1;
     if (cache && selection.sites >> SITE_COUNT)
-        return err_unsupported(err, "a step: effective attention needs the whole text");
+        return err_unsupported(err,
+                               "a step: effective attention is not available while generating");
     if (capture_init(&showing.capture, &selection, config, 1, &viewer->scratch, err))
         return -1;
     showing.capture.arena = &showing.tensor;
@@ -307,7 +308,8 @@ static int score_ids(struct attn_model *model, const struct attn_ids *ids, float
 {
     struct scored scored;
     struct scoring scoring = {.viewer = &model->viewer};
-    if (check_ids(ids, "ids", err) || check_given(logprobs, "room for log-probabilities", err) ||
+    if (check_ids(ids, "ids", err) ||
+        check_given(logprobs, "a buffer for log-probabilities", err) ||
         batch_check_length(&model->viewer.model.config, ids->count, err))
         return -1;
     struct text_pair pair = {.sentence = {.ids = ids->ids, .count = ids->count}};
@@ -347,7 +349,8 @@ static struct attn_cache *open_cache(struct attn_model *model, struct err *err)
 {
     const struct model *opened = &model->viewer.model;
     if (opened->config.cross) {
-        err_unsupported(err, "'%s': a model with a source is run as a whole", opened->name);
+        err_unsupported(err, "'%s': a model with cross-attention cannot be run step by step",
+                        opened->name);
         return NULL;
     }
     struct attn_cache *cache = heap_alloc(1, sizeof *cache, err);
@@ -396,15 +399,15 @@ static int check_step(const struct attn_cache *cache, const struct attn_ids *ids
     if (check_run(ids, request, err))
         return -1;
     if (request->source || request->edits || request->attention || request->temperature != 0)
-        return err_usage(err, "a step: expected no source, edits, attention or temperature");
+        return err_usage(err, "a step does not support a source, edits, attention or temperature");
     const struct config *c = &cache->model->viewer.model.config;
     size_t past = cache->cache.count;
     if (past && (rotary_depends(&c->rotary, past, past + ids->count) ||
                  rotary_depends(&c->rotary_local, past, past + ids->count)))
         return err_unsupported(
             err,
-            "a step: the rotary embedding of %zu tokens differs from that of %zu: "
-            "run the whole text",
+            "a step: from %zu tokens on the rotary embedding differs from that of the %zu cached "
+            "tokens: run the whole text",
             past + ids->count, past);
     return 0;
 }

@@ -277,7 +277,8 @@ static int read_site(struct reader *reader, struct piece name)
                        reader->config, reader->err))
         return -1;
     if (dot && !site_rows[*site].in_layer)
-        return err_usage(reader->err, "%s: expected '%s' without a layer: it is in none",
+        return err_usage(reader->err,
+                         "%s: expected '%s' without a layer, since no layer contains it",
                          reader->words, site_rows[*site].name);
     const struct edit_axis layers = layer_axis(reader);
     for (const char *at = name.at + skip; dot && at <= dot;)

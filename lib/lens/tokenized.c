@@ -71,7 +71,7 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
         return err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
                        tokenized->dropped_count);
     if (tokenized->size) /* white space, or what a normalizer removes */
-        return err_set(err, "no token is left of the text: expected at least one");
+        return err_set(err, "the text has no tokens: expected at least one");
     return err_set(err, "the text is empty: expected at least one token");
 }
 

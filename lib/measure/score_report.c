@@ -356,8 +356,9 @@ int score_totals_report(struct report *report, const struct score_view *view,
         columns[i] = (struct column){totals->names[i], .kind = COLUMN_TEXT, .flags = flags};
         for (size_t k = first; k < count; k++)
             if (strcmp(columns[i].name, columns[k].name) == 0)
-                return err_usage(err, "column '%s': results have a column of that name: rename it",
-                                 columns[i].name);
+                return err_usage(
+                    err, "column '%s': results already have a column with this name: rename it",
+                    columns[i].name);
     }
     if (frame_columns(frame, columns, count, arena, err))
         return -1;

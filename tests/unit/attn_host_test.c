@@ -220,8 +220,8 @@ struct nested {
 };
 
 static const char in_use[] =
-    "the model is in use: expected one call at a time, found another, of a "
-    "sink or a thread";
+    "the model is in use: expected one call at a time, found another from "
+    "a sink or a thread";
 
 static void *call_all(void *context)
 {

@@ -146,7 +146,7 @@ TEST(models_that_cannot_step_are_named)
         {NULL, 2, "expected a model, found NULL"},
         {"life", 4, "'life'"},
         {"life-cross", 4, "'life-cross'"},
-        {"translate", 4, "'translate': a model with a source is run as a whole"},
+        {"translate", 4, "'translate': a model with cross-attention cannot be run step by step"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_error error = {0};

@@ -127,7 +127,7 @@ TEST(a_size_that_overflows_is_refused)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct err err = {0};
         ck_assert_ptr_null(arena_alloc(&arena, counts[i], sizes[i], &err));
-        ck_assert_msg(strncmp(err.text, "out of memory: 184467440737095", 30) == 0, "%s", err.text);
+        ck_assert_msg(strstr(err.text, "cannot allocate 184467440737095"), "%s", err.text);
     }
     ck_assert_ptr_null(arena_text(&arena, "", SIZE_MAX, NULL));
     arena_release(&arena);
