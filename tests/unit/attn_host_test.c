@@ -219,9 +219,8 @@ struct nested {
     int answers;
 };
 
-static const char in_use[] =
-    "the model is in use: expected one call at a time, found another from "
-    "a sink or a thread";
+static const char in_use[] = "the model is in use: expected one call at a time, found another from "
+                             "a sink or a thread";
 
 static void *call_all(void *context)
 {
