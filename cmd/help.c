@@ -274,19 +274,26 @@ static void write_topic(const struct page *page, const struct help_topic *topic)
 
 /* --- manual pages ----------------------------------------------------------------------------- */
 
-/* A line of text in roff; a line that ends in a colon is a heading. */
+/* A line of text in roff; a line that ends in a colon is a heading. Characters that roff would
+ * change, and those that the C locale cannot show, are escaped. */
 static void write_roff(struct stream *out, const char *line, size_t size)
 {
-    static const char plain[] = "\\-'`^~";
-    static const char *const escapes[] = {"\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti"};
+    static const char *const escapes[][2] = {
+        {"\\", "\\e"},  {"-", "\\-"},   {"'", "\\(aq"}, {"`", "\\(ga"}, {"^", "\\(ha"},
+        {"~", "\\(ti"}, {"…", "..."},   {"·", "\\(md"}, {"√", "\\(sr"}, {"β", "\\(*b"},
+        {"ε", "\\(*e"}, {"φ", "\\(*f"}, {"₁", "_1"},    {"₂", "_2"}};
+    enum { COUNT = sizeof escapes / sizeof *escapes };
     bool is_heading = size && line[0] != ' ' && line[size - 1] == ':';
     stream_text(out, is_heading ? ".fi\n.SH " : *line == '.' ? "\\&" : "");
-    for (size_t i = 0; i < size - is_heading; i++) {
-        const char *found = strchr(plain, line[i]);
-        if (found)
-            stream_text(out, escapes[found - plain]);
+    for (const char *at = line; at < line + size - is_heading;) {
+        size_t i = 0;
+        while (i < COUNT && strncmp(at, escapes[i][0], strlen(escapes[i][0])) != 0)
+            i++;
+        if (i < COUNT)
+            stream_text(out, escapes[i][1]);
         else
-            stream_char(out, line[i]);
+            stream_char(out, *at);
+        at += i < COUNT ? strlen(escapes[i][0]) : 1;
     }
     stream_text(out, is_heading ? "\n.nf\n" : "\n");
 }
@@ -319,8 +326,11 @@ static int write_manual(struct stream *out, const struct command *command, struc
         size = strcspn(line, "\n");
         write_roff(out, line, size);
     }
-    stream_format(out, ".fi\n.SH SEE ALSO\n%s\n",
-                  command ? ".BR attn\\-cli (1)" : "attn\\-cli\\-COMMAND(1), for each command");
+    stream_text(out, ".fi\n.SH SEE ALSO\n");
+    for (size_t i = 0; i < command_count && !command; i++)
+        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", commands[i]->name,
+                      i + 1 < command_count ? "," : "");
+    stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
     buf_release(&text);
     return 0;
 }

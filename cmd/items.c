@@ -1,5 +1,6 @@
 #include "items.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
@@ -47,12 +48,17 @@ static int check_operands(const struct input_options *options, struct err *err)
 {
     for (size_t i = 0; i < options->operands.count; i++) {
         const char *word = options->operands.items[i];
-        const char *kind = bundled_find(word)        ? "model"
-                           : file_is_directory(word) ? "directory"
-                           : file_exists(word)       ? "file"
-                                                     : NULL;
         if (strchr(word, ' '))
             continue;
+        errno = 0;
+        bool exists = file_exists(word);
+        if (exists && errno)
+            return err_set(err, "cannot access '%s': %s: --sentence %s reads it as a text", word,
+                           strerror(errno), word);
+        const char *kind = bundled_find(word)        ? "model"
+                           : file_is_directory(word) ? "directory"
+                           : exists                  ? "file"
+                                                     : NULL;
         if (!*word)
             return err_usage(err, "expected a text, found ''");
         if (strcmp(word, "-") == 0)

@@ -135,7 +135,7 @@ every_command_has_a_page() {
         sort | diff "$prefix/named" - || return
     [ -s "$prefix/named" ] || return
     while read -r command; do
-        grep -q "^.B attn..cli $command" "$pages/attn-cli-$command.1" || return
+        grep -q "^Usage: attn..cli $command" "$pages/attn-cli-$command.1" || return
     done <"$prefix/named"
 }
 

@@ -257,7 +257,7 @@ instrument_shows_part() { # TEXTS COMMAND OPTIONS...
 
 has_no_tokens() {
     "$attn" attribute -q "$text" --token-range 1-3 -o tokenless.svg 2>message
-    is "2 attn-cli: error: --token-range: expected a picture of tokens, found attribution: rows \
+    is "2 attn-cli: error: --token-range: expected a figure of tokens, found attribution: rows \
 are layer, columns part" "$? $(cat message)" && ! [ -e tokenless.svg ]
 }
 
