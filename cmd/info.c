@@ -441,7 +441,7 @@ static void list_site_names(struct info *info, const struct config *c)
         size_t row = add_row(frame, name);
         frame_texts(frame, AXES)[row] = keep(info, buf_keep(&axes, &info->arena, info->err));
         buf_release(&axes);
-        frame_texts(frame, LENS)[row] = site_rows[site].alias; /* NULL: there is no such hook */
+        frame_texts(frame, LENS)[row] = site_rows[site].alias; /* NULL: no such hook */
         if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
             frame_texts(frame, LENS)[row] =
                 site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";

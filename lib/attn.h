@@ -71,7 +71,7 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
 void attn_ids_free(struct attn_ids *ids);
 
 /* The bytes of a token, including a blank before it, not 0-terminated, valid as long as the model.
- * NULL with a size of 0 if there is no such token or no tokenizer. `size` may be NULL. */
+ * NULL with a size of 0 if the id is unknown or the model has no tokenizer. `size` may be NULL. */
 const char *attn_token_text(const struct attn_model *model, uint32_t id, size_t *size);
 
 /* Sizes of a model; all 0 for NULL. */

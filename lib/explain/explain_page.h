@@ -16,7 +16,7 @@ enum { EXPLAIN_GAP = 2 }; /* blanks between two elements of a vector */
 /* --- tables: each line has a label and a cell for each slot ----------------------------------- */
 
 enum line_kind {
-    LINE_HEADINGS, /* the symbols of vectors; there is no such line if all are empty */
+    LINE_HEADINGS, /* symbols of vectors; the line is omitted if all are empty */
     LINE_TITLES,   /* the numbers of elements, and symbols of single columns */
     LINE_ROW,
     LINE_GAP, /* rows are left out */

@@ -43,7 +43,7 @@ static struct piece trim(const char *at, const char *end)
     return (struct piece){at, (size_t)(end - at)};
 }
 
-/* The piece up to a comma or `end`; `at` moves behind it. */
+/* Read the part up to a comma or `end`, and move `at` past it. */
 static struct piece next_piece(const char **at, const char *end)
 {
     const char *comma = memchr(*at, ',', (size_t)(end - *at));

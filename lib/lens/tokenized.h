@@ -95,7 +95,7 @@ struct token_match {
     size_t next;  /* index of the first of them */
 };
 
-/* False if there is no such token. */
+/* Find a token by NAME; false if none matches. */
 bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
                           const char *name);
 
