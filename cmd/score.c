@@ -237,7 +237,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     own->totals = totals_reason(own, options);
     driver->begins_texts = options->select.words || own->totals;
-    if (options->select.words && own->totals && !options->score.per)
+    if (options->select.words && own->totals && (own->pairs || !options->score.per))
         return err_usage(err, "%s reports totals; --words does not apply", own->totals);
     if (driver->is_batch)
         return 0;
