@@ -105,9 +105,9 @@ struct scored_item {
 
 static const char *totals_reason(const struct state *own, const struct options *options)
 {
-    return options->score.per     ? "--per"
+    return own->pairs             ? "a table of minimal pairs"
+           : options->score.per   ? "--per"
            : options->score.total ? "--total"
-           : own->pairs           ? "a table of minimal pairs"
            : own->sums            ? "a suite"
                                   : NULL;
 }
