@@ -195,11 +195,6 @@ int provenance_add_model(const struct model *model, struct err *err)
     return 0;
 }
 
-const struct provenance *provenance_here(void)
-{
-    return &provenance;
-}
-
 /* --- display ---------------------------------------------------------------------------------- */
 
 enum {
@@ -232,7 +227,7 @@ struct place page_place(const struct looks_options *options, const struct style 
         .columns = page_columns(options),
         .lines = page_lines(options),
         .style = style,
-        .provenance = provenance_here(),
+        .provenance = &provenance,
     };
 }
 

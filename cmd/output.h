@@ -90,7 +90,6 @@ int output_clear_folder(const char *path, struct err *err);
  * after it, and each model that was opened. */
 int provenance_begin(const char *command, const char *of_batch, const char *line, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
-const struct provenance *provenance_here(void);
 
 /* Columns of text: --width, else the terminal's, else 80. Rows of a matrix that are shown before
  * its middle is left out. 0 with --full: no limit. */

@@ -117,7 +117,8 @@ const struct palette *palette_find(const char *name)
     return names_find(&index, names, name, strlen(name)) ? &palette_rows[index] : NULL;
 }
 
-const struct palette *palette_default(bool two_sided, bool dark)
+/* The default for numbers of one sign or both, on paper or on a dark ground. */
+static const struct palette *default_palette(bool two_sided, bool dark)
 {
     static const char *const names[2][2] = {{"blues", "night"}, {"blue-orange", "dusk"}};
     return palette_find(names[two_sided][dark]);
@@ -256,7 +257,7 @@ struct colour_norms norms_of(struct extent extent, bool fraction, const struct s
         style->palette ? style->palette->two_sided : style->two_sided || extent.low < 0;
     return (struct colour_norms){
         .range = style->range,
-        .palette = style->palette ? style->palette : palette_default(two_sided, dark),
+        .palette = style->palette ? style->palette : default_palette(two_sided, dark),
         .whole = {style->scale, two_sided, range},
         .found = extent,
     };

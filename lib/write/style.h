@@ -48,9 +48,6 @@ extern const size_t palette_count;
 
 const struct palette *palette_find(const char *name); /* NULL: there is none */
 
-/* The default for numbers of one sign or both, on paper or on a dark ground. */
-const struct palette *palette_default(bool two_sided, bool dark);
-
 enum { RAMP_LEVELS = 256 };
 
 /* The colours of levels 1 to 255; level 0 has none: nothing is drawn. */

@@ -82,10 +82,6 @@ struct text_heat {
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
                      bool fraction, const struct place *place);
 
-/* Give the line the colours of a level, or the terminal's own; no effect without colours. */
-void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level);
-void text_heat_reset(struct buf *line, struct text_heat *heat);
-
 /* Append the scale: colours with the numbers at both ends. */
 void text_heat_legend(struct buf *line, struct text_heat *heat);
 

@@ -13,7 +13,8 @@ static const char ellipsis[] = "…";
 
 /* --- colours ---------------------------------------------------------------------------------- */
 
-void text_heat_reset(struct buf *line, struct text_heat *heat)
+/* Give the line the terminal's own colours, or those of a level; no effect without colours. */
+static void reset_heat(struct buf *line, struct text_heat *heat)
 {
     if (heat->set)
         buf_text(line, "\x1b[0m");
@@ -28,14 +29,14 @@ static int step_of(uint8_t byte)
     return byte < 48 ? 0 : byte < 115 ? 1 : (byte - 35) / 40;
 }
 
-void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
+static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
 {
     struct colour ground = heat->ramp.colours[level];
     int letters = colour_ink(ground).red ? 231 : 16; /* white or black, which no theme changes */
     if (!heat->colours || level == heat->set)
         return;
     if (level == 0)
-        text_heat_reset(line, heat);
+        reset_heat(line, heat);
     else if (heat->depth == DEPTH_FULL)
         buf_format(line, "\x1b[48;2;%d;%d;%d;38;5;%dm", ground.red, ground.green, ground.blue,
                    letters);
@@ -71,10 +72,10 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
         buf_text(line, norms->whole.two_sided ? "-largest " : "0 ");
     for (unsigned i = 0; i < STEPS; i++) {
         unsigned level = 1 + i * (RAMP_LEVELS - 2) / (STEPS - 1);
-        text_heat_set(line, heat, level);
+        set_heat(line, heat, level);
         buf_text(line, heat->colours ? " " : shade_of(heat, level));
     }
-    text_heat_reset(line, heat);
+    reset_heat(line, heat);
     if (known)
         buf_format(line, " %s%.4g", norms_above(norms), (double)ends.high);
     else
@@ -118,7 +119,7 @@ static const struct table_column *next_column(struct table *table)
 static void leave_gap(struct table *table, size_t gap)
 {
     if (table->heat)
-        text_heat_reset(&table->line, table->heat);
+        reset_heat(&table->line, table->heat);
     text_blanks(&table->line, gap);
 }
 
@@ -159,7 +160,7 @@ void table_heated(struct table *table, const char *number, unsigned level)
                     : column->tight || heat->shades ? size + 1
                                                     : num_max(whole, size);
     text_blanks_up_to(line, whole, heated);
-    text_heat_set(line, heat, level);
+    set_heat(line, heat, level);
     for (size_t i = size; i < heated; i++)
         buf_text(line, heat->shades ? shade_of(heat, level) : " ");
     if (heat->numbers && column->shortens)
@@ -167,7 +168,7 @@ void table_heated(struct table *table, const char *number, unsigned level)
     else if (heat->numbers)
         buf_text(line, number);
     if (column->tight)
-        text_heat_reset(line, heat);
+        reset_heat(line, heat);
 }
 
 void table_beside(struct table *table, size_t gap)
@@ -361,9 +362,9 @@ static int write_running(struct stream *out, struct shown_table *shown, struct e
             used = 0;
         }
         if (!isnan(value))
-            text_heat_set(&line, heat, norm_level(&heat->norms.whole, value));
+            set_heat(&line, heat, norm_level(&heat->norms.whole, value));
         buf_text(&line, text);
-        text_heat_reset(&line, heat);
+        reset_heat(&line, heat);
         buf_char(&line, ' ');
         used += width;
     }
