@@ -77,7 +77,7 @@ says() { # WORD SCRIPT ARGUMENT...: it fails, and says that
 
 if has parallel; then
     check 'parallel: no part is written' \
-        ends 2 "found 'none'" parallel 2 scores.jsonl lines.txt --do none
+        ends 2 "unknown command 'none'" parallel 2 scores.jsonl lines.txt --do none
     attn-cli batch lines.txt --do score -o scores.jsonl --shard 1/2 -q
     check 'parallel: one part was there' \
         says 'missing: 2' parallel 2 scores.jsonl lines.txt --do none
