@@ -286,8 +286,8 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
-		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 \
-		RACE_ROUNDS=3 LONG_HAULS_FREE=1 CLI_SHARE=1/3 \
+		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=601 \
+		RACE_ROUNDS=3 LONG_HAULS_FREE=1 CLI_SHARE=1/5 \
 		ATTN_UNIT_FEW=4 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
@@ -387,7 +387,7 @@ format-check: ## fail where a C file is not in that format; installs clang-forma
 
 # --- models --------------------------------------------------------------------------------------
 
-bench-peers: $(BUILD)/attn-cli ## beside PyTorch, ONNX Runtime, llama.cpp, which it installs
+bench-peers: $(BUILD)/attn-cli $(BUILD)/libattn.so ## beside PyTorch, llama.cpp and others, which it installs
 	@sh tests/peers/run.sh $(BUILD)
 
 bench-tokenizers: $(BUILD)/attn-cli ## FOLDERS= on TEXT=, beside tokenizers.js

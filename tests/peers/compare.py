@@ -6,6 +6,7 @@ What is printed are medians over rounds: of attn-cli the time, of the others how
 attn-cli in the same round they took; below 1 they are faster. There are fewer rounds where a
 part's share of MINUTES is over. ONLY=process or ONLY=1 is one part.
 """
+import glob
 import importlib.metadata
 import json
 import os
@@ -37,7 +38,9 @@ PEERS = {"f32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX
 
 class Worker:
     def __init__(self, peer, threads, precision):
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        environment = os.environ | {
+            "OMP_NUM_THREADS": str(threads), "PYTHONPATH": f"{HERE}/../../lib/bindings/python",
+            "LIBATTN": glob.glob(f"{os.path.dirname(ATTN)}/libattn.so.*")[0]}
         self.process = subprocess.Popen(
             [sys.executable, f"{HERE}/worker.py", peer, MODELS, FOLDER, str(threads), precision],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -53,8 +56,8 @@ class Worker:
 
 
 def ours(threads, precision):
-    """Seconds of every row, by one process."""
-    tasks = dict.fromkeys(task for task, _ in ROWS[precision])
+    """Seconds of every row of bench, by one process."""
+    tasks = dict.fromkeys(task for task, _ in ROWS[precision] if task != "capture")
     found = json.loads(subprocess.check_output(
         [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
          "--precision", precision, "--format", "json", "--quiet", "--only", ",".join(tasks),
@@ -99,19 +102,23 @@ def compare_passes(threads, precision, seconds):
     peers, rows = PEERS[precision], ROWS[precision]
     print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
     workers = [Worker(peer, threads, precision) for peer in peers]
+    captured = [row for row in rows if row[0] == "capture"]
+    library = Worker("attn", threads, precision) if captured else None
     ours(threads, precision)
     for worker in workers:
         for task in dict.fromkeys(task for task, _ in rows):
             worker(task, 64)
+    if library:
+        library("capture", 64)
 
     def measure():
-        first = ours(threads, precision)
+        first = ours(threads, precision) | {row: library(*row) for row in captured}
         others = [{row: worker(*row) for row in rows} for worker in workers]
         return [[first[row], *(other[row] for other in others)] for row in rows]
     rounds = take_rounds(measure, seconds)
     for i, (task, tokens) in enumerate(rows):
         print_row(NAMES[task].format(tokens), [found[i] for found in rounds])
-    for worker in workers:
+    for worker in [*workers, *([library] if library else [])]:
         worker.close()
 
 
@@ -157,6 +164,7 @@ def compare_processes():
 
 
 def print_machine():
+    """What is compared, and where; the kinds of instructions of the processor."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         facts = dict(line.split(":", 1) for line in file if ":" in line)
         facts = {key.strip(): value.strip() for key, value in facts.items()}
@@ -172,13 +180,16 @@ def print_machine():
           f"ONNX Runtime {version('onnxruntime')}; llama-cpp-python "
           f"{version('llama-cpp-python')} (GGML_NATIVE, float16 cache); "
           f"TransformerLens {version('transformer-lens')}; minicons {version('minicons')}")
+    return " ".join(kinds)
 
 
 def main():
     only = os.environ.get("ONLY", "")
     parts = [(threads, precision) for threads in dict.fromkeys((1, ALL))
              for precision in ("f32", "bf16") if only in ("", str(threads))]
-    print_machine()
+    if "bf16" not in print_machine():
+        print("bf16: left out, for this processor has no instructions for it")
+        parts = [part for part in parts if part[1] != "bf16"]
     shares = len(parts) + 2 * (only in ("", "process"))
     for i, part in enumerate(parts):
         compare_passes(*part, max(0, END - time.time()) / (shares - i))

@@ -1,6 +1,6 @@
 """One of those who are compared, with its model loaded: a line of JSON in, a line of seconds out.
 
-    python worker.py PEER MODELS GRAPHS THREADS f32|bf16      PEER: eager, sdpa, onnx or llama
+    python worker.py PEER MODELS GRAPHS THREADS f32|bf16      PEER: eager, sdpa, onnx, llama, attn
 
 Requests are {"task": "prefill", "tokens": 64}: prefill, a text in one pass without logits; capture,
 the same with the attention of every head; decode, one token more after so many, and its logits. A
@@ -19,6 +19,22 @@ WORDS = 49152
 def ids_of(count):
     """Ids that jump about in the vocabulary."""
     return [(7919 * i + 13) % WORDS for i in range(count)]
+
+
+class Attn:
+    """attn-cli's library, which lends the attention of one layer after the other: no copies."""
+
+    def __init__(self):
+        import attn
+
+        attn.Run._take = lambda run, tensor: None
+        self.model = attn.Model(f"{MODELS}/smollm2", int(THREADS))
+
+    def capture(self, tokens):
+        ids = ids_of(tokens)
+        start = time.perf_counter()
+        self.model.run(ids, show="weights")
+        return time.perf_counter() - start
 
 
 class Transformers:
@@ -118,7 +134,7 @@ class LlamaCpp:
 
 
 def main():
-    peer = {"onnx": OnnxRuntime, "llama": LlamaCpp}.get(PEER, Transformers)()
+    peer = {"attn": Attn, "onnx": OnnxRuntime, "llama": LlamaCpp}.get(PEER, Transformers)()
     for line in sys.stdin:
         request = json.loads(line)
         seconds = getattr(peer, request["task"])(request["tokens"])
