@@ -387,7 +387,7 @@ format-check: ## fail where a C file is not in that format; installs clang-forma
 
 # --- models --------------------------------------------------------------------------------------
 
-bench-peers: $(BUILD)/attn-cli $(BUILD)/libattn.so ## beside PyTorch, llama.cpp and others, which it installs
+bench-peers: $(BUILD)/attn-cli $(BUILD)/libattn.so ## beside PyTorch and others, which it installs
 	@sh tests/peers/run.sh $(BUILD)
 
 bench-tokenizers: $(BUILD)/attn-cli ## FOLDERS= on TEXT=, beside tokenizers.js

@@ -19,7 +19,7 @@ suite=${1:-bookworm}
 SWEPT='ATTN_UNIT_FEW=4 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401'
 OF_ROOT='cli batch style models install readme bytes files machine'
 USERS=${USERS-ada root}
-FEW=${FEW-$SWEPT BATCH_ITEMS=400 CLI_SHARE=3/3}
+FEW=${FEW-$SWEPT BATCH_ITEMS=400 CLI_SHARE=3/5}
 
 do_without() { # WHY
     leave_out "a bare Debian: $1"

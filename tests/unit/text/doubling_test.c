@@ -17,7 +17,7 @@
 #include "text/tokenizer.h"
 
 enum { FIRST_COUNT = 500, TIMES = 4, ROUNDS = 5 }; /* a machine has bad moments */
-#define LONG_ENOUGH (one_of(2) == 1 ? 0.05 : 0.005)
+#define LONG_ENOUGH (one_of(2) == 1 ? 0.02 : 0.005)
 #define TRIES (one_of(2) == 1 ? 3 : 1)
 #define MOST_TIMES 12.0
 

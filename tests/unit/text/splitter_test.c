@@ -230,7 +230,7 @@ TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
                                         "<|endoftext|>"};
     struct regex *regex = open_regex(patterns[_i].pattern);
     unsigned seed = 1;
-    for (size_t round = 0; round < 100000; round += one_of(100)) {
+    for (size_t round = 0; round < 30000; round += one_of(100)) {
         char text[256] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
@@ -239,17 +239,18 @@ TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
     regex_free(regex);
 }
 
-/* Every character in the midst of others. What is new in our Unicode is unassigned in that of the
- * library. */
+/* Every character in the midst of others, a seventh of those beyond the first two planes. What is
+ * new in our Unicode is unassigned in that of the library. */
 TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns))
 {
     struct regex *regex = open_regex(patterns[_i].pattern);
     struct regex *unassigned = open_regex("\\p{Cn}");
     size_t seen = 0;
-    for (uint32_t c = 1; c <= 0x10FFFF; c += (uint32_t)one_of(101)) {
+    for (uint32_t c = 1; c <= 0x10FFFF;
+         c += (uint32_t)(c < 0x20000 ? one_of(101) : 7 * one_of(101))) {
         char text[32] = "";
         struct text_range match;
-        if (c >= 0xD800 && c <= 0xDFFF)
+        if ((c >= 0xD800 && c <= 0xDFFF) || (c >= 0x40000 && c <= 0xDFFFF)) /* no characters */
             continue;
         size_t size = utf8_encode(text, c);
         struct regex_walk walk = {.regex = unassigned, .text = text, .size = size};
@@ -266,7 +267,7 @@ TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns
         expect_matches(patterns[_i].kind, regex, text, 5 + 3 * size);
         seen++;
     }
-    ck_assert_uint_ge(seen, 200000 / one_of(101));
+    ck_assert_uint_ge(seen, 100000 / one_of(101));
     regex_free(unassigned);
     regex_free(regex);
 }
@@ -286,7 +287,7 @@ TEST_LOOP(characters_in_a_row_are_what_the_pattern_finds, COUNT(row_patterns))
     ck_assert_int_eq(matcher_set_pattern(&matcher, row_patterns[_i], NULL), 0);
     ck_assert_ptr_null(matcher.regex);
     ck_assert_int_eq(regex_open(&regex, row_patterns[_i], NULL), 0);
-    for (size_t round = 0; round < 100000; round += one_of(100)) {
+    for (size_t round = 0; round < 30000; round += one_of(100)) {
         char text[128] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
