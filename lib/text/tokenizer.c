@@ -327,13 +327,6 @@ int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tok
     return tokenizer_encode(&bare, tokens, text, size, arena, err);
 }
 
-int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
-                     size_t size, struct err *err)
-{
-    struct token_text input = {text, size, tokenizer->spells_special};
-    return encode(tokenizer, list, &input, err) || token_list_flush(list, err) ? -1 : 0;
-}
-
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
     const char *shown = shown_tokens_at(&tokenizer->shown, id, size);

@@ -6,16 +6,6 @@ size_t tokenizer_size(const struct tokenizer *tokenizer)
     return token_set_size(tokenizer->set);
 }
 
-long long tokenizer_truncation(const struct tokenizer *tokenizer)
-{
-    return tokenizer->pipeline.truncation;
-}
-
-bool tokenizer_pads(const struct tokenizer *tokenizer)
-{
-    return tokenizer->pipeline.pads;
-}
-
 const char *tokenizer_gap(const struct tokenizer *tokenizer)
 {
     bool words =
