@@ -341,7 +341,7 @@ static int preview_batch(struct driver *driver, struct err *err)
 static int check_joined(bool *is_array, const struct log *shard, const struct options *options,
                         struct err *err)
 {
-    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
+    const struct names formats = NAMES(format_rows, format_count);
     const char *path = options->output.path;
     const char *results = shard->found[LOG_RESULTS];
     bool is_lines = strncmp(results, "json", 4) == 0;
@@ -353,9 +353,9 @@ static int check_joined(bool *is_array, const struct log *shard, const struct op
                          path ? path : "none");
     if (shard->is_folder ||
         (!options->output.format &&
-         (output_is_standard(path) || !format_find_ending(&index, &table, path))))
+         (output_is_standard(path) || !format_find_ending(&index, formats, path))))
         return 0;
-    const struct format *format = format_choose(&table, &options->output, err);
+    const struct format *format = format_choose(formats, &options->output, err);
     if (!format)
         return -1;
     *is_array = format_is(format, "json");

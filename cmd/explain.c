@@ -162,11 +162,11 @@ static int read_subject(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
     const char *name = options->explain.part;
     size_t part = 0;
-    job->format = format_choose(&table, &options->output, err);
+    job->format =
+        format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
     if (!job->format || (name && names_choose(&part, parts, "--part", name, err)))
         return -1;
     job->part = (enum site_part)part;

@@ -29,11 +29,17 @@ int output_to(struct stream *out, const char *path, struct err *err)
 }
 
 /* The longest ending that fits: `.tidy.csv` before `.csv`. */
-bool format_find_ending(size_t *index, const struct format_table *table, const char *path)
+static struct names endings_of(struct names formats)
+{
+    formats.first++; /* the ending comes after the name */
+    return formats;
+}
+
+bool format_find_ending(size_t *index, struct names formats, const char *path)
 {
     size_t longest = 0;
-    for (size_t i = 0; i < table->endings.count; i++) {
-        const char *ending = names_at(table->endings, i);
+    for (size_t i = 0; i < formats.count; i++) {
+        const char *ending = names_at(endings_of(formats), i);
         size_t size = strlen(ending);
         if (size <= longest || size > strlen(path) ||
             strcasecmp(path + strlen(path) - size, ending) != 0)
@@ -44,7 +50,7 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
     return longest > 0;
 }
 
-const void *format_choose(const struct format_table *table, const struct output_options *options,
+const void *format_choose(struct names formats, const struct output_options *options,
                           struct err *err)
 {
     size_t index = 0;
@@ -54,15 +60,15 @@ const void *format_choose(const struct format_table *table, const struct output_
         err_usage(err, "--output: expected a path, found ''");
         return NULL;
     }
-    if (name && names_choose(&index, table->names, "--format", name, err))
+    if (name && names_choose(&index, formats, "--format", name, err))
         return NULL;
-    if (!name && !output_is_standard(path) && !format_find_ending(&index, table, path)) {
+    if (!name && !output_is_standard(path) && !format_find_ending(&index, formats, path)) {
         const char *file = strrchr(path, '/') ? strrchr(path, '/') : path;
         const char *ending = strrchr(file, '.') ? strrchr(file, '.') : path;
-        names_refuse(table->endings, "--output without --format", ending, strlen(ending), err);
+        names_refuse(endings_of(formats), "--output without --format", ending, strlen(ending), err);
         return NULL;
     }
-    const struct format *format = table->rows == format_rows ? &format_rows[index] : NULL;
+    const struct format *format = formats.first == &format_rows->name ? &format_rows[index] : NULL;
     if (format && format->for_files && !path && isatty(STDOUT_FILENO)) {
         err_usage(err,
                   "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - writes "
@@ -72,7 +78,7 @@ const void *format_choose(const struct format_table *table, const struct output_
     }
     if (format && format->check && format->check(err))
         return NULL;
-    return (const char *)table->rows + index * table->names.stride;
+    return (const char *)formats.first + index * formats.stride;
 }
 
 bool format_is(const struct format *format, const char *name)
@@ -87,7 +93,6 @@ bool format_is_looked_at(const struct format *format)
 
 int output_choose(struct output *output, const struct output_options *options, struct err *err)
 {
-    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     const char *path = options->path;
     output->path = path;
     output->replaces = options->force;
@@ -95,7 +100,7 @@ int output_choose(struct output *output, const struct output_options *options, s
     output->to_folder = output_is_folder(path);
     if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    output->format = format_choose(&table, options, err);
+    output->format = format_choose(NAMES(format_rows, format_count), options, err);
     if (!output->format)
         return -1;
     return output->to_folder ? target_folder_check(path, output->replaces, err) : 0;

@@ -1,10 +1,9 @@
 /* output.h: the format and the destination of results, and how pages and pictures look.
  *
- * A table of formats has rows with the fields `name` and `ending`, of files. --format chooses the
- * row, else the ending of -o, else the first row, which is for people.
+ * Rows of a table of formats begin with a name and the ending of files, with its dot. --format
+ * chooses the row, else the ending of -o, else the first row, which is for people.
  *
- *     const struct format_table table = FORMAT_TABLE(rows, ROWS);
- *     const struct row *row = format_choose(&table, &options->output, err);
+ *     const struct row *row = format_choose(NAMES(rows, ROWS), &options->output, err);
  *     if (!row || output_to(&stream, options->output.path, err) || row->write(...)) ...
  */
 #ifndef ATTN_CMD_OUTPUT_H
@@ -18,25 +17,12 @@
 #include "options.h"
 #include "write/format.h"
 
-struct format_table {
-    const void *rows;
-    struct names names, endings; /* endings with their dots */
-};
-
-#define FORMAT_TABLE(rows, count)                         \
-    {                                                     \
-        (rows), {&(rows)->name, (count), sizeof *(rows)}, \
-        {                                                 \
-            &(rows)->ending, (count), sizeof *(rows)      \
-        }                                                 \
-    }
-
 /* The row, or NULL. Refused: unknown names and endings; bytes on a terminal without `-o -`. */
-const void *format_choose(const struct format_table *table, const struct output_options *options,
+const void *format_choose(struct names formats, const struct output_options *options,
                           struct err *err);
 
 /* The index of a row by the ending of a path; false: it has none of them. */
-bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
+bool format_find_ending(size_t *index, struct names formats, const char *path);
 
 /* Whether it has that name; whether it is a picture or a page. */
 bool format_is(const struct format *format, const char *name);
