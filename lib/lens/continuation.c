@@ -14,8 +14,8 @@ static const struct config *config_of(const struct continuation *text)
 
 /* The tokens of `ids` [count] that are not in a cache yet, as a text of a pass. If rotations depend
  * on the length, all tokens are read again. */
-static struct text unread_text(const struct continuation *text, const uint32_t *ids, size_t count,
-                               struct cache *cache, struct cache *source_cache)
+static struct text unread_text(struct continuation *text, const uint32_t *ids, size_t count,
+                               struct cache *cache)
 {
     const struct config *c = config_of(text);
     size_t past = cache->count;
@@ -28,7 +28,7 @@ static struct text unread_text(const struct continuation *text, const uint32_t *
                          .source_count = text->source->count,
                          .prompt_count = text->prompt_count,
                          .cache = cache,
-                         .source_cache = c->n_encoder_layer ? source_cache : NULL};
+                         .source_cache = c->n_encoder_layer ? &text->source_cache : NULL};
 }
 
 /* Run texts as far as the logits of their last tokens. */
@@ -162,8 +162,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         return 0;
     text->logits = NULL;
     if (!text->forced || text->generation.logits) {
-        struct text unread =
-            unread_text(text, text->ids, text->count, &text->cache, &text->source_cache);
+        struct text unread = unread_text(text, text->ids, text->count, &text->cache);
         struct tap tap = {
             .sink = keep_logits, .likeliest = text->screens ? &choice : NULL, .context = text};
         if (run_texts(text, &unread, 1, tap, err))
@@ -341,7 +340,7 @@ int continuation_tables(struct report *report, const struct continuation *text,
 
 /* A text with its prompt. */
 struct beam {
-    struct cache cache, source_cache;
+    struct cache cache;
     uint32_t *ids; /* [room] */
     double total;  /* log-probability of the new tokens */
 };
@@ -355,9 +354,8 @@ struct candidate {
 struct search {
     struct continuation *text;
     size_t width;
-    struct beam *beams;  /* [width] */
-    struct beam **live;  /* [width] the first `live_count` have a text */
-    struct beam **grown; /* [width] `live` after a step */
+    struct beam *live;  /* [width] the first `live_count` have a text */
+    struct beam *grown; /* [width] `live` after a step */
     size_t live_count;
     struct text *texts;           /* [width] */
     struct candidate *candidates; /* [width, most] */
@@ -375,25 +373,20 @@ static int open_search(struct search *search, struct err *err)
     struct arena *arena = &search->arena;
     size_t width = search->width;
     search->most = config->vocab_size < 2 * width ? config->vocab_size : 2 * width;
-    search->beams = arena_alloc(arena, width, sizeof *search->beams, err);
-    search->live = arena_alloc(arena, width, sizeof *search->live, err);
-    search->grown = arena_alloc(arena, width, sizeof *search->grown, err);
+    search->live = arena_alloc(arena, 2 * width, sizeof *search->live, err);
     search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
     search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
     text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
-    if (!search->beams || !search->live || !search->grown || !search->texts ||
-        !search->candidates || !text->forced)
+    if (!search->live || !search->texts || !search->candidates || !text->forced)
         return -1;
-    for (size_t i = 0; i < width; i++) {
-        struct beam *beam = &search->beams[i];
-        search->live[i] = beam;
+    search->grown = search->live + width;
+    for (size_t i = 0; i < 2 * width; i++) {
+        struct beam *beam = &search->live[i];
         beam->ids = arena_alloc(arena, text->room, sizeof *beam->ids, err);
         if (!beam->ids || cache_init(&beam->cache, config, err))
             return -1;
-        if (config->n_encoder_layer)
-            cache_init_source(&beam->source_cache, config);
     }
-    memcpy(search->live[0]->ids, text->ids, text->count * sizeof *text->ids);
+    memcpy(search->live->ids, text->ids, text->count * sizeof *text->ids);
     search->live_count = 1;
     search->count = text->count;
     search->best = -HUGE_VAL;
@@ -402,12 +395,10 @@ static int open_search(struct search *search, struct err *err)
 
 static void release_search(struct search *search)
 {
-    for (size_t i = 0; search->beams && i < search->width; i++) {
-        if (search->beams[i].cache.config)
-            cache_release(&search->beams[i].cache);
-        if (search->beams[i].source_cache.config)
-            cache_release(&search->beams[i].source_cache);
-    }
+    struct beam *beams = search->grown < search->live ? search->grown : search->live;
+    for (size_t i = 0; search->grown && i < 2 * search->width; i++)
+        if (beams[i].cache.config)
+            cache_release(&beams[i].cache);
     arena_release(&search->arena);
 }
 
@@ -416,7 +407,7 @@ static int take_logits(void *context, const struct announcement *seen, struct er
 {
     struct search *search = context;
     struct candidate *candidates = search->candidates + seen->text * search->most;
-    double total = search->live[seen->text]->total;
+    double total = search->live[seen->text].total;
     size_t count = config_of(search->text)->vocab_size;
     const float *logits = copy_logits(search->text, seen, err);
     uint32_t *best = arena_room(&search->text->step, search->most, sizeof *best, err);
@@ -435,9 +426,8 @@ static int read_beams(struct search *search, struct err *err)
 {
     const struct tap tap = {.sink = take_logits, .context = search};
     for (size_t i = 0; i < search->live_count; i++) {
-        struct beam *beam = search->live[i];
-        search->texts[i] =
-            unread_text(search->text, beam->ids, search->count, &beam->cache, &beam->source_cache);
+        struct beam *beam = &search->live[i];
+        search->texts[i] = unread_text(search->text, beam->ids, search->count, &beam->cache);
     }
     return run_texts(search->text, search->texts, search->live_count, tap, err);
 }
@@ -469,48 +459,19 @@ static void keep_best(struct search *search, const struct beam *beam, const uint
         text->forced[added] = *end;
 }
 
-/* Copy the text and the caches of a beam. */
-static int copy_beam(struct beam *beam, const struct beam *from, size_t count, struct err *err)
-{
-    memcpy(beam->ids, from->ids, count * sizeof *beam->ids);
-    if (from->source_cache.config && !beam->source_cache.count &&
-        cache_copy(&beam->source_cache, &from->source_cache, err))
-        return -1;
-    return cache_copy(&beam->cache, &from->cache, err);
-}
-
-/* Replace the beams by the chosen candidates. The first candidate of a beam continues it; further
- * ones copy it to a beam that is not continued. */
+/* Replace the beams by the chosen candidates: copies of their beams with one more token. */
 static int grow(struct search *search, const struct candidate *chosen, size_t count,
                 struct err *err)
 {
-    struct beam **live = search->live;
-    struct beam **grown = search->grown;
-    bool *used = arena_alloc(&search->text->step, search->width, sizeof *used, err);
-    size_t next = 0;
-    if (!used)
-        return -1;
+    struct beam *live = search->live;
+    struct beam *grown = search->grown;
     for (size_t i = 0; i < count; i++) {
-        size_t parent = chosen[i].beam;
-        grown[i] = used[parent] ? NULL : live[parent];
-        used[parent] = true;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (grown[i])
-            continue;
-        while (used[next])
-            next++;
-        used[next] = true;
-        grown[i] = live[next];
-        if (copy_beam(grown[i], live[chosen[i].beam], search->count, err))
+        const struct beam *from = &live[chosen[i].beam];
+        if (cache_copy(&grown[i].cache, &from->cache, err))
             return -1;
-    }
-    for (size_t i = 0, free = count; i < search->width; i++)
-        if (!used[i])
-            grown[free++] = live[i];
-    for (size_t i = 0; i < count; i++) {
-        grown[i]->ids[search->count] = chosen[i].id;
-        grown[i]->total = chosen[i].total;
+        memcpy(grown[i].ids, from->ids, search->count * sizeof *from->ids);
+        grown[i].ids[search->count] = chosen[i].id;
+        grown[i].total = chosen[i].total;
     }
     search->live = grown;
     search->grown = live;
@@ -533,7 +494,7 @@ static int choose(struct search *search, struct err *err)
         if (text->generation.past_end || !config_ends(config, candidate.id)) {
             candidates[count++] = candidate;
         } else if (i < search->width) {
-            keep_best(search, search->live[candidate.beam], &candidate.id, candidate.total);
+            keep_best(search, &search->live[candidate.beam], &candidate.id, candidate.total);
             search->ended++;
         }
     }
@@ -547,7 +508,7 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
     while (!failed && search.live_count && search.count < text->room && search.ended < beams)
         failed = read_beams(&search, err) || choose(&search, err);
     for (size_t i = 0; !failed && search.ended < beams && i < search.live_count; i++)
-        keep_best(&search, search.live[i], NULL, search.live[i]->total);
+        keep_best(&search, &search.live[i], NULL, search.live[i].total);
     release_search(&search);
     return failed ? -1 : 0;
 }
