@@ -47,10 +47,9 @@ const struct command command_compare = {
 };
 
 struct job {
-    const struct options *options;
+    struct options options; /* without --attention, and without models among the operands */
     struct output output;
     struct items items;
-    struct options of_models;   /* without --attention */
     struct session sessions[2]; /* the second only with two models */
     const struct text_pair *pairs;
     struct selection selection;
@@ -61,9 +60,9 @@ struct job {
 /* Open the texts and a model, and read which layers and heads are compared. */
 static int open_first(struct job *job, struct err *err)
 {
-    const struct select_options *select = &job->options->select;
+    const struct select_options *select = &job->options.select;
     struct session *first = &job->sessions[0];
-    if (items_open(&job->items, job->options, 0, ITEMS_SOME, err) || session_begin(first, err))
+    if (items_open(&job->items, &job->options, 0, ITEMS_SOME, err) || session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
     return selection_layers(&job->selection, select->layer, config, &first->arena, err) ||
@@ -116,14 +115,13 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);
-    return failed ? -1 : output_write_table(&job->output, &report, job->options, err);
+    return failed ? -1 : output_write_table(&job->output, &report, &job->options, err);
 }
 
 /* Dense attention without edits, then each kind of --attention, edited. */
-static int compare_settings(struct job *job, struct err *err)
+static int compare_settings(struct job *job, const struct options *options, struct err *err)
 {
     static const struct mechanism dense;
-    const struct options *options = job->options;
     struct session *session = &job->sessions[0];
     struct arena *arena = &session->arena;
     struct mechanism_options kinds = options->mechanism;
@@ -154,7 +152,7 @@ static int compare_settings(struct job *job, struct err *err)
     return compare(job, runs, count + 1, false, err);
 }
 
-static int compare_models(struct job *job, struct err *err)
+static int compare_models(struct job *job, const struct options *options, struct err *err)
 {
     static const char *const others[] = {"attention", "edit",   "ablate",
                                          "knockout",  "source", "seed"};
@@ -162,7 +160,7 @@ static int compare_models(struct job *job, struct err *err)
     const struct viewer *second = &job->sessions[1].viewer;
     char hashes[2][SHA256_DIGITS + 1];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (options_are_given(job->options, others[i]))
+        if (options_are_given(options, others[i]))
             return err_usage(err, "--%s: expected one model, found two", others[i]);
     if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
         comparison_check_models(&first->model, &second->model, err) || read_both(job, err))
@@ -183,7 +181,7 @@ static int check_names(const struct options *options, struct arena *arena, struc
 {
     const struct texts *operands = &options->input.operands;
     struct folder folder;
-    if (options->mechanism.attention || edit_options_are_given(&options->edit))
+    if (options_are_given(options, "attention") || edit_options_are_given(&options->edit))
         return 0;
     for (size_t i = 0; i < operands->count; i++)
         if (!strpbrk(operands->items[i], " \t\n") &&
@@ -217,21 +215,17 @@ static int find_models(struct listing *models, struct options *options, struct a
 
 int compare_command(const struct options *options, struct err *err)
 {
-    struct options own = *options;
     struct listing models;
     struct arena arena = {0};
-    struct job job = {.options = options};
-    int failed = find_models(&models, &own, &arena, err) ||
+    struct job job = {.options = *options};
+    job.options.mechanism.attention = NULL;
+    int failed = find_models(&models, &job.options, &arena, err) ||
                  output_choose_table(&job.output, &options->output, err);
     bool of_models = !failed && models.count == 2;
-    if (of_models)
-        job.options = &own;
-    job.of_models = *job.options;
-    job.of_models.mechanism.attention = NULL;
     for (size_t i = 0; i < 2; i++)
-        job.sessions[i] = (struct session){.options = &job.of_models,
-                                           .model = of_models ? models.names[i] : NULL};
-    failed = failed || (of_models ? compare_models : compare_settings)(&job, err);
+        job.sessions[i] =
+            (struct session){.options = &job.options, .model = of_models ? models.names[i] : NULL};
+    failed = failed || (of_models ? compare_models : compare_settings)(&job, options, err);
     output_discard(&job.output);
     session_release(&job.sessions[1]);
     session_release(&job.sessions[0]);

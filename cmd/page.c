@@ -349,34 +349,26 @@ static const char *const told[] = {
 
 enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
 
-static int add_value(struct texts *words, const struct option_row *row,
-                     const struct options *options, struct arena *arena, struct err *err)
-{
-    struct buf value = {0};
-    settings_value(&value, row, options);
-    int failed = buf_check(&value, err);
-    const char *text =
-        failed ? NULL : arena_text(arena, value.bytes ? value.bytes : "", value.size, err);
-    buf_release(&value);
-    return !text || texts_add(words, text, arena, err) ? -1 : 0;
-}
-
 static int add_option(struct texts *words, const struct option_row *row,
                       const struct options *options, struct arena *arena, struct err *err)
 {
-    const struct texts *list = (const void *)((const char *)options + row->offset);
     const char *name = arena_format(arena, err, "--%s", row->name);
-    if (!name)
-        return -1;
-    if (row->kind != OPTION_TEXTS)
-        return texts_add(words, name, arena, err) ||
-                       (row->kind != OPTION_FLAG && add_value(words, row, options, arena, err))
-                   ? -1
-                   : 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (texts_add(words, name, arena, err) || texts_add(words, list->items[i], arena, err))
+    struct texts values = {0};
+    struct buf value = {0};
+    if (row->kind == OPTION_TEXTS)
+        values = *(const struct texts *)(const void *)((const char *)options + row->offset);
+    for (size_t i = 0; i < values.count; i++)
+        if (!name || texts_add(words, name, arena, err) ||
+            texts_add(words, values.items[i], arena, err))
             return -1;
-    return 0;
+    if (values.count)
+        return 0;
+    settings_value(&value, row, options);
+    const char *text = buf_keep(&value, arena, err);
+    return !name || !text || texts_add(words, name, arena, err) ||
+                   (row->kind != OPTION_FLAG && texts_add(words, text, arena, err))
+               ? -1
+               : 0;
 }
 
 /* The words of a command line that attends as this one does. */
