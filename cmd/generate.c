@@ -10,6 +10,7 @@
 #include "command.h"
 #include "driver.h"
 #include "lens/continuation.h"
+#include "lens/edits.h"
 #include "write/text.h"
 
 static const struct option_row own_options[] = {
@@ -151,6 +152,15 @@ static int choose_selection(struct request *request, struct driver *driver, stru
     driver->derivation = request->derivation;
     driver->place.show_tokens = request->selection.tokens;
     return output_check_selection(&driver->output, &request->selection, err);
+}
+
+static void note_edits(const struct viewer *viewer)
+{
+    struct buf text = {0};
+    edits_write(&text, viewer->edits);
+    if (text.size && !text.out_of_memory)
+        print_note("generated with %s", text.bytes);
+    buf_release(&text);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -311,6 +321,8 @@ static int run(void *state, const struct group *group, struct err *err)
     generation.sampling.seed += (uint64_t)work->item.number << 32;
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
+    if (!group->driver->is_batch)
+        note_edits(group->viewer);
     size_t beams = ((struct state *)state)->beams;
     int failed = (beams && continuation_search(&growth.text, beams, err)) || grow(&growth, err);
     if (!failed && !group->driver->is_batch)

@@ -1,7 +1,9 @@
 /* help.c: `attn-cli help`: pages of text and of the manual, and completions, from rows of commands
  * and options. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/names.h"
@@ -74,12 +76,14 @@ static const struct help_topic {
     const char *name, *about;
     const struct option_row *tables[TOPIC_PARTS];
     const struct value_list *lists[TOPIC_PARTS];
+    const char *note;
 } topics[] = {
     {"options",
      "options shared by the commands that read texts",
      {text_options, model_options, select_options, output_options, terminal_options,
       running_options},
-     {&values_models}},
+     {&values_models},
+     "An option that is not repeatable has the last of several values."},
     {"tensors",
      "tensors, and which ones --show selects by default",
      {0},
@@ -270,6 +274,8 @@ static void write_topic(const struct page *page, const struct help_topic *topic)
         }
     for (size_t i = 0; i < TOPIC_PARTS && topic->lists[i]; i++)
         write_list(page, topic->lists[i]);
+    if (topic->note)
+        stream_format(page->out, "\n%s\n", topic->note);
 }
 
 /* --- manual pages ----------------------------------------------------------------------------- */
@@ -420,6 +426,101 @@ static int write_completion(const char *shell, struct err *err)
     return stream_end(&out, failed, err);
 }
 
+/* --- words that are no page ------------------------------------------------------------------- */
+
+/* Pages that mention a word in the names of options and values, or in their descriptions. */
+struct search {
+    const char *word;
+    size_t size;
+    bool in_names;
+    const char *page; /* the last of `pages` */
+    size_t pages;
+    struct buf found; /* "help score (--bits, --words" */
+};
+
+static bool mentions(const struct search *search, const char *name, const char *about)
+{
+    const char *text = search->in_names ? name : about;
+    for (const char *at = text; at && *at; at++)
+        if ((at == text || !isalpha((unsigned char)at[-1])) &&
+            strncasecmp(at, search->word, search->size) == 0)
+            return true;
+    return false;
+}
+
+static bool list_mentions(const struct search *search, const struct value_list *list)
+{
+    struct value value;
+    for (size_t i = 0; list && list->title && value_at(&value, list, i); i++)
+        if (mentions(search, value.name, value.about))
+            return true;
+    return false;
+}
+
+static void add_mention(struct search *search, const char *page, const char *dashes,
+                        const char *name)
+{
+    enum { PAGES_MAX = 3 };
+    if (page == search->page) {
+        buf_format(&search->found, ", %s%s", dashes, name);
+    } else if (search->pages++ < PAGES_MAX) {
+        search->page = page;
+        buf_format(&search->found, "%shelp %s (%s%s", search->found.size ? "), " : "", page, dashes,
+                   name);
+    }
+}
+
+static void search_rows(struct search *search, const char *page, const struct option_row *rows)
+{
+    for (const struct option_row *row = rows; row && row->name; row++)
+        if (mentions(search, row->name, row->about) ||
+            (!is_in_topic(row->values) && list_mentions(search, row->values)))
+            add_mention(search, page, "--", row->name);
+}
+
+static void search_pages(struct search *search)
+{
+    struct value value;
+    for (const struct help_topic *topic = topics; topic < topics + TOPICS; topic++) {
+        for (size_t i = 0; i < TOPIC_PARTS; i++)
+            search_rows(search, topic->name, topic->tables[i]);
+        for (size_t i = 0; i < TOPIC_PARTS && topic->lists[i]; i++)
+            for (size_t k = 0; value_at(&value, topic->lists[i], k); k++)
+                if (mentions(search, value.name, value.about))
+                    add_mention(search, topic->name, "", value.name);
+    }
+    for (size_t i = 0; i < command_count; i++)
+        search_rows(search, commands[i]->name, commands[i]->options);
+}
+
+static int unknown_page(const char *word, struct err *err)
+{
+    char guess[NAMES_GUESS_BYTES];
+    struct nearest nearest;
+    struct search search = {word, strlen(word), .in_names = true};
+    if (removed_command(word, err))
+        return -1;
+    nearest_begin(&nearest, word, search.size);
+    for (size_t i = 0; i < command_count; i++)
+        nearest_offer(&nearest, commands[i]->name);
+    for (size_t i = 0; i < TOPICS; i++)
+        nearest_offer(&nearest, topics[i].name);
+    bool is_plural = search.size > 3 && word[search.size - 1] == 's';
+    search.size -= is_plural;
+    if (!nearest.name && search.size > 2)
+        search_pages(&search);
+    search.in_names = false;
+    if (!nearest.name && search.size > 2 && !search.found.size)
+        search_pages(&search);
+    if (search.found.size && !search.found.out_of_memory)
+        err_usage(err, "unknown command or topic '%s': see %s)", word, search.found.bytes);
+    else
+        err_usage(err, "unknown command or topic '%s'%s", word,
+                  nearest.name ? names_guess(guess, nearest.name) : ": 'attn-cli help' lists them");
+    buf_release(&search.found);
+    return -1;
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 int help_of(const struct command *command, struct err *err)
@@ -472,16 +573,19 @@ int help_command(const struct options *options, struct err *err)
     const struct help_options *own = (const void *)options->own;
     const struct command *command = NULL;
     const struct help_topic *topic = NULL;
+    const char *word = operands->count ? operands->items[0] : NULL;
     size_t index = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one command or topic, found '%s' as well",
                          operands->items[1]);
     if (own->completion)
         return write_completion(own->completion, err);
-    if (operands->count &&
-        names_find(&index, NAMES(topics, TOPICS), operands->items[0], strlen(operands->items[0])))
+    for (size_t i = 0; i < command_count && word; i++)
+        if (strcmp(commands[i]->name, word) == 0)
+            command = commands[i];
+    if (word && names_find(&index, NAMES(topics, TOPICS), word, strlen(word)))
         topic = &topics[index];
-    else if (operands->count && !(command = command_find(operands->items[0], err)))
-        return -1;
+    if (word && !command && !topic)
+        return unknown_page(word, err);
     return print_page(topic, command, own->man, err);
 }

@@ -58,7 +58,9 @@ int selection_sites(struct selection *selection, const char *list, const struct 
             selection->sites |= all_sites(config);
         else if (!tokens && selection_site(&site, &(struct site_word){"--show", name, size, true},
                                            config, err))
-            return -1;
+            return strncmp(name, "predict", 7) == 0
+                       ? err_append(err, ": 'lens' and 'generate --logprobs' show predictions")
+                       : -1;
         else if (!tokens)
             selection->sites |= site_bit(site);
         name += size;

@@ -337,7 +337,12 @@ static int report_settings(struct report *report, const struct comparison *s, st
                   "kept: dense attention's weight on keys that still have any\n"
                   "overlap: weight that both give to the same key\n"
                   "Settings apply to every layer: differences carry over to the next.";
-    if (frame_columns(frame, setting_columns, OVERLAP + 1, arena, err))
+    if (s->plan->runs[1].edits)
+        frame->note = arena_format(arena, err,
+                                   "%s\nFor predictions, use score --continue with and without "
+                                   "--ablate or other edits.",
+                                   frame->note);
+    if (!frame->note || frame_columns(frame, setting_columns, OVERLAP + 1, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++)
         if (fill_setting(frame, i, s, s->plan->runs[1 + i / lines].name, i % lines, arena, err))
