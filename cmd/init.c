@@ -9,7 +9,6 @@
 #include "base/names.h"
 #include "command.h"
 #include "format/json.h"
-#include "format/safetensors.h"
 #include "items.h"
 #include "model/model.h"
 #include "model/weight_init.h"
@@ -390,43 +389,16 @@ static int check_options(const struct options *options, struct err *err)
     return target_folder_check(options->output.path, options->output.force, err);
 }
 
-/* Copy the given (not drawn) weights of an example whose shapes the new model has. */
-static int copy_given(struct model_maker *maker, struct err *err)
-{
-    struct safetensors given = {0};
-    size_t copied = 0;
-    if (safetensors_open(&given, &maker->like, "model.safetensors", err))
-        return -1;
-    for (size_t i = 0; i < maker->new_model.count; i++) {
-        struct new_model_tensor *to = &maker->new_model.tensors[i];
-        const struct safetensors_entry *from = safetensors_find(&given, to->name);
-        if (!from || from->rank != to->rank ||
-            memcmp(from->shape, to->shape, to->rank * sizeof *to->shape) != 0)
-            continue;
-        memcpy(to->data, from->data, to->count * sizeof *to->data);
-        copied++;
-    }
-    safetensors_release(&given);
-    if (copied == maker->new_model.count && options_are_given(maker->options, "seed"))
-        print_note("the weights of '%s' are not random: --seed has no effect", maker->like.path);
-    return 0;
-}
-
 static int draw_weights(struct model_maker *maker, size_t way, struct err *err)
 {
     const struct options *options = maker->options;
     const struct config *config = &maker->new_model.config;
     const char *option = options->make.draw ? "--draw" : options->make.table ? "--table" : NULL;
-    bool bundled = maker->like.files && !words_are_given(options);
-    bool same = bundled && config->vocab_size == maker->word_count;
-    const struct origin *origin =
-        same ? origin_find(maker->like.path) : NULL; /* it has its words */
     struct progress progress;
     const struct weight_init init = {
         .seed = (uint64_t)options->make.seed,
         .way = way ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
         .table_rows = (size_t)options->make.table,
-        .source_rows = origin ? origin->source_rows : 0,
         .progress = &progress.sink,
     };
     if (option && config->kind != MODEL_ATTENTION)
@@ -435,9 +407,7 @@ static int draw_weights(struct model_maker *maker, size_t way, struct err *err)
     progress_begin(&progress, "layers");
     int failed = weight_init_draw(&maker->new_model, &init, err);
     progress_end(&progress);
-    if (failed)
-        return err_prefix(err, "'%s'", maker->label);
-    return origin && origin->given ? copy_given(maker, err) : 0;
+    return failed ? err_prefix(err, "'%s'", maker->label) : 0;
 }
 
 static int save(const struct model_maker *maker, struct err *err)

@@ -1,6 +1,5 @@
 #include "model/weight_init.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,8 +45,7 @@ static int draw_words(struct drawing *drawing, struct err *err)
     const struct weight_init *init = drawing->init;
     const struct new_model_tensor *wte = new_model_tensor(drawing->new_model, PARAMETER_WTE, 0);
     size_t channels = wte->shape[1];
-    assert(init->source_rows <= wte->shape[0]);
-    size_t words = wte->shape[0] - init->source_rows;
+    size_t words = wte->shape[0];
     size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
     rows = rows > words ? rows : words;
     size_t count = enough_for(words * channels, rows * channels);
@@ -57,9 +55,6 @@ static int draw_words(struct drawing *drawing, struct err *err)
     seed(drawing);
     torch_random_normal(&drawing->random, table, count, 0, 1);
     memcpy(wte->data, table, words * channels * sizeof *table);
-    seed(drawing);
-    torch_random_uniform(&drawing->random, wte->data + words * channels,
-                         init->source_rows * channels, 0, 1);
     return 0;
 }
 
@@ -277,19 +272,4 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
         draw_decoder(&drawing, like_llama ? &llama : &gpt2);
     arena_release(&drawing.scratch);
     return failed;
-}
-
-static const struct origin origins[] = {
-    {.name = "life-cross", .source_rows = 8},
-    {.name = "journey", .given = true},
-    {.name = "journey-causal", .given = true},
-    {.name = "translate", .given = true},
-};
-
-const struct origin *origin_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
-        if (strcmp(origins[i].name, name) == 0)
-            return &origins[i];
-    return NULL;
 }

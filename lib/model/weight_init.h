@@ -39,23 +39,11 @@ struct weight_init {
     enum weight_init_way way;
     size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
     const struct progress_sink *progress; /* of the layers that are drawn; NULL: not told */
-    size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 
 /* Fill a new model that is all 0. Refused, as not supported: what has no recipe here. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
-enum { ORIGIN_SEED = 123 };
-
-/* Where the numbers of a worked example in models/ come from, if they aren't simply drawn from that
- * seed: nothing makes given ones but copying. */
-struct origin {
-    const char *name;   /* of the bundled model */
-    bool given;         /* its numbers were written by hand, or trained */
-    size_t source_rows; /* as in struct weight_init */
-};
-
-/* NULL: drawn, nothing special. */
-const struct origin *origin_find(const char *name);
+enum { ORIGIN_SEED = 123 }; /* of the bundled models that are drawn */
 
 #endif

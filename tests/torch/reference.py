@@ -179,21 +179,19 @@ def sizes(config):
             config.get("d_v", width))
 
 
-def words(config, seed, table, source_rows=0):
-    """The first rows of an embedding; the words of a second text are torch.rand."""
+def words(config, seed, table):
+    """The first rows of an embedding."""
     channels = config["n_embd"]
-    count = config["vocab_size"] - source_rows
+    count = config["vocab_size"]
     torch.manual_seed(seed)
-    embedding = nn.Embedding(max(table, count), channels).weight.detach()[:count]
-    torch.manual_seed(seed)
-    return torch.cat([embedding, torch.rand(source_rows, channels)])
+    return nn.Embedding(max(table, count), channels).weight.detach()[:count]
 
 
-def rand(config, seed, table=50000, source_rows=0):
+def rand(config, seed, table=50000):
     """One head after the other, as nn.Parameter(torch.rand(d_in, d_out))."""
     heads, groups, d_k, d_v = sizes(config)
     channels = config["n_embd"]
-    tensors = {"wte.weight": words(config, seed, table, source_rows)}
+    tensors = {"wte.weight": words(config, seed, table)}
     torch.manual_seed(seed)
     for layer in range(config.get("n_layer", 1)):
         at = "h.%d.attn." % layer

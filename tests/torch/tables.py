@@ -40,7 +40,6 @@ MODELS = (
     ("biased", BIASED, reference.llama(BIASED, 17), "Llama, seed 17, with biases"),
     ("rand", HEADS, reference.rand(HEADS, 13), "torch.rand, seed 13"),
     ("linear", HEADS, reference.linear(HEADS, 14, table=11), "nn.Linear, seed 14, a table of 11 rows"),
-    ("source", HEADS, reference.rand(HEADS, 15, source_rows=4), "torch.rand, seed 15, 4 words of a source"),
 )
 
 HEAD = """/* {file}: what PyTorch {version} draws on a CPU. Made by tests/torch/tables.py. */

@@ -38,7 +38,6 @@ static const struct reference {
      {.seed = 14, .way = WEIGHT_INIT_LINEAR, .table_rows = 11},
      torch_linear,
      COUNT(torch_linear)},
-    {torch_source_config, {.seed = 15, .source_rows = 4}, torch_source, COUNT(torch_source)},
 };
 
 static const struct torch_digest *find(const struct reference *reference, const char *name)

@@ -176,24 +176,6 @@ static const struct torch_digest torch_linear[] = {
     {"h.1.attn.out_proj.bias", 1195740329u},
 };
 
-/* torch.rand, seed 15, 4 words of a source. */
-static const char torch_source_config[] =
-    "{\"model_type\": \"attention\", \"vocab_size\": 11, \"n_embd\": 12, "
-    "\"n_layer\": 2, \"n_head\": 6, \"n_kv_head\": 2, \"d_k\": 3, \"d_v\": "
-    "2, \"out_proj\": true, \"bias\": true} ";
-
-static const struct torch_digest torch_source[] = {
-    {"wte.weight", 2452180426u},
-    {"h.0.attn.q_proj.weight", 315236698u},
-    {"h.0.attn.k_proj.weight", 1279975276u},
-    {"h.0.attn.v_proj.weight", 211138347u},
-    {"h.0.attn.out_proj.weight", 2150416339u},
-    {"h.1.attn.q_proj.weight", 1531030846u},
-    {"h.1.attn.k_proj.weight", 2594139331u},
-    {"h.1.attn.v_proj.weight", 4224606395u},
-    {"h.1.attn.out_proj.weight", 4256546356u},
-};
-
 /* clang-format on */
 
 #endif
