@@ -5,7 +5,6 @@
 
 #include "command.h"
 #include "items.h"
-#include "math/pool.h"
 #include "measure/comparison.h"
 #include "output.h"
 #include "session.h"
@@ -17,8 +16,6 @@ static const struct option_row own_options[] = {
            .heading = "Comparison", .values = &values_attention, .joints = ",+"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of --attention random (default: 0)"),
-    INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
-            "number of threads (default: one per processor)"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, or all (default)",
            .heading = "Select"),
     {0},

@@ -244,6 +244,8 @@ static int grow(struct growth *growth, struct err *err)
         return -1;
     if (choose_typed(growth, err))
         return -1;
+    if (growth->typed)
+        note_edits(text->viewer);
     type_from(growth->typed, text, 0);
     growth->start = clock_seconds();
     for (bool more = true; more && !is_broken(growth);) {
@@ -321,8 +323,6 @@ static int run(void *state, const struct group *group, struct err *err)
     generation.sampling.seed += (uint64_t)work->item.number << 32;
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
-    if (!group->driver->is_batch)
-        note_edits(group->viewer);
     size_t beams = ((struct state *)state)->beams;
     int failed = (beams && continuation_search(&growth.text, beams, err)) || grow(&growth, err);
     if (!failed && !group->driver->is_batch)

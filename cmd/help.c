@@ -523,15 +523,6 @@ static int unknown_page(const char *word, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-int help_of(const struct command *command, struct err *err)
-{
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    write_command(&(struct page){&out, PAGE_COLUMNS}, command);
-    return stream_commit(&out, err);
-}
-
 int help_version(struct err *err)
 {
     struct kernels *kernels = NULL;
@@ -565,6 +556,11 @@ static int print_page(const struct help_topic *topic, const struct command *comm
     else if (!man)
         write_overview(&page);
     return stream_commit(&out, err);
+}
+
+int help_of(const struct command *command, struct err *err)
+{
+    return print_page(NULL, command, false, err);
 }
 
 int help_command(const struct options *options, struct err *err)

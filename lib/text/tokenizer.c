@@ -10,7 +10,94 @@
 #include "base/utf8.h"
 #include "text/encoder.h"
 #include "text/label.h"
-#include "text/tokenizer_parts.h"
+#include "text/pipeline.h"
+#include "text/tokenizer_config.h"
+#include "text/words.h"
+
+/* Tokens for people, where a vocabulary writes blanks as signs and bytes by their number: "▁the" is
+ * " the", "<0xE2>" is that byte. */
+struct shown_tokens {
+    struct word_place *places; /* [count] by id; NULL: tokens are shown as they are */
+    size_t count;
+    char *bytes;
+};
+
+struct tokenizer {
+    const char *file; /* with its words */
+    bool is_words;    /* the one of these two that is filled */
+    struct vocabulary vocabulary;
+    struct pipeline pipeline;
+    const struct token_set *set; /* of that one */
+    struct shown_tokens shown;
+    struct tokenizer_config config;
+    bool spells_special;
+    struct special_ids special; /* what goes around texts */
+};
+
+/* --- shown tokens ----------------------------------------------------------------------------- */
+
+/* Write a word with blanks for signs; returns its size, or 0 where it has none. */
+static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
+{
+    struct matcher_walk walk = matcher_walk(sign, bytes, size, NULL);
+    struct text_range match;
+    size_t written = 0;
+    size_t at = 0;
+    while (matcher_next(&walk, &match, NULL) > 0) {
+        memcpy(out + written, bytes + at, match.start - at);
+        written += match.start - at;
+        out[written++] = ' ';
+        at = match.end;
+    }
+    if (!at)
+        return 0;
+    memcpy(out + written, bytes + at, size - at);
+    return written + (size - at);
+}
+
+static int shown_tokens_init(struct shown_tokens *shown, const struct word_table *words,
+                             const struct decoder_step *decoders, struct arena *arena,
+                             struct err *err)
+{
+    bool joins_bytes = decoders_join_bytes(decoders);
+    const struct matcher *sign = decoders_sign(decoders);
+    size_t used = 0;
+    *shown = (struct shown_tokens){0};
+    if (!sign && !joins_bytes)
+        return 0;
+    shown->bytes = arena_room(arena, words->used_bytes, 1, err);
+    struct word_place *places = arena_alloc(arena, words->size, sizeof *places, err);
+    if (!shown->bytes || !places)
+        return -1;
+    for (uint32_t id = 0; id < words->size; id++) {
+        size_t size = 0;
+        const char *bytes = word_table_word(words, id, &size);
+        if (!bytes)
+            continue;
+        int byte = joins_bytes ? decoder_byte_of(bytes, size) : -1;
+        size_t written = byte < 0 && sign ? write_word(shown->bytes + used, bytes, size, sign) : 0;
+        if (byte >= 0)
+            shown->bytes[used + written++] = (char)byte;
+        if (!written)
+            continue; /* it is shown as it is */
+        places[id] = (struct word_place){
+            .start = (uint32_t)used, .size = (uint32_t)written & 0x3FFFFFFF, .form = WORD_TEXT};
+        used += written;
+    }
+    shown->places = places;
+    shown->count = words->size;
+    return 0;
+}
+
+static const char *shown_tokens_at(const struct shown_tokens *shown, uint32_t id, size_t *size)
+{
+    if (id >= shown->count || shown->places[id].form == WORD_ABSENT)
+        return NULL;
+    *size = shown->places[id].size;
+    return shown->bytes + shown->places[id].start;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      struct err *err)
@@ -198,15 +285,16 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
 
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
+    uint32_t begin = 0;
     bool found = false;
-    if (tokenizer_find_begin(&tokenizer->begin, &found, tokenizer, folder, err))
+    if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
         return -1;
     if (!found)
         return err_set(err,
                        "'%s': expected a beginning-of-text token (<|endoftext|>, <s>, …) in the "
                        "vocabulary, found none",
                        folder->path);
-    tokenizer->begins_texts = true;
+    special_ids_set_first(&tokenizer->special, begin, true);
     return 0;
 }
 
@@ -277,17 +365,9 @@ static int add_ids(struct token_list *list, const uint32_t *ids, size_t count, s
     return 0;
 }
 
-/* Unless the ids before a text begin with it anyway. */
-static bool adds_begin(const struct tokenizer *tokenizer)
-{
-    const struct special_ids *special = &tokenizer->special;
-    return tokenizer->begins_texts &&
-           !(special->before_count && special->before[0] == tokenizer->begin);
-}
-
 void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after)
 {
-    *before = tokenizer->special.before_count + adds_begin(tokenizer);
+    *before = tokenizer->special.before_count;
     *after = tokenizer->special.after_count;
 }
 
@@ -296,12 +376,10 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
 {
     size_t valid = utf8_invalid_at(text->bytes, text->size);
     const struct special_ids *special = &tokenizer->special;
-    struct token begin = {.id = tokenizer->begin};
     if (valid < text->size)
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text->bytes[valid], valid);
-    if ((adds_begin(tokenizer) && token_list_add(list, begin, err)) ||
-        add_ids(list, special->before, special->before_count, 0, err) ||
+    if (add_ids(list, special->before, special->before_count, 0, err) ||
         encode_bare(tokenizer, list, text, err))
         return -1;
     return add_ids(list, special->after, special->after_count, text->size, err);
@@ -322,8 +400,7 @@ int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tok
                            const char *text, size_t size, struct arena *arena, struct err *err)
 {
     struct tokenizer bare = *tokenizer;
-    bare.begins_texts = false;
-    bare.special.before_count = bare.special.after_count = 0;
+    bare.special = (struct special_ids){0};
     return tokenizer_encode(&bare, tokens, text, size, arena, err);
 }
 
@@ -346,4 +423,49 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
     if (bytes)
         token_decoder_put(decoder, bytes, size);
     return bytes;
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+size_t tokenizer_size(const struct tokenizer *tokenizer)
+{
+    return token_set_size(tokenizer->set);
+}
+
+const char *tokenizer_gap(const struct tokenizer *tokenizer)
+{
+    bool words =
+        tokenizer->is_words || tokenizer->pipeline.model.row == &subword_rows[SUBWORD_WORD_LEVEL];
+    return words ? " " : "";
+}
+
+const char *tokenizer_prefix(const struct tokenizer *tokenizer)
+{
+    return decoders_prefix(tokenizer->pipeline.decoders);
+}
+
+const char *tokenizer_kind(const struct tokenizer *tokenizer)
+{
+    const struct subword *model = &tokenizer->pipeline.model;
+    if (tokenizer->is_words)
+        return "words";
+    if (model->row == &subword_rows[SUBWORD_BPE])
+        return model->bpe.by_characters ? "BPE" : "byte-level BPE";
+    return model->row == &subword_rows[SUBWORD_WORD_LEVEL] ? "whole words" : model->row->name;
+}
+
+const char *tokenizer_file(const struct tokenizer *tokenizer)
+{
+    return tokenizer->file;
+}
+
+void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
+{
+    if (!tokenizer->is_words)
+        pipeline_stages(&tokenizer->pipeline, out);
+}
+
+const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer)
+{
+    return &tokenizer->set->added;
 }

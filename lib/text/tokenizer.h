@@ -52,7 +52,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 /* From now on special tokens in a text, such as <|endoftext|>, are text. */
 void tokenizer_spell_special(struct tokenizer *tokenizer);
 
-/* From now on every text begins with BOS, which has no place in it: the `bos_token` of the folder's
+/* After tokenizer_add_special: from now on every text begins with BOS, which has no place in it: the `bos_token` of the folder's
  * tokenizer_config.json, else the `bos_token_id` of its config.json, else of <|endoftext|>,
  * <|begin_of_text|>, <s>, <bos> and [BOS] the first that the vocabulary has. Refused where there is
  * none. */

@@ -76,9 +76,9 @@ void fuzz_tokenizer(const struct folder *folder)
     if (!tokenizer)
         return;
     fuzz_encode(tokenizer, text, sizeof text - 1, false);
-    if (tokenizer_begin_texts(tokenizer, folder, &fuzz_err))
-        fuzz_refused();
     if (tokenizer_add_special(tokenizer, &fuzz_err))
+        fuzz_refused();
+    if (tokenizer_begin_texts(tokenizer, folder, &fuzz_err))
         fuzz_refused();
     tokenizer_spell_special(tokenizer);
     fuzz_encode(tokenizer, text, sizeof text - 1, false);
