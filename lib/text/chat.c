@@ -105,30 +105,6 @@ static const struct chat_form *find_form(const char *template)
     return NULL;
 }
 
-/* Name up to four of the markers, <|user|> and [INST], so that the form can be looked up. */
-static int refuse_form(const char *path, const char *template, struct err *err)
-{
-    enum { MARKERS = 4, LONGEST = 40 };
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/|";
-    struct buf seen = {0};
-    size_t count = 0;
-    for (const char *at = template; (at = strpbrk(at, "<[")) && count < MARKERS; at++) {
-        size_t size = 1 + strspn(at + 1, letters);
-        bool is_marker = size > 3 && size < LONGEST && at[size] == (*at == '<' ? '>' : ']');
-        char marker[LONGEST + 1] = "";
-        memcpy(marker, at, is_marker ? size + 1 : 0);
-        if (!is_marker || (seen.size && strstr(seen.bytes, marker)))
-            continue;
-        buf_format(&seen, "%s%s", count++ ? ", " : " with ", marker);
-    }
-    err_unsupported(err,
-                    "'%s': --chat: the chat template%s has an unknown form: write its markers into "
-                    "the text instead",
-                    path, seen.size ? seen.bytes : "");
-    buf_release(&seen);
-    return -1;
-}
-
 /* --- the texts around a message --------------------------------------------------------------- */
 
 /* The system message that a ChatML template adds, whole in one literal; "": none. */
@@ -198,7 +174,10 @@ int chat_open(struct chat *chat, const struct folder *folder, const struct token
     read_escapes(template);
     const struct chat_form *form = find_form(template);
     if (!form)
-        return refuse_form(folder->path, template, err);
+        return err_unsupported(err,
+                               "'%s': --chat: the chat template has an unknown form: write its "
+                               "markers into the text instead",
+                               folder->path);
     begins = begins && (has(template, "bos_token") || has(template, "<|begin_of_text|>"));
     *chat = (struct chat){
         .name = form->name,

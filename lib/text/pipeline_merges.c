@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/names.h"
@@ -55,31 +54,22 @@ static const struct merges_class {
     {"Qwen2Tokenizer", PATTERN_QWEN2, true},
 };
 
-enum { CLASS_SILENT = 3, CLASS_COUNT = sizeof classes / sizeof *classes };
-
-static int refuse_class(const char *class, const struct folder *folder, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    struct buf known = {0};
-    for (size_t i = CLASS_SILENT; i < CLASS_COUNT; i++)
-        buf_format(&known, "%s%s", i > CLASS_SILENT ? ", " : "", classes[i].name);
-    err_unsupported(
-        err, "'%s/tokenizer_config.json': tokenizer_class: expected one of %s, found '%s'",
-        folder->path, known.bytes ? known.bytes : "", label_excerpt(shown, class, strlen(class)));
-    buf_release(&known);
-    return -1;
-}
+enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
 static int choose_class(const struct merges_class **chosen, const char *class,
                         const struct folder *folder, struct err *err)
 {
     static const char fast[] = "Fast";
+    char shown[LABEL_EXCERPT_BYTES];
     size_t size = strlen(class);
     size_t index = 0;
     if (name_ends_in(class, fast))
         size -= sizeof fast - 1;
     if (!names_find(&index, NAMES(classes, CLASS_COUNT), class, size))
-        return refuse_class(class, folder, err);
+        return err_unsupported(err,
+                               "'%s/tokenizer_config.json': tokenizer_class: expected a class "
+                               "with merges, such as GPT2Tokenizer or Qwen2Tokenizer, found '%s'",
+                               folder->path, label_excerpt(shown, class, strlen(class)));
     *chosen = &classes[index];
     return 0;
 }

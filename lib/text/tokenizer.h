@@ -52,10 +52,10 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 /* From now on special tokens in a text, such as <|endoftext|>, are text. */
 void tokenizer_spell_special(struct tokenizer *tokenizer);
 
-/* After tokenizer_add_special: from now on every text begins with BOS, which has no place in it: the `bos_token` of the folder's
- * tokenizer_config.json, else the `bos_token_id` of its config.json, else of <|endoftext|>,
- * <|begin_of_text|>, <s>, <bos> and [BOS] the first that the vocabulary has. Refused where there is
- * none. */
+/* From now on every text begins with BOS; called after tokenizer_add_special, if at all. BOS is the
+ * `bos_token` of the folder's tokenizer_config.json, else the `bos_token_id` of its config.json,
+ * else the first of <|endoftext|>, <|begin_of_text|>, <s>, <bos> and [BOS] in the vocabulary.
+ * Refused if there is none. */
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 

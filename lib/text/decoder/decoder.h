@@ -72,11 +72,4 @@ void token_decoder_put(struct token_decoder *decoder, const char *token, size_t 
 void token_decoder_end(struct token_decoder *decoder);
 void token_decoder_release(struct token_decoder *decoder);
 
-#define LOSSY_TEXT_SIGN "\xEF\xBF\xBD"
-
-/* Append bytes that should be a text, and take them out of `rest`: what is no UTF-8 becomes U+FFFD,
- * one for as many bytes as could have begun a character. What may go on with the next bytes stays
- * there, unless these are the last. */
-void lossy_text_write(struct buf *out, struct buf *rest, bool last);
-
 #endif

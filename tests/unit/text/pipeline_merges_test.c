@@ -322,7 +322,7 @@ TEST(a_class_that_cuts_otherwise_is_not_supported)
         ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, &err), -1);
         ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
         ck_assert_ptr_nonnull(strstr(err.text, "'x/tokenizer_config.json': tokenizer_class: "
-                                               "expected one of GPT2Tokenizer, "));
+                                               "expected a class with merges, "));
         ck_assert_ptr_nonnull(strstr(err.text, classes[i]));
     }
 }
