@@ -2,11 +2,53 @@
 
 #include <string.h>
 
+#include "base/unicode_form.h"
 #include "format/json.h"
 #include "text/stages.h"
 #include "text/word_table.h"
 
 /* --- what single steps do --------------------------------------------------------------------- */
+
+static int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter,
+                          struct err *err)
+{
+    static const char *const names[] = {"NFC", "NFD", "NFKC", "NFKD"}; /* by enum unicode_form */
+    const struct aligned_text *in = rewriter->in;
+    enum unicode_form form = UNICODE_NFC;
+    struct buf changed = {0};
+    while (strcmp(step->row->name, names[form]) != 0)
+        form++;
+    for (size_t at = 0, end; at < in->size; at = end) {
+        bool stays = false;
+        end = unicode_form_end(form, in->bytes, in->size, at, &stays);
+        buf_clear(&changed);
+        if (stays || !unicode_form_put(form, &changed, in->bytes + at, end - at))
+            text_rewriter_keep(rewriter, at, end);
+        else
+            text_rewriter_replace(rewriter, at, end, changed.bytes, changed.size);
+    }
+    int failed = buf_check(&changed, err);
+    buf_release(&changed);
+    return failed;
+}
+
+static int normalize_lowercase(char bytes[NORMALIZER_BYTES], uint32_t character)
+{
+    static const char dotted[] = "i̇"; /* of İ, the one letter whose small form is two characters */
+    enum { DOTTED_CAPITAL = 0x130 };
+    uint32_t small = utf8_small(character);
+    if (character == DOTTED_CAPITAL) {
+        memcpy(bytes, dotted, sizeof dotted - 1);
+        return sizeof dotted - 1;
+    }
+    return small == character ? NORMALIZER_SAME : (int)utf8_encode(bytes, small);
+}
+
+static int normalize_strip_accents(char bytes[NORMALIZER_BYTES], uint32_t character)
+{
+    (void)bytes;
+    return utf8_is_mark(character) ? 0 : NORMALIZER_SAME;
+}
 
 static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
                         struct err *err)
@@ -109,6 +151,87 @@ static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewr
     return 0;
 }
 
+/* --- BertNormalizer: several steps ------------------------------------------------------------ */
+
+enum { BERT_STEPS_MAX = 5 };
+
+enum { REPLACEMENT = 0xFFFD };
+
+/* Controls go, and every kind of white space becomes a blank. */
+static int clean(char bytes[NORMALIZER_BYTES], uint32_t c)
+{
+    enum unicode_kind kind = unicode_kind(c);
+    bool line = c == '\t' || c == '\n' || c == '\r';
+    if (c == REPLACEMENT || (utf8_is_other(c) && !line))
+        return 0;
+    if (c == ' ' || kind != UNICODE_SPACE)
+        return NORMALIZER_SAME;
+    *bytes = ' ';
+    return 1;
+}
+
+/* The blocks that BERT's own code calls Chinese characters. */
+static bool is_chinese(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+    } blocks[] = {
+        {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
+        {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && blocks[i].first <= c; i++)
+        if (c <= blocks[i].last)
+            return true;
+    return false;
+}
+
+/* A blank on either side, which stands where it does. */
+static int space_chinese(char bytes[NORMALIZER_BYTES], uint32_t c)
+{
+    if (!is_chinese(c))
+        return NORMALIZER_SAME;
+    bytes[0] = ' ';
+    size_t size = 1 + utf8_encode(bytes + 1, c);
+    bytes[size] = ' ';
+    return (int)size + 1;
+}
+
+static int strip_nonspacing(char bytes[NORMALIZER_BYTES], uint32_t character)
+{
+    (void)bytes;
+    return utf8_is_nonspacing(character) ? 0 : NORMALIZER_SAME;
+}
+
+static int bert_steps_read(const struct normalizer_row *steps[BERT_STEPS_MAX], size_t *count,
+                           const struct json *value, struct err *err)
+{
+    static const struct normalizer_row bert_rows[BERT_STEPS_MAX] = {
+        {"clean_text", NULL, NULL, clean},
+        {"handle_chinese_chars", NULL, NULL, space_chinese},
+        {"NFD", NULL, normalize_form, NULL},
+        {"strip_accents", NULL, NULL, strip_nonspacing},
+        {"lowercase", NULL, NULL, normalize_lowercase},
+    };
+    bool wanted[BERT_STEPS_MAX] = {true, true, true, true, true};
+    bool *strips = &wanted[3];
+    bool *lowers = &wanted[4];
+    if (json_bool(value, bert_rows[0].name, &wanted[0], err) ||
+        json_bool(value, bert_rows[1].name, &wanted[1], err) ||
+        json_bool(value, bert_rows[4].name, lowers, err))
+        return -1;
+    *strips = *lowers; /* null */
+    if (json_bool(value, bert_rows[3].name, strips, err))
+        return -1;
+    wanted[2] = *strips;
+    *count = 0;
+    for (size_t i = 0; i < BERT_STEPS_MAX; i++)
+        if (wanted[i])
+            steps[(*count)++] = &bert_rows[i];
+    return 0;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
 static const struct normalizer_row rows[] = {
     {"NFC", NULL, normalize_form, NULL}, /* the first: normalizers_compose */
     {"NFD", NULL, normalize_form, NULL},
@@ -122,7 +245,7 @@ static const struct normalizer_row rows[] = {
     {"Replace", read_replace, replace, NULL, "content"},
     {"ByteLevel", NULL, spell_bytes, NULL},
     {"Precompiled", normalizer_read_charsmap, normalize_charsmap, NULL},
-    {"BertNormalizer", NULL, NULL, NULL}, /* it is several of normalizer_bert.c */
+    {"BertNormalizer", NULL, NULL, NULL}, /* several steps */
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };

@@ -78,14 +78,8 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
  * False where there is none. */
 bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first);
 
-/* --- steps of files of their own ------------------------------------------------------------ */
+/* --- Precompiled: normalizer_charsmap.c ------------------------------------------------------- */
 
-/* normalizer_forms.c: NFC and its kin by row, Lowercase, StripAccents. */
-int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
-int normalize_lowercase(char bytes[NORMALIZER_BYTES], uint32_t character);
-int normalize_strip_accents(char bytes[NORMALIZER_BYTES], uint32_t character);
-
-/* normalizer_charsmap.c: Precompiled. */
 int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,
                              struct err *err);
 int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, size_t size,
@@ -94,12 +88,5 @@ int normalize_charsmap_longest(const struct normalizer *step, struct text_rewrit
                                struct err *err);
 int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewriter,
                        struct err *err);
-
-/* normalizer_bert.c: BertNormalizer is several steps; the rows of those that its object asks for,
- * and how many they are. */
-enum { BERT_STEPS_MAX = 5 };
-
-int bert_steps_read(const struct normalizer_row *steps[BERT_STEPS_MAX], size_t *count,
-                    const struct json *value, struct err *err);
 
 #endif
