@@ -20,8 +20,7 @@ struct decoder_row {
 
 #define LOSSY_TEXT_SIGN "\xEF\xBF\xBD"
 
-/* How many bytes at the front of what is no UTF-8 are one unreadable character: as many as could
- * have begun one. */
+/* The size of the first invalid character of a text: the bytes that could have begun one. */
 static size_t unreadable_bytes(const unsigned char *bytes, size_t size)
 {
     unsigned char first = bytes[0];
@@ -35,9 +34,8 @@ static size_t unreadable_bytes(const unsigned char *bytes, size_t size)
     return count;
 }
 
-/* Append bytes that should be a text, and take them out of `rest`: invalid UTF-8 becomes U+FFFD, one
- * for the bytes that could have begun a character. A character that the next bytes may complete
- * stays there, unless these are the last. */
+/* Append bytes that should be a text, and take them out of `rest`: invalid UTF-8 becomes U+FFFD. A
+ * character that the next bytes may complete stays there, unless these are the last. */
 static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 {
     size_t at = 0;
