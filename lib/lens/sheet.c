@@ -95,47 +95,15 @@ struct numeral numeral_between(float low, float high, int digits)
     return numeral;
 }
 
-struct numeral_range numeral_range_empty(void)
-{
-    return (struct numeral_range){.low = INFINITY, .high = -INFINITY};
-}
-
-void numeral_range_add(struct numeral_range *range, float value)
-{
-    if (!isfinite(value)) {
-        range->infinite = true;
-        return;
-    }
-    if (value < range->low)
-        range->low = value;
-    if (value > range->high)
-        range->high = value;
-}
-
-struct numeral numeral_of_range(const struct numeral_range *range, int digits)
-{
-    bool empty = range->low > range->high;
-    return numeral_between(empty ? 0 : range->low, empty ? 0 : range->high, digits);
-}
-
-/* Of two numbers with the same sign the one farther from 0 is at least as wide; all exponents of a
- * float have two digits. */
-size_t numeral_width(const struct numeral_range *range, struct numeral numeral)
-{
-    char text[NUMERAL_BYTES];
-    bool empty = range->low > range->high;
-    size_t low = numeral_write(text, numeral, empty ? 0 : range->low);
-    size_t high = numeral_write(text, numeral, empty ? 0 : range->high);
-    size_t least = range->infinite ? strlen("-inf") : 0;
-    return num_max(num_max(low, high), least);
-}
-
 struct numeral numeral_of(const float *values, size_t count, int digits)
 {
-    struct numeral_range range = numeral_range_empty();
-    for (size_t i = 0; i < count; i++)
-        numeral_range_add(&range, values[i]);
-    return numeral_of_range(&range, digits);
+    float low = INFINITY;
+    float high = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        low = isfinite(values[i]) ? fminf(low, values[i]) : low;
+        high = isfinite(values[i]) ? fmaxf(high, values[i]) : high;
+    }
+    return low > high ? numeral_between(0, 0, digits) : numeral_between(low, high, digits);
 }
 
 void numeral_latex(struct buf *latex, const char *text)

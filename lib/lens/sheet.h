@@ -129,23 +129,9 @@ struct numeral {
     bool scientific;
 };
 
-/* The lowest and highest of some numbers. -0 is below 0, since its sign is written. */
-struct numeral_range {
-    float low; /* above `high` if there is no number */
-    float high;
-    bool infinite; /* some number is not finite; such numbers are not in the range */
-};
-
-struct numeral_range numeral_range_empty(void);
-void numeral_range_add(struct numeral_range *range, float value);
-
-/* The form of the numbers in a range, or of these numbers. */
-struct numeral numeral_of_range(const struct numeral_range *range, int digits);
+/* The form of numbers between two, or of the finite ones of these. */
 struct numeral numeral_between(float low, float high, int digits);
 struct numeral numeral_of(const float *values, size_t count, int digits);
-
-/* Width of the widest number that the range may contain. */
-size_t numeral_width(const struct numeral_range *range, struct numeral numeral);
 
 /* Write 0.0386 or 3.86e-02, 0-terminated; returns the length. */
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value);

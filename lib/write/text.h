@@ -60,8 +60,9 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 
 /* --- tables, cell by cell ---------------------------------------------------------------------
  *
- *     struct table table = {.out = out, .columns = columns};
- *     table_text(&table, "Life"), table_heated(&table, "0.97", level), table_end(&table);
+ *     struct table table = {.out = out};
+ *     table_text(&table, &names, "Life"), table_heated(&table, &numbers, "0.97", level);
+ *     table_end(&table);
  *     return table_close(&table, err);
  *
  * Memory failures stick until the table is closed.
@@ -88,7 +89,6 @@ void text_heat_legend(struct buf *line, struct text_heat *heat);
 struct table_column {
     size_t gap; /* blanks before it */
     size_t width;
-    size_t repeat; /* columns like it, side by side; 0: one */
     bool left;     /* cells are aligned left */
     bool shortens; /* wider cells end in an ellipsis; else they take the columns they need */
     bool tight;    /* colour reaches from the blank before a number to its end, not further */
@@ -96,22 +96,20 @@ struct table_column {
 
 struct table {
     struct stream *out;
-    const struct table_column *columns;
     size_t page;            /* width at which a line is shortened */
     struct text_heat *heat; /* of table_heated; NULL: not used */
     struct buf line;        /* after the last cell more may be appended */
     struct buf cell;        /* the next cell, for table_put */
-    size_t next, again;     /* the column of the next cell, and its index among the repeated ones */
 };
 
 /* Write the next cell: a text; the contents of `cell`; a number with the colours or shades of a
  * level, those alone if heat has no numbers. */
-void table_text(struct table *table, const char *text);
-void table_put(struct table *table);
-void table_heated(struct table *table, const char *number, unsigned level);
+void table_text(struct table *table, const struct table_column *column, const char *text);
+void table_put(struct table *table, const struct table_column *column);
+void table_heated(struct table *table, const struct table_column *column, const char *number,
+                  unsigned level);
 
-/* Continue the line with the first column again, after some blanks. */
-void table_beside(struct table *table, size_t gap);
+void table_gap(struct table *table, size_t gap); /* blanks without colours */
 
 void table_end(struct table *table); /* the line */
 

@@ -94,10 +94,9 @@ struct matrices {
     struct text_heat heat;
     struct colour_norm *norms; /* [count] if each head has its own range; else NULL */
     struct text_cut rows, columns;
-    size_t label_width; /* of the column of labels at the left */
-    size_t index_width; /* of the numbers before these; 0: none */
-    size_t cell_width;
-    size_t gap; /* blanks before every column */
+    struct table_column label, cell, between; /* labels, numbers, and an ellipsis in the middle */
+    size_t index_width;                       /* of the numbers before labels; 0: none */
+    struct extent extent;                     /* of the visible numbers; 0 if there are none */
     struct numeral numeral;
     size_t side_by_side; /* heads in one row of blocks */
 };
@@ -134,47 +133,36 @@ static size_t texts_width(const struct sheet *sheet)
     return num_min(widest, TEXT_LABEL_MAX);
 }
 
-/* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the
- * same numbers in the same way. */
-static struct numeral_range find_range(const struct matrices *matrices)
+static size_t number_width(const struct matrices *matrices, float value)
 {
-    struct numeral_range range = numeral_range_empty();
-    for (size_t i = 0; i < matrices->count; i++) {
-        const struct sheet *sheet = &matrices->sheets[i];
-        for (size_t slot = 0; slot < text_cut_slots(&matrices->rows); slot++) {
-            size_t row = text_cut_place(&matrices->rows, slot);
-            for (size_t c = 0; c < sheet->columns.size; c++)
-                if (!sheet_hides(sheet, row, c))
-                    numeral_range_add(&range, sheet_cell(sheet, row, c));
-        }
-    }
-    return range;
+    char text[NUMERAL_BYTES];
+    return numeral_write(text, matrices->numeral, value);
 }
 
 static size_t slots_width(const struct matrices *matrices)
 {
     size_t places = matrices->columns.front + matrices->columns.back;
-    size_t between = text_is_cut(&matrices->columns) ? matrices->gap + 1 : 0;
-    return places * (matrices->gap + matrices->cell_width) + between;
+    size_t between = text_is_cut(&matrices->columns) ? matrices->cell.gap + 1 : 0;
+    return places * (matrices->cell.gap + matrices->cell.width) + between;
 }
 
 /* Cut columns that do not fit; if there is room, they grow up to their longest label. */
 static void fit_columns(struct matrices *matrices, size_t page)
 {
     const struct axis *columns = &matrices->sheets->columns;
-    size_t slot = matrices->gap + matrices->cell_width;
+    size_t slot = matrices->cell.gap + matrices->cell.width;
     size_t beside =
-        matrices->label_width + matrices->gap + 1; /* not for columns if there is an … */
+        matrices->label.width + matrices->cell.gap + 1; /* not for columns if there is an … */
     matrices->columns = text_cut_to(columns->size, columns->size);
-    bool fits = page == 0 || matrices->label_width + slots_width(matrices) <= page;
+    bool fits = page == 0 || matrices->label.width + slots_width(matrices) <= page;
     if (!fits) {
         matrices->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
-    } else if (matrices->gap) {
+    } else if (matrices->cell.gap) {
         size_t wanted = label_width(columns, &matrices->columns);
         if (page > 0)
-            wanted =
-                num_min(wanted, (page - matrices->label_width) / columns->size - matrices->gap);
-        matrices->cell_width = num_max(matrices->cell_width, wanted);
+            wanted = num_min(wanted,
+                             (page - matrices->label.width) / columns->size - matrices->cell.gap);
+        matrices->cell.width = num_max(matrices->cell.width, wanted);
     }
 }
 
@@ -186,26 +174,31 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     bool numbers = matrices->heat.numbers;
     size_t page = place->columns;
     char text[TEXT_CORNER_BYTES];
-    matrices->gap = numbers ? TEXT_GAP : 0;
-    matrices->cell_width = TEXT_HEAT;
+    size_t gap = numbers ? TEXT_GAP : 0;
+    matrices->label = (struct table_column){.left = true, .shortens = true};
+    matrices->cell = (struct table_column){gap, TEXT_HEAT, .shortens = true};
+    matrices->between = (struct table_column){gap, 1};
     matrices->rows = text_cut_lines(first->rows.size, place->lines);
     if (!numbers) /* "12 dessert": the number tells which column a row is */
         matrices->index_width = (size_t)snprintf(text, sizeof text, "%zu ",
                                                  axis_number(&first->rows, first->rows.size - 1));
-    matrices->label_width = matrices->index_width + label_width(&first->rows, &matrices->rows);
+    matrices->label.width = matrices->index_width + label_width(&first->rows, &matrices->rows);
     for (size_t i = 0; i < matrices->count; i++)
-        matrices->label_width =
-            num_max(matrices->label_width, strlen(text_corner(text, &matrices->sheets[i])));
+        matrices->label.width =
+            num_max(matrices->label.width, strlen(text_corner(text, &matrices->sheets[i])));
     if (numbers) {
-        struct numeral_range range = find_range(matrices);
-        matrices->numeral = numeral_of_range(&range, first->whole ? 0 : NUMERAL_DIGITS);
-        matrices->cell_width =
-            first->texts ? texts_width(first) : numeral_width(&range, matrices->numeral);
+        struct extent extent = matrices->extent;
+        matrices->numeral =
+            numeral_between(extent.low, extent.high, first->whole ? 0 : NUMERAL_DIGITS);
+        matrices->cell.width =
+            num_max(number_width(matrices, extent.low), number_width(matrices, extent.high));
+        if (first->texts)
+            matrices->cell.width = texts_width(first);
     } else {
-        matrices->label_width++; /* a blank before the first cell */
+        matrices->label.width++; /* a blank before the first cell */
     }
     fit_columns(matrices, page);
-    size_t block = matrices->label_width + slots_width(matrices) + TEXT_BLOCK_GAP;
+    size_t block = matrices->label.width + slots_width(matrices) + TEXT_BLOCK_GAP;
     size_t blocks = (page + TEXT_BLOCK_GAP) / block;
     matrices->side_by_side = num_max(num_min(blocks, matrices->count), 1);
 }
@@ -259,20 +252,21 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
     char corner[TEXT_CORNER_BYTES];
     struct table *table = &matrices->table;
     const struct axis *columns = &sheet->columns;
-    table_text(table, text_corner(corner, sheet));
+    table_text(table, &matrices->label, text_corner(corner, sheet));
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
         size_t number = columns->first + column;
         if (text_cut_between(&matrices->columns, slot)) {
-            table_text(table, ellipsis);
+            table_text(table, &matrices->between, ellipsis);
         } else if (!matrices->index_width) {
-            text_label(&table->cell, columns, column, matrices->cell_width);
-            table_put(table);
+            text_label(&table->cell, columns, column, matrices->cell.width);
+            table_put(table, &matrices->cell);
         } else if (columns->first + columns->size > 10 && number % 5 != 0) {
-            table_text(table, ""); /* two-digit numbers would touch: every fifth has one */
+            table_text(table, &matrices->cell,
+                       ""); /* two-digit numbers would touch: every fifth has one */
         } else {
             buf_format(&table->cell, "%zu", number % 100);
-            table_put(table);
+            table_put(table, &matrices->cell);
         }
     }
 }
@@ -283,11 +277,11 @@ static void add_number(struct matrices *matrices, const struct colour_norm *norm
     char number[NUMERAL_BYTES];
     const struct text_heat *heat = &matrices->heat;
     if (!text && isnan(value)) { /* missing, as of the last token's next one */
-        table_text(&matrices->table, "");
+        table_text(&matrices->table, &matrices->cell, "");
         return;
     }
     numeral_write(number, matrices->numeral, value);
-    table_heated(&matrices->table, text ? text : number,
+    table_heated(&matrices->table, &matrices->cell, text ? text : number,
                  heat->colours || heat->shades ? norm_level(norm, value) : 0);
 }
 
@@ -305,41 +299,34 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1,
                    axis_number(&sheet->rows, row));
     buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
-    table_put(table);
+    table_put(table, &matrices->label);
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
-        bool cut = between || text_cut_between(&matrices->columns, slot);
+        bool middle = text_cut_between(&matrices->columns, slot);
+        bool cut = between || middle;
         size_t last = axis_number(&sheet->rows, last_row);
         bool hidden = cut ? sheet->causal && sheet->columns.first + column > last
                           : sheet_hides(sheet, row, column);
         if (hidden || cut)
-            table_text(table, hidden ? "" : ellipsis);
+            table_text(table, middle ? &matrices->between : &matrices->cell,
+                       hidden ? "" : ellipsis);
         else
             add_number(matrices, &norm, sheet_cell(sheet, row, column),
                        sheet_text(sheet, row, column));
     }
 }
 
-/* The label, and the columns on both sides of the ellipsis, if there is one. */
 static void write_tables(struct matrices *matrices)
 {
     enum { HEADER = -1 }; /* the line above the rows */
-    const struct text_cut *cut = &matrices->columns;
-    const struct table_column columns[] = {
-        {.width = matrices->label_width, .left = true, .shortens = true},
-        {matrices->gap, matrices->cell_width, cut->front, .shortens = true},
-        {.gap = matrices->gap, .width = 1},
-        {matrices->gap, matrices->cell_width, cut->back, .shortens = true},
-    };
     int slots = (int)text_cut_slots(&matrices->rows);
     for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
         size_t end = num_min(first + matrices->side_by_side, matrices->count);
         stream_char(matrices->table.out, '\n');
-        matrices->table.columns = columns;
         for (int slot = HEADER; slot < slots; slot++) {
             for (size_t i = first; i < end; i++) {
                 if (i > first)
-                    table_beside(&matrices->table, TEXT_BLOCK_GAP);
+                    table_gap(&matrices->table, TEXT_BLOCK_GAP);
                 if (slot == HEADER)
                     add_header(matrices, &matrices->sheets[i]);
                 else
@@ -367,6 +354,7 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     struct text_heat *heat = &matrices->heat;
     matrices->sheets = sheets;
     matrices->count = count;
+    matrices->extent = extent.low > extent.high ? (struct extent){0, 0} : extent;
     matrices->table.heat = heat;
     text_heat_begin(heat, matrices->table.out, extent, sheets->fraction, place);
     if ((!heat->colours && !heat->shades) || heat->norms.range != RANGE_HEAD)

@@ -105,31 +105,19 @@ void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent e
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-static const struct table_column *next_column(struct table *table)
-{
-    const struct table_column *column = &table->columns[table->next];
-    if (++table->again >= column->repeat) {
-        table->next++;
-        table->again = 0;
-    }
-    return column;
-}
-
-/* Blanks without colours. */
-static void leave_gap(struct table *table, size_t gap)
+void table_gap(struct table *table, size_t gap)
 {
     if (table->heat)
         reset_heat(&table->line, table->heat);
     text_blanks(&table->line, gap);
 }
 
-void table_text(struct table *table, const char *text)
+void table_text(struct table *table, const struct table_column *column, const char *text)
 {
-    const struct table_column *column = next_column(table);
     struct buf *line = &table->line;
     size_t size = strlen(text);
     size_t width = column->width || column->shortens ? utf8_width(text, size) : 0;
-    leave_gap(table, column->gap);
+    table_gap(table, column->gap);
     if (column->shortens && width > column->width) {
         (column->left ? text_left : text_right)(line, text, column->width);
         return;
@@ -139,19 +127,19 @@ void table_text(struct table *table, const char *text)
     text_blanks_up_to(line, column->left ? column->width : 0, width);
 }
 
-void table_put(struct table *table)
+void table_put(struct table *table, const struct table_column *column)
 {
     struct buf *cell = &table->cell;
     table->line.out_of_memory |= cell->out_of_memory;
-    table_text(table, cell->size ? cell->bytes : "");
+    table_text(table, column, cell->size ? cell->bytes : "");
     buf_clear(cell);
 }
 
-void table_heated(struct table *table, const char *number, unsigned level)
+void table_heated(struct table *table, const struct table_column *column, const char *number,
+                  unsigned level)
 {
     struct buf *line = &table->line;
     struct text_heat *heat = table->heat;
-    const struct table_column *column = next_column(table);
     size_t whole = column->gap + column->width;
     size_t size = heat->numbers ? utf8_width(number, strlen(number)) : 0;
     if (column->shortens)
@@ -171,19 +159,12 @@ void table_heated(struct table *table, const char *number, unsigned level)
         reset_heat(line, heat);
 }
 
-void table_beside(struct table *table, size_t gap)
-{
-    leave_gap(table, gap);
-    table->next = table->again = 0;
-}
-
 void table_end(struct table *table)
 {
     struct err err = {0};
-    leave_gap(table, 0);
+    table_gap(table, 0);
     text_shorten(&table->line, table->page);
     text_end(table->out, &table->line, &err);
-    table->next = table->again = 0;
 }
 
 int table_close(struct table *table, struct err *err)
@@ -378,47 +359,45 @@ static void write_cell(struct table *table, struct shown_table *shown, size_t in
 {
     char text[CELL_BYTES];
     const struct column *column = shown->columns[index].column;
+    const struct table_column *layout = &shown->columns[index].layout;
     const char *cell = cell_text(text, column, row, shown->is_brief);
     struct text_heat *heat = &shown->columns[index].heat;
     bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
     table->heat = heat;
     if (heated && *cell) {
         float value = (float)column_number(column, row);
-        table_heated(table, cell, norm_level(&heat->norms.whole, value));
+        table_heated(table, layout, cell, norm_level(&heat->norms.whole, value));
     } else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
         const struct axis axis = {column->name, shown->frame->rows.size, column->values, 0};
-        text_label(&table->cell, &axis, row, shown->columns[index].layout.width);
-        table_put(table);
+        text_label(&table->cell, &axis, row, layout->width);
+        table_put(table, layout);
     } else {
-        table_text(table, cell);
+        table_text(table, layout, cell);
     }
 }
 
-/* Write a table of the keys and the columns from `first` up to `end`; `block` has room for all. */
-static void write_block(struct table *table, struct shown_table *shown, struct table_column *block,
-                        size_t first, size_t end)
+/* Write a table of the keys and the columns from `first` up to `end`. */
+static void write_block(struct table *table, struct shown_table *shown, size_t first, size_t end)
 {
-    size_t moved = first - shown->keys;
-    size_t count = end - moved;
-    table->columns = block;
-    for (size_t i = 0; i < count; i++)
-        block[i] = shown->columns[i < shown->keys ? i : i + moved].layout;
-    for (size_t i = 0; i < count && shown->titled; i++)
-        table_text(table, shown->columns[i < shown->keys ? i : i + moved].title);
+    const struct shown_column *columns = shown->columns;
+    for (size_t i = 0; i < end && shown->titled; i++)
+        if (i < shown->keys || i >= first)
+            table_text(table, &columns[i].layout, columns[i].title);
     if (shown->titled)
         table_end(table);
     for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
         size_t row = text_cut_place(&shown->cut, slot);
-        if (text_cut_between(&shown->cut, slot))
-            table_text(table, ellipsis);
-        else
-            for (size_t i = 0; i < count; i++)
-                write_cell(table, shown, i < shown->keys ? i : i + moved, row);
+        bool between = text_cut_between(&shown->cut, slot);
+        if (between)
+            table_text(table, &columns[shown->keys ? 0 : first].layout, ellipsis);
+        for (size_t i = 0; i < end && !between; i++)
+            if (i < shown->keys || i >= first)
+                write_cell(table, shown, i, row);
         table_end(table);
     }
 }
 
-static void write_blocks(struct table *table, struct shown_table *shown, struct table_column *block)
+static void write_blocks(struct table *table, struct shown_table *shown)
 {
     size_t page = shown->place->columns;
     for (size_t first = shown->keys, end; first < shown->count; first = end) {
@@ -430,7 +409,7 @@ static void write_blocks(struct table *table, struct shown_table *shown, struct 
         }
         if (first > shown->keys)
             stream_char(table->out, '\n');
-        write_block(table, shown, block, first, end);
+        write_block(table, shown, first, end);
     }
 }
 
@@ -442,9 +421,8 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
     struct shown_table shown = {.frame = frame, .place = place};
     const struct text_cut *cut = &shown.cut;
     shown.cut = text_cut_lines(frame->rows.size, place->lines);
-    struct table_column *block = arena_alloc(&arena, frame->count, sizeof *block, err);
-    int failed = !block || open_table(&shown, out, &arena, err) ||
-                 (frame->running && write_running(out, &shown, err));
+    int failed =
+        open_table(&shown, out, &arena, err) || (frame->running && write_running(out, &shown, err));
     if (!failed) {
         if (frame->heading)
             stream_format(out, "%s\n", frame->heading);
@@ -455,7 +433,7 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
         if (text_is_cut(cut))
             stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n", cut->front + cut->back,
                           cut->size, frame->rows.name);
-        write_blocks(&table, &shown, block);
+        write_blocks(&table, &shown);
     }
     failed |= table_close(&table, failed ? NULL : err);
     if (frame->note && !failed) {

@@ -94,39 +94,3 @@ TEST(decimals_are_those_of_printf_but_nothing_is_minus_0)
         }
     }
 }
-
-/* Every width is measured on what is written; a range knows only its ends. */
-TEST(no_number_of_a_range_is_wider_than_it_says)
-{
-    static const float odd[] = {0,        -0.0f,    1e-45f, -1e-45f,  FLT_MIN, 9.99996f, -9.99996f,
-                                999.999f, -0.0001f, 1e38f,  -FLT_MAX, NAN,     -INFINITY};
-    uint32_t dice = 11;
-    for (size_t i = 0; i < 20000; i++) {
-        struct numeral_range range = numeral_range_empty();
-        float values[4];
-        for (size_t v = 0; v < COUNT(values); v++) {
-            uint32_t bits = dice_bits(&dice);
-            values[v] = odd[bits % COUNT(odd)];
-            if (bits >> 31)
-                memcpy(&values[v], &bits, sizeof bits);
-            numeral_range_add(&range, values[v]);
-        }
-        struct numeral numeral = numeral_of_range(&range, NUMERAL_DIGITS);
-        size_t width = numeral_width(&range, numeral);
-        for (size_t v = 0; v < COUNT(values); v++) {
-            char text[NUMERAL_BYTES];
-            ck_assert_uint_le(numeral_write(text, numeral, values[v]), width);
-        }
-    }
-}
-
-TEST(zero_has_no_minus_and_no_column_for_one)
-{
-    static const float zeros[2][2] = {{0, -0.0f}, {-0.0f, 0}};
-    for (size_t i = 0; i < COUNT(zeros); i++) {
-        struct numeral_range range = numeral_range_empty();
-        numeral_range_add(&range, zeros[i][0]);
-        numeral_range_add(&range, zeros[i][1]);
-        ck_assert_uint_eq(numeral_width(&range, numeral_of_range(&range, 4)), strlen("0.0000"));
-    }
-}
