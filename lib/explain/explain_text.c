@@ -137,15 +137,20 @@ static int write_titles(struct document *document)
     return text_titles_write(document->out, document->all->items->report, &place, document->err);
 }
 
+/* Which part of the model this is, and how to see more. */
 static void write_end(struct document *document)
 {
+    const struct explanation *explanation = document->all->items;
+    struct buf *line = &document->text;
     if (document->full)
         return;
+    buf_format(line,
+               "(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --token choose "
+               "others; --full shows whole vectors, all keys and the matrices)",
+               explanation->layer_count, explanation->head_count);
     stream_char(document->out, '\n');
-    text_wrap(document->out,
-              "(--layer, --head and --token choose another query; --full shows whole vectors, all "
-              "keys and the matrices)",
-              0, 1, page_width(document));
+    text_wrap(document->out, line->size ? line->bytes : "", 0, 1, page_width(document));
+    buf_clear(line);
 }
 
 int explain_text_write(struct stream *out, const struct explanations *explanations,

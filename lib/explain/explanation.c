@@ -437,6 +437,9 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .layer = trace->layer,
         .head = trace->head,
         .query = trace->query,
+        .layer_count =
+            trace->part == PART_SOURCE ? trace->config->n_encoder_layer : trace->config->n_layer,
+        .head_count = trace->config->n_head,
         .key_count = trace->keys,
         .steps = steps,
     };

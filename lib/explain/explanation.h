@@ -73,6 +73,7 @@ struct explanation {
     const struct attention_part *part; /* NULL: the model has only one attention */
     const struct tokenized *text;      /* of the query */
     size_t layer, head, query;
+    size_t layer_count, head_count; /* of the attention in the model */
     size_t key_count;
     const size_t *shown; /* [shown_count] the keys on pages, rising */
     size_t shown_count;
