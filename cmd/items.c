@@ -700,6 +700,8 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return err_set(err, "expected 'text' or 'ids', found %s", has_ids ? "both" : "neither");
     if (has_ids)
         item->input = (struct input){.ids = item->fields[ITEM_IDS]};
+    if (items->fields & ITEMS_KEEP_BLANK && regions_read(item, arena, err))
+        return -1;
     return check_ids(&item->options.input, err);
 }
 

@@ -44,6 +44,9 @@ enum item_field {
 /* With the fields of a command: blank lines, and records without a text, are items, too. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
+struct region;
+struct suite;
+
 struct item {
     size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
     struct input input;
@@ -52,9 +55,9 @@ struct item {
     struct options options;             /* of the command line, with these in them */
     const struct place_column *columns; /* [column_count] to copy to the output */
     size_t column_count;
+    const struct region *regions; /* [region_count] of the text (stimuli.h) */
+    size_t region_count;
 };
-
-struct suite;
 
 struct items {
     const struct options *options;

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "driver.h"
 #include "stimuli.h"
-#include "text/label.h"
+#include "text/chat.h"
 #include "text/tokenizer.h"
 
 static const struct option_row own_options[] = {
@@ -81,14 +81,14 @@ struct state {
 
     /* Of a command; the results of a batch are those of single texts. */
     struct score_total all;    /* of the open model */
-    struct score_totals table; /* whose rows are found by its columns and their label */
+    struct score_totals table; /* of all texts */
     struct score_total *rows;  /* [table.count] */
-    const char **values;       /* [table.name_count + 1] of the row that is looked for */
-    struct hash_index found;
-    struct score_lines means;     /* --per with --words */
-    double *sums;                 /* [conditions, regions] of an item of a suite; NULL: none */
-    const char *title;            /* "2 models"; NULL: models follow one another */
-    struct label *models;         /* [models] as columns */
+    size_t *columns;           /* [table.key_count] of the input; as many as it has: another key */
+    const char **keys;         /* [table.key_count] of the row that is looked for */
+    struct hash_index found;   /* rows by their keys */
+    struct score_lines means;  /* --per with --words */
+    double *sums;              /* [conditions, regions] of an item of a suite; NULL: none */
+    const char *title;         /* "2 models"; NULL: models follow one another */
     struct score_lines *by_model; /* [texts] */
 };
 
@@ -98,19 +98,11 @@ struct scored_item {
     struct scored *scored;         /* [count] */
     size_t count;                  /* 0: it is blank */
     struct score_total total;      /* of its own text, or of the pair */
+    const char *text;              /* that is the total's key */
     const struct region **regions; /* [tokens]; NULL: it has none */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
-
-static const char *totals_reason(const struct state *own, const struct options *options)
-{
-    return own->pairs             ? "a table of minimal pairs"
-           : options->score.per   ? "--per"
-           : options->score.total ? "--total"
-           : own->sums            ? "a suite"
-                                  : NULL;
-}
 
 /* Whether items are pairs or continued, as the first one is, and how many regions they have. */
 static int look_at_items(struct state *own, const struct items *items, struct err *err)
@@ -122,82 +114,80 @@ static int look_at_items(struct state *own, const struct items *items, struct er
         if (!items_read(items, &item, i, &arena, &unread)) {
             own->pairs |= i == 0 && item.fields[ITEM_GOOD];
             own->continues |= i == 0 && item.fields[ITEM_CONTINUE];
-            own->region_count += regions_count(&item);
+            own->region_count += item.region_count;
         }
         if (unread.out_of_memory)
             err_adopt(err, &unread);
-        err_clear(&unread);
         arena_clear(&arena);
     }
     arena_release(&arena);
     return err->kind ? -1 : 0;
 }
 
-/* A label of a name or value of the user, which it borrows. */
-static int label_value(struct label *label, const char *value, struct arena *arena, struct err *err)
+static void choose_totals(struct state *own, const struct options *options)
 {
-    struct buf visible = {0};
-    label_line(&visible, value, strlen(value));
-    const char *text = buf_keep(&visible, arena, err);
-    *label = (struct label){text, value, value};
-    return text ? 0 : -1;
+    own->totals = own->pairs             ? "a table of minimal pairs"
+                  : options->score.per   ? "--per"
+                  : options->score.total ? "--total"
+                  : own->sums            ? "a suite"
+                                         : NULL;
 }
 
-/* --per: a column, or several with commas between them. */
-static int read_per(const struct state *own, const char **names, size_t *count, struct err *err)
+/* The column of the input with a name, or their number for `region`. */
+static int find_column(size_t *column, const struct state *own, const char *name, struct err *err)
 {
     const struct items *items = &own->driver->items;
-    const struct options *options = own->driver->options;
-    const char *list = options->score.per;
-    for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
-        size_t column = 0;
-        const char *name = arena_text(&own->driver->kept, list, strcspn(list, ","), err);
-        if (!name)
-            return -1;
-        while (column < items->name_count && strcmp(items->names[column], name) != 0)
-            column++;
-        bool is_region = column == items->name_count && strcmp(name, "region") == 0;
-        if (column == items->name_count && !(is_region && own->region_count))
-            return err_usage(
-                err, "--per: expected a column of the input, such as a condition, found '%s'",
-                name);
-        if (is_region && options->select.words)
-            return err_usage(err, "--per region: --words has a row for each word of a region");
-        names[(*count)++] = name;
-    }
-    return 0;
+    for (*column = 0; *column < items->name_count; ++*column)
+        if (strcmp(items->names[*column], name) == 0)
+            return 0;
+    if (strcmp(name, "region") != 0 || !own->region_count)
+        return err_usage(
+            err, "--per: expected a column of the input, such as a condition, found '%s'", name);
+    return own->driver->options->select.words
+               ? err_usage(err, "--per region: --words has a row for each word of a region")
+               : 0;
 }
 
-/* What rows of totals are, and by which columns they are found; the last one is their label. */
+/* What a row of totals is, and its keys: the columns of --per; of single texts and pairs all
+ * columns of the input; of suites the item. The last one is the label of the row. */
 static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
+    struct score_totals *table = &own->table;
     const char *per = own->driver->options->score.per;
-    bool are_single = !own->sums && !own->title && !per;
-    size_t count = 0, most = items->name_count + (per ? strlen(per) : 0) + 2;
-    const char **names = arena_alloc(arena, most, sizeof per, err);
-    own->values = arena_alloc(arena, most, sizeof per, err);
-    if (!names || !own->values || (per && read_per(own, names, &count, err)))
+    size_t most = items->name_count + (per ? strlen(per) : 0) + 2;
+    const char **names = arena_alloc(arena, most, sizeof *names, err);
+    own->columns = arena_alloc(arena, most, sizeof *own->columns, err);
+    own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
+    if (!names || !own->columns || !own->keys)
         return -1;
-    for (; are_single && count < items->name_count; count++)
-        names[count] = items->names[count];
-    if (own->sums)
-        names[count++] = "item";
-    if (!per)
-        names[count++] = own->sums    ? "prediction"
-                         : own->title ? "model"
-                         : own->pairs ? "good"
-                                      : "text";
-    own->table = (struct score_totals){.rows = names[count - 1],
-                                       .kind = own->sums    ? TOTALS_OF_PREDICTIONS
-                                               : own->pairs ? TOTALS_OF_PAIRS
-                                               : per        ? TOTALS_OF_GROUPS
-                                                            : TOTALS_OF_TEXTS,
-                                       .are_single = are_single,
-                                       .names = names,
-                                       .name_count = count - 1,
-                                       .texts = items->count};
+    *table = (struct score_totals){.kind = own->sums    ? TOTALS_OF_PREDICTIONS
+                                           : own->pairs ? TOTALS_OF_PAIRS
+                                           : per        ? TOTALS_OF_GROUPS
+                                                        : TOTALS_OF_TEXTS,
+                                   .are_single = !own->sums && !own->title && !per,
+                                   .names = names,
+                                   .texts = items->count};
+    for (const char *next = per; next; next = *next ? next + 1 : NULL, table->key_count++) {
+        const char *name = arena_text(arena, next, strcspn(next, ","), err);
+        if (!name || find_column(&own->columns[table->key_count], own, name, err))
+            return -1;
+        names[table->key_count] = name;
+        next += strcspn(next, ",");
+    }
+    size_t copied = table->are_single ? items->name_count : own->sums ? 1 : 0;
+    for (; table->key_count < copied; table->key_count++) {
+        names[table->key_count] = items->names[table->key_count];
+        own->columns[table->key_count] = table->key_count;
+    }
+    if (per)
+        return 0;
+    own->columns[table->key_count] = items->name_count;
+    names[table->key_count++] = own->sums    ? "prediction"
+                                : own->title ? "model"
+                                : own->pairs ? "good"
+                                             : "text";
     return 0;
 }
 
@@ -205,7 +195,6 @@ static int prepare_table(struct state *own, struct err *err)
 static int prepare_models(struct state *own, struct driver *driver, struct err *err)
 {
     const struct format *format = driver->output.format;
-    struct arena *arena = &driver->kept;
     size_t count = num_max(driver->models.count, 1);
     bool each =
         format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
@@ -214,12 +203,8 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
     if (!in_columns)
         return 0;
-    own->title = arena_format(arena, err, "%zu models", count);
-    own->models = arena_alloc(arena, count, sizeof *own->models, err);
-    own->by_model = arena_alloc(arena, driver->items.count, sizeof *own->by_model, err);
-    for (size_t i = 0; i < count && own->models; i++)
-        if (label_value(&own->models[i], driver->models.names[i], arena, err))
-            return -1;
+    own->title = arena_format(&driver->kept, err, "%zu models", count);
+    own->by_model = arena_alloc(&driver->kept, driver->items.count, sizeof *own->by_model, err);
     return err->kind ? -1 : 0;
 }
 
@@ -227,20 +212,29 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct options *options = driver->options;
+    const struct output *output = &driver->output;
     const struct suite *suite = driver->is_batch ? NULL : driver->items.suite;
+    bool words = options->select.words;
     own->driver = driver;
     if (look_at_items(own, &driver->items, err))
         return -1;
-    if (suite && !options->select.words && !totals_reason(own, options) &&
+    choose_totals(own, options);
+    if (suite && !words && !own->totals &&
         !(own->sums = arena_alloc(&driver->kept, suite->conditions,
                                   suite->regions * sizeof *own->sums, err)))
         return -1;
-    own->totals = totals_reason(own, options);
-    driver->begins_texts = options->select.words || own->totals;
-    if (options->select.words && own->totals && (own->pairs || !options->score.per))
+    choose_totals(own, options);
+    driver->begins_texts = words || own->totals;
+    if (words && own->totals && (own->pairs || !options->score.per))
         return err_usage(err, "%s reports totals; --words does not apply", own->totals);
     if (driver->is_batch)
         return 0;
+    if (!own->totals && driver->items.name_count && driver->items.count > 1 &&
+        output->format->one_sentence && !output->to_folder)
+        return err_usage(err,
+                         "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
+                         "for one figure, or use a folder (-o DIR/)",
+                         output->format->name, driver->items.count, words ? "" : "--words ");
     return prepare_models(own, driver, err) || prepare_table(own, err) ? -1 : 0;
 }
 
@@ -256,7 +250,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *of_words = words || own->region_count ? "--words"
                            : score->begin_word        ? "--begin-word"
                                                       : NULL;
-    own->totals = totals_reason(own, options);
+    choose_totals(own, options);
     own->continues |= score->continuations.count > 0;
     own->view = (struct score_view){.origin.viewer = viewer,
                                     .bits = score->bits,
@@ -370,10 +364,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                        task->pairs ? "a pair" : "one text", task->pairs ? "one text" : "a pair");
     own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
     own->count = count;
-    if (!own->pairs ||
-        (regions_count(&work->item) &&
-         !(own->regions = regions_read(&work->pair, &work->item, viewer, arena, err))) ||
-        (task->view.words && find_words(&work->pair.sentence, viewer, arena, err)))
+    if (!own->pairs || ((task->view.words || work->item.region_count) &&
+                        find_words(&work->pair.sentence, viewer, arena, err)))
+        return -1;
+    if (work->item.region_count &&
+        !(own->regions = regions_find(&work->pair.sentence, &work->item,
+                                      viewer->chat ? strlen(viewer->chat->before) : 0, arena, err)))
         return -1;
     *own->pairs = work->pair;
     if (bad && viewer_read(viewer, &own->pairs[1],
@@ -390,43 +386,43 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static int label_text(struct label *label, const struct tokenized *text, struct arena *arena,
-                      struct err *err)
-{
-    struct buf visible = {0};
-    buf_text(&visible, "");
-    if (text->count)
-        tokenized_visible(&visible, text);
-    const char *kept = buf_keep(&visible, arena, err);
-    *label = (struct label){kept, kept, kept};
-    return kept ? 0 : -1;
-}
-
 /* A row for each continuation; or one, of the text or the pair. */
 static int report_totals(const struct state *task, struct work *work, const struct score_view *view,
                          struct arena *arena, struct err *err)
 {
     const struct scored_item *own = work->own;
     const struct tokenized *sentence = &work->pair.sentence;
-    const struct texts *continuations = &work->item.options.score.continuations;
-    struct score_total *items = arena_alloc(arena, num_max(own->count, 1), sizeof *items, err);
-    struct score_totals totals = {"continuation", TOTALS_OF_CONTINUATIONS, items, own->count,
+    const char *const *continuations = work->item.options.score.continuations.items;
+    const char *name = task->continues ? "continuation" : task->pairs ? "good" : "text";
+    struct score_total *rows = arena_alloc(arena, num_max(own->count, 1), sizeof *rows, err);
+    struct score_totals totals = {.kind = task->continues ? TOTALS_OF_CONTINUATIONS
+                                          : task->pairs   ? TOTALS_OF_PAIRS
+                                                          : TOTALS_OF_TEXTS,
+                                  .are_single = !task->continues,
+                                  .names = &name,
+                                  .key_count = 1,
+                                  .rows = rows,
+                                  .count = task->continues ? own->count : 1,
                                   .sentence = sentence};
-    for (size_t i = 0; i < own->count && items && task->continues; i++) {
-        const char *text = continuations->items[i];
-        items[i] = score_total_of(&own->scored[i], sentence->count,
-                                  own->scored[i].count - sentence->count);
-        if (label_of_text(&items[i].label, i, text, strlen(text), arena, err))
-            return -1;
+    if (!rows)
+        return -1;
+    rows[0] = own->total;
+    rows[0].keys = &own->text;
+    for (size_t i = 0; i < own->count && task->continues; i++) {
+        rows[i] = score_total_of(&own->scored[i], sentence->count,
+                                 own->scored[i].count - sentence->count);
+        rows[i].keys = &continuations[i];
     }
-    if (items && !task->continues) {
-        *items = own->total;
-        totals.rows = task->pairs ? "good" : "text";
-        totals.kind = task->pairs ? TOTALS_OF_PAIRS : TOTALS_OF_TEXTS;
-        totals.count = 1;
-        totals.are_single = true;
-    }
-    return items ? score_totals_report(&work->report, view, &totals, arena, err) : -1;
+    return score_totals_report(&work->report, view, &totals, arena, err);
+}
+
+static const char *visible_text(const struct tokenized *text, struct arena *arena, struct err *err)
+{
+    struct buf visible = {0};
+    buf_text(&visible, "");
+    if (text->count)
+        tokenized_visible(&visible, text);
+    return buf_keep(&visible, arena, err);
 }
 
 static int report_item(const struct state *task, struct work *work, struct arena *arena,
@@ -440,15 +436,15 @@ static int report_item(const struct state *task, struct work *work, struct arena
     if (own->count)
         own->total = score_total_of(scored, 0, scored->count);
     own->total.sentence = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
-    if (label_text(&own->total.label, &work->pair.sentence, arena, err))
-        return -1;
+    own->text = visible_text(&work->pair.sentence, arena, err);
     if (own->count && task->pairs) {
         own->total.count = 1;
         own->total.bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
         own->total.correct = own->total.logprob > own->total.bad_logprob;
-        if (label_text(&own->total.bad, &own->pairs[1].sentence, arena, err))
-            return -1;
+        own->total.bad = visible_text(&own->pairs[1].sentence, arena, err);
     }
+    if (err->kind)
+        return -1;
     return task->continues || (task->totals && !view.words)
                ? report_totals(task, work, &view, arena, err)
                : score_report(&work->report, &view, &work->pair.sentence, scored, arena, err);
@@ -485,60 +481,56 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* A new row for a total, with copies of the values (NULL: missing); NULL with `err`. */
-static struct score_total *add_row(struct state *own, const struct score_total *total,
-                                   const char *key, struct err *err)
+/* A new row for a total, with copies of the keys. NULL with `err`. */
+static struct score_total *append_row(struct state *own, const struct score_total *total,
+                                      struct err *err)
 {
     struct arena *arena = &own->driver->kept;
-    size_t last = own->table.name_count;
-    const char *bad = total->bad.text ? total->bad.text : "";
-    const char **columns = arena_alloc(arena, last + 1, sizeof *columns, err);
-    struct score_total row = {.sentence = total->sentence, .columns = columns};
+    size_t count = own->table.key_count;
+    struct score_total row = *total;
+    const char **keys = arena_alloc(arena, count, sizeof *keys, err);
     own->rows = arena_grow(arena, own->rows, own->table.count, sizeof row, err);
-    for (size_t i = 0; i <= last && columns; i++)
-        columns[i] =
-            own->values[i] ? arena_text(arena, own->values[i], strlen(own->values[i]), err) : NULL;
-    row.bad.text = row.bad.plain = arena_text(arena, bad, strlen(bad), err);
-    if (err->kind || label_value(&row.label, columns[last], arena, err))
+    for (size_t i = 0; i < count && keys; i++)
+        keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
+    if (total->bad)
+        row.bad = arena_text(arena, total->bad, strlen(total->bad), err);
+    row.keys = keys;
+    if (err->kind)
         return NULL;
-    row.label.exact = key;
     own->rows[own->table.count] = row;
     return &own->rows[own->table.count++];
 }
 
-/* Add a total to the row of an item, by its columns of the input (without an item they are missing)
- * and the value of the other column; NULL with `err`. */
+/* Add a total to the row of an item's keys, one of which may be `other`: no column of the input.
+ * Single texts and predictions have a row each. NULL with `err`. */
 static struct score_total *add_total(struct state *own, const struct item *item, const char *other,
                                      const struct score_total *total, struct err *err)
 {
-    struct score_total *row = NULL;
-    struct buf key = {0};
-    size_t count = item && !own->title ? item->column_count : 0;
-    buf_format(&key, "%s%lld", item ? "" : "all", total->sentence);
-    for (size_t i = 0; i <= own->table.name_count; i++) {
-        size_t k = 0;
-        while (k < count && strcmp(item->columns[k].name, own->table.names[i]) != 0)
-            k++;
-        const char *value = k < count                            ? item->columns[k].value
-                            : item || i == own->table.name_count ? other
-                                                                 : NULL;
-        own->values[i] = value || own->table.are_single || !item ? value : "";
-        buf_format(&key, "\x1f%s", value ? value : "");
+    size_t count = own->table.key_count;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t column = own->columns[i];
+        const char *value = column == own->driver->items.name_count ? other
+                            : item->column_count                    ? item->columns[column].value
+                                                                    : NULL;
+        own->keys[i] = value || own->table.are_single ? value : "";
+        hash = hash_mix(hash, value ? hash_bytes(value, strlen(value)) : 0);
     }
-    const char *kept = buf_keep(&key, &own->driver->kept, err);
-    if (!kept)
-        return NULL;
-    struct hash_probe probe = hash_probe(&own->found, hash_bytes(kept, strlen(kept)));
-    for (uint32_t number; !row && hash_next(&probe, &number);)
-        if (strcmp(own->rows[number].label.exact, kept) == 0)
-            row = &own->rows[number];
-    if (!row) {
-        hash_put(&probe, (uint32_t)own->table.count);
-        row = add_row(own, total, kept, err);
-    }
-    if (row)
+    if (own->table.are_single || own->sums)
+        return append_row(own, total, err);
+    struct hash_probe probe = hash_probe(&own->found, hash);
+    for (uint32_t number; hash_next(&probe, &number);) {
+        struct score_total *row = &own->rows[number];
+        size_t same = 0;
+        while (same < count && strcmp(row->keys[same], own->keys[same]) == 0)
+            same++;
+        if (same < count)
+            continue;
         score_total_add(row, total);
-    return row;
+        return row;
+    }
+    hash_put(&probe, (uint32_t)own->table.count);
+    return append_row(own, total, err);
 }
 
 /* --per: add a text, or each of its regions if rows are of regions; with --words to the means. */
@@ -549,8 +541,8 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
     struct score_total *row = NULL;
     bool of_regions = false;
     view.regions = item->regions;
-    for (size_t i = 0; i <= own->table.name_count && item->regions; i++)
-        of_regions |= strcmp(own->table.names[i], "region") == 0;
+    for (size_t i = 0; i < own->table.key_count && item->regions; i++)
+        of_regions |= own->columns[i] == own->driver->items.name_count;
     for (size_t first = 0, end; of_regions && first < item->scored->count; first = end) {
         const struct region *region = item->regions[first];
         for (end = first + 1; end < item->scored->count && item->regions[end] == region;)
@@ -593,13 +585,19 @@ static int add_condition(struct state *own, const struct work *work, struct err 
 /* The row of all texts; of a suite, one for each prediction. */
 static int add_all(struct state *own, struct err *err)
 {
-    size_t count = own->sums ? own->table.count : 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct score_total total = own->rows[i];
-        if (!add_total(own, NULL, total.label.plain, &total, err))
+    const struct suite *suite = own->driver->items.suite;
+    size_t last = own->table.key_count - 1;
+    size_t count = own->table.count, all = own->sums ? suite->formula_count : 1;
+    memset(own->keys, 0, last * sizeof *own->keys);
+    for (size_t i = 0; i < all; i++) {
+        struct score_total total = own->all;
+        own->keys[last] = own->sums ? suite->formulas[i] : "all";
+        for (size_t k = i; k < count && own->sums; k += all)
+            score_total_add(&total, &own->rows[k]);
+        if (!append_row(own, &total, err))
             return -1;
     }
-    return own->sums || add_total(own, NULL, "all", &own->all, err) ? 0 : -1;
+    return 0;
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -617,9 +615,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
     driver->accumulates = own->totals || (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
-    size_t rows = own->region_count + driver->items.count + 1;
-    if (own->sums && !num_multiply(&rows, rows, driver->items.suite->formula_count))
-        rows = SIZE_MAX;
+    size_t rows = own->region_count + driver->items.count;
     own->table.count = 0;
     return rows <= HASH_NUMBER_MAX
                ? hash_index_init(&own->found, rows, &driver->kept, err)
@@ -634,7 +630,9 @@ static int add_model(struct state *own, struct work *work, struct err *err)
     struct score_view view = own->view;
     size_t count = driver->sweep.settings;
     view.regions = ((const struct scored_item *)work->own)->regions;
-    lines->names = (struct axis){"model", count, own->models, 0};
+    lines->kind = "model";
+    lines->names = driver->models.names;
+    lines->name_count = count;
     if (score_lines_add(lines, driver->setting, &work->report, &view, &driver->kept, err))
         return model_blame(driver->current.model.name, err);
     if (driver->setting + 1 < count)
@@ -668,8 +666,7 @@ static int add(void *state, struct work *work, struct err *err)
         return add_condition(own, work, err);
     if (own->driver->options->score.per)
         return add_to_groups(own, work, err);
-    const char *other =
-        own->title ? own->models[own->driver->setting].plain : item->total.label.text;
+    const char *other = own->title ? own->driver->models.names[own->driver->setting] : item->text;
     if ((own->title || own->totals) && !add_total(own, &work->item, other, &item->total, err))
         return -1;
     return own->title && !own->totals ? add_model(own, work, err) : 0;
@@ -701,17 +698,17 @@ static void note_missing(const struct state *own)
 static int report_means(struct report *report, struct state *own, struct err *err)
 {
     struct arena *arena = &own->driver->kept;
-    size_t count = own->table.count;
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    for (size_t i = 0; i < count && labels; i++) {
-        const char *name = own->rows[i].columns[0];
-        for (size_t k = 1; k <= own->table.name_count && name; k++)
-            name = arena_format(arena, err, "%s, %s", name, own->rows[i].columns[k]);
-        if (!name || label_value(&labels[i], name, arena, err))
-            return -1;
+    const char **names = arena_alloc(arena, own->table.count, sizeof *names, err);
+    for (size_t i = 0; i < own->table.count && names; i++) {
+        const char *const *keys = own->rows[i].keys;
+        names[i] = keys[0];
+        for (size_t k = 1; k < own->table.key_count && names[i]; k++)
+            names[i] = arena_format(arena, err, "%s, %s", names[i], keys[k]);
     }
-    own->means.names = (struct axis){"condition", count, labels, 0};
-    return labels ? score_lines_report(report, &own->means, &own->view, arena, err) : -1;
+    own->means.kind = "condition";
+    own->means.names = names;
+    own->means.name_count = own->table.count;
+    return err->kind ? -1 : score_lines_report(report, &own->means, &own->view, arena, err);
 }
 
 static int write_totals(struct state *own, struct err *err)
@@ -719,7 +716,7 @@ static int write_totals(struct state *own, struct err *err)
     struct report report;
     struct arena *arena = &own->driver->session.arena;
     bool means = own->view.words && !own->title;
-    own->table.items = own->rows;
+    own->table.rows = own->rows;
     if (means ? report_means(&report, own, err)
               : score_totals_report(&report, &own->view, &own->table, arena, err))
         return -1;

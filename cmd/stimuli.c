@@ -18,12 +18,6 @@ static size_t count_parts(const char *text)
     return count;
 }
 
-size_t regions_count(const struct item *item)
-{
-    const char *text = item->fields[ITEM_TEXT];
-    return text && strchr(text, '|') ? count_parts(text) : 0;
-}
-
 /* Append what is before the next mark, without the blanks around it; goes on after the mark. */
 static void add_part(struct buf *out, const char **at)
 {
@@ -38,20 +32,23 @@ static void add_part(struct buf *out, const char **at)
     *at = *mark ? mark + 1 : mark;
 }
 
-/* The text of an item without marks, and the end of each region in it. */
-static int split(struct input *input, struct region *regions, size_t count, const struct item *item,
-                 struct arena *arena, struct err *err)
+int regions_read(struct item *item, struct arena *arena, struct err *err)
 {
     const char *at = item->fields[ITEM_TEXT];
     const char *names = NULL;
     struct buf text = {0};
+    if (!at || !strchr(at, '|'))
+        return 0;
+    size_t count = count_parts(at);
+    struct region *regions = arena_alloc(arena, count, sizeof *regions, err);
     for (size_t i = 0; i < item->column_count; i++)
         if (strcmp(item->columns[i].name, "regions") == 0)
             names = item->columns[i].value;
     if (names && count_parts(names) != count)
         return err_set(err, "column 'regions': expected %zu names separated by |, found %zu", count,
                        count_parts(names));
-    for (size_t i = 0; i < count; i++) {
+    buf_text(&text, "");
+    for (size_t i = 0; i < count && regions; i++) {
         struct buf name = {0};
         add_part(&text, &at);
         if (names)
@@ -60,30 +57,22 @@ static int split(struct input *input, struct region *regions, size_t count, cons
             buf_format(&name, "%zu", i + 1);
         regions[i] = (struct region){buf_keep(&name, arena, err), i, text.size};
     }
-    input->size = text.size;
-    input->text = buf_keep(&text, arena, err);
+    item->regions = regions;
+    item->region_count = count;
+    item->input = (struct input){.size = text.size};
+    item->input.text = buf_keep(&text, arena, err);
     return err->kind ? -1 : 0;
 }
 
-const struct region **regions_read(struct text_pair *pair, const struct item *item,
-                                   const struct viewer *viewer, struct arena *arena,
-                                   struct err *err)
+const struct region **regions_find(const struct tokenized *sentence, const struct item *item,
+                                   size_t start, struct arena *arena, struct err *err)
 {
-    size_t count = regions_count(item);
-    struct region *region = arena_alloc(arena, count, sizeof *region, err);
-    const struct region *last = region + count - 1;
-    const struct tokenized source = pair->source;
-    struct tokenized *sentence = &pair->sentence;
-    struct input input = {.text = NULL};
-    if (!region || split(&input, region, count, item, arena, err) ||
-        viewer_read(viewer, pair, &input, NULL, arena, err) ||
-        word_spans_find(sentence, viewer->tokenizer, arena, err))
-        return NULL;
-    pair->source = source;
+    const struct region *region = item->regions;
+    const struct region *last = region + item->region_count - 1;
     const struct region **found = arena_alloc(arena, sentence->count, sizeof *found, err);
     for (size_t i = 0; found && i < sentence->word_count; i++) {
         const struct word_span *word = &sentence->words[i];
-        while (region < last && region->end <= word_range(sentence, i).start)
+        while (region < last && start + region->end <= word_range(sentence, i).start)
             region++;
         for (size_t k = 0; k < word->count; k++)
             found[word->first + k] = region;

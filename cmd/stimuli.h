@@ -15,14 +15,14 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* How many regions an item has; 0: none. */
-size_t regions_count(const struct item *item);
+/* If the text of an item has marks, take them out and set the item's regions. Refused: a number of
+ * names other than that of regions. */
+int regions_read(struct item *item, struct arena *arena, struct err *err);
 
-/* Read the text of an item with regions without its marks: the region of each token, which is that
- * of its word; NULL with `err`. Refused: a number of names other than that of regions. */
-const struct region **regions_read(struct text_pair *pair, const struct item *item,
-                                   const struct viewer *viewer, struct arena *arena,
-                                   struct err *err);
+/* The region of each token of an item's text, which is that of its word; the item's text is `start`
+ * bytes after the beginning of the sentence, whose words were found. NULL with `err`. */
+const struct region **regions_find(const struct tokenized *sentence, const struct item *item,
+                                   size_t start, struct arena *arena, struct err *err);
 
 struct suite {
     size_t conditions, regions; /* of each item */

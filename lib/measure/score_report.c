@@ -1,7 +1,6 @@
 #include "measure/score_report.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -18,6 +17,11 @@ enum {
 };
 
 static const double LN_2 = 0.6931471805599453;
+
+static const char *surprisal_name(const struct score_view *view)
+{
+    return view->bits ? "surprisal_bits" : "surprisal_nats";
+}
 
 /* In the unit of the view; never -0. */
 static double surprisal_of(const struct score_view *view, double logprob)
@@ -69,128 +73,91 @@ const char *score_summary(const struct score_view *view, const struct score_tota
                         view->bits ? "bits" : "nats", score_perplexity(total));
 }
 
-/* --- tables: rows of cells, of which each kind of table shows some ---------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-enum {
-    SUMS = TOTALS_OF_TEXTS | TOTALS_OF_GROUPS | TOTALS_OF_CONTINUATIONS,
-    OF_TOKENS = 32,
-    OF_WORDS = 64,
-    OF_LINES = 128,
-    WITH_POSITIONS = 256,
-    WITH_REGIONS = 512,
-    WITH_BYTES = 1024, /* of the text */
-    WITH_LIKELY = 2048,
-    WITH_NUMBERS = 4096, /* of the texts */
-    WITH_BAD = 8192,     /* texts of pairs, which leave less room for numbers */
-    OF_ALL = 16383,
+/* A table that is filled row by row. Every row puts its cells in the same order; those of the first
+ * row add the columns. */
+struct row_table {
+    struct column *columns;
+    size_t count, rows;
+    size_t row, at;     /* of the next cell */
+    bool no_units;      /* headers lack the unit, which a note has */
+    struct label spare; /* the cell after a failure */
+    struct arena *arena;
+    struct err *err;
 };
 
-struct cells {
-    long long sentence, position, id, rank, subwords, start, end, tokens, count;
-    double logprob, bad_logprob, surprisal, mean, entropy, perplexity, difference, accuracy;
-    struct label label, bad;
-    const char *region, *likely;
-};
-
-static const struct cells blank_cells = {
-    .position = COLUMN_MISSING,
-    .id = COLUMN_MISSING,
-    .rank = COLUMN_MISSING,
-    .subwords = COLUMN_MISSING,
-    .start = COLUMN_MISSING,
-    .end = COLUMN_MISSING,
-    .logprob = NAN,
-    .surprisal = NAN,
-    .entropy = NAN,
-    .label = {"", "", ""},
-};
-
-#define COLUMN(name, type, flag, cell) \
-    {(name), .kind = (type), .flags = (flag)}, offsetof(struct cells, cell)
-#define KEY(name, type, flag, cell) COLUMN(name, type, COLUMN_KEY | (flag), cell)
-#define NUMBER(name, in, flag, cell) \
-    {(name), .digits = DIGITS, .unit = (in), .flags = (flag)}, offsetof(struct cells, cell)
-
-static const struct column_plan {
-    struct column column;
-    size_t at;
-    unsigned kinds, data_only; /* kinds that have it; of them, those that have it in data alone */
-    const char *in_bits;       /* name with --bits; NULL: the same */
-    const char *brief;         /* header of tokens, whose note has the unit */
-} plans[] = {
-    {KEY("sentence", COLUMN_INTEGER, COLUMN_DATA_ONLY, sentence), WITH_NUMBERS},
-    {KEY("position", COLUMN_INTEGER, 0, position), WITH_POSITIONS},
-    {KEY("id", COLUMN_INTEGER, COLUMN_DATA_ONLY, id), OF_TOKENS},
-    {KEY("text", COLUMN_LABEL, COLUMN_SHRINKS, label), OF_ALL},
-    {KEY("bad", COLUMN_LABEL, COLUMN_SHRINKS, bad), WITH_BAD},
-    {KEY("region", COLUMN_TEXT, 0, region), WITH_REGIONS},
-    {NUMBER("logprob_nats", "nats", 0, logprob), OF_TOKENS | OF_WORDS | SUMS, .brief = "logprob"},
-    {NUMBER("logprob_good_nats", "nats", 0, logprob), TOTALS_OF_PAIRS, WITH_BAD},
-    {NUMBER("logprob_bad_nats", "nats", 0, bad_logprob), TOTALS_OF_PAIRS, WITH_BAD},
-    {NUMBER("surprisal_nats", "nats", COLUMN_COLOURED, surprisal), OF_TOKENS | OF_WORDS | SUMS,
-     .in_bits = "surprisal_bits", .brief = "surprisal"},
-    {NUMBER("entropy_nats", "nats", 0, entropy), OF_TOKENS | OF_WORDS, .in_bits = "entropy_bits",
-     .brief = "entropy"},
-    {COLUMN("rank", COLUMN_INTEGER, 0, rank), OF_TOKENS},
-    {KEY("subwords", COLUMN_INTEGER, COLUMN_DATA_ONLY, subwords), OF_WORDS},
-    {KEY("start", COLUMN_INTEGER, COLUMN_DATA_ONLY, start), WITH_BYTES},
-    {KEY("end", COLUMN_INTEGER, COLUMN_DATA_ONLY, end), WITH_BYTES},
-    {COLUMN("most likely", COLUMN_TEXT, COLUMN_TEXT_ONLY | COLUMN_SHRINKS, likely), WITH_LIKELY},
-    {COLUMN("tokens", COLUMN_INTEGER, 0, tokens), SUMS},
-    {NUMBER("perplexity", NULL, 0, perplexity), SUMS, TOTALS_OF_CONTINUATIONS},
-    {NUMBER("nats_per_token", "nats", 0, mean), TOTALS_OF_GROUPS, .in_bits = "bits_per_token"},
-    {NUMBER("difference_nats", "nats", 0, difference), TOTALS_OF_CONTINUATIONS | TOTALS_OF_PAIRS,
-     .in_bits = "difference_bits"},
-    {COLUMN("pairs", COLUMN_INTEGER, 0, count), TOTALS_OF_PAIRS, WITH_BAD},
-    {COLUMN("items", COLUMN_INTEGER, 0, count), TOTALS_OF_PREDICTIONS},
-    {{"accuracy", .digits = DIGITS, .fraction = true},
-     offsetof(struct cells, accuracy),
-     TOTALS_OF_PAIRS | TOTALS_OF_PREDICTIONS},
-};
-
-enum { PLANS = sizeof plans / sizeof *plans };
-
-/* Columns of some kinds of tables; returns how many. `rows` names the labels, too, unless they are
- * those of tokens or words. */
-static size_t plan_columns(struct column *columns, unsigned kinds, const char *rows,
-                           const struct score_view *view)
+static void next_row(struct row_table *table)
 {
-    size_t count = 0;
-    for (const struct column_plan *plan = plans; plan < plans + PLANS; plan++) {
-        struct column *column = &columns[count];
-        if (!(plan->kinds & kinds))
-            continue;
-        *column = plan->column;
-        if (view->bits && plan->in_bits) {
-            column->name = plan->in_bits;
-            column->unit = "bits";
-        } else if (kinds & OF_TOKENS && !view->bits) {
-            column->title = plan->brief;
-        }
-        if (plan->at == offsetof(struct cells, position))
-            column->title = rows;
-        if (plan->at == offsetof(struct cells, label) && !(kinds & WITH_POSITIONS))
-            column->name = rows;
-        if (plan->data_only & kinds)
-            column->flags |= COLUMN_DATA_ONLY;
-        count++;
-    }
-    return count;
+    table->row++;
+    table->at = 0;
 }
 
-/* Fill in the planned columns, from the first one on. */
-static void put_cells(const struct column *columns, size_t row, unsigned kinds,
-                      const struct cells *cells)
+static void add_column(struct row_table *table, const struct column *column)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->columns[i].name, column->name) == 0)
+            err_usage(table->err,
+                      "column '%s': results already have a column with this name: rename it",
+                      column->name);
+    table->columns =
+        arena_grow(table->arena, table->columns, table->count, sizeof *column, table->err);
+    if (table->columns)
+        table->columns[table->count++] = *column;
+}
+
+static void *next_cell(struct row_table *table, struct column column)
 {
     static const size_t sizes[] = {[COLUMN_FLOAT] = sizeof(double),
                                    [COLUMN_INTEGER] = sizeof(long long),
                                    [COLUMN_TEXT] = sizeof(const char *),
                                    [COLUMN_LABEL] = sizeof(struct label)};
-    for (const struct column_plan *plan = plans; plan < plans + PLANS; plan++) {
-        size_t size = sizes[plan->column.kind];
-        if (plan->kinds & kinds)
-            memcpy((char *)(columns++)->values + row * size, (const char *)cells + plan->at, size);
+    size_t size = sizes[column.kind];
+    if (table->row == 0 && !table->err->kind) {
+        column.values = arena_alloc(table->arena, table->rows, size, table->err);
+        add_column(table, &column);
     }
+    if (table->err->kind)
+        return &table->spare;
+    return (char *)table->columns[table->at++].values + table->row * size;
+}
+
+/* The unit is that of the name. */
+static void put_float(struct row_table *table, const char *name, unsigned flags, double value)
+{
+    struct column column = {.name = name, .flags = flags, .digits = DIGITS};
+    column.unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
+    if (table->no_units && table->row == 0)
+        column.title = arena_text(table->arena, name, strcspn(name, "_"), table->err);
+    *(double *)next_cell(table, column) = value;
+}
+
+static void put_integer(struct row_table *table, const char *name, unsigned flags, long long value)
+{
+    struct column column = {name, .kind = COLUMN_INTEGER, .flags = flags};
+    *(long long *)next_cell(table, column) = value;
+}
+
+static void put_text(struct row_table *table, const char *name, unsigned flags, const char *value)
+{
+    struct column column = {name, .kind = COLUMN_TEXT, .flags = flags};
+    *(const char **)next_cell(table, column) = value;
+}
+
+static void put_label(struct row_table *table, const char *name, struct label label)
+{
+    struct column column = {name, .kind = COLUMN_LABEL, .flags = COLUMN_KEY | COLUMN_SHRINKS};
+    *(struct label *)next_cell(table, column) = label;
+}
+
+/* The visible form of a text that is borrowed. */
+static int label_borrowed(struct label *label, const char *text, bool shows_blanks,
+                          struct arena *arena, struct err *err)
+{
+    struct buf visible = {0};
+    (shows_blanks ? label_visible : label_line)(&visible, text, strlen(text));
+    *label = (struct label){buf_keep(&visible, arena, err), text, text};
+    return label->text ? 0 : -1;
 }
 
 static int report_texts(struct report *report, const struct score_view *view,
@@ -212,63 +179,86 @@ static int report_texts(struct report *report, const struct score_view *view,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-/* The cells of a token, or of a word, whose entropy is that of its first token. */
-static struct cells cells_of(const struct score_view *view, const struct tokenized *sentence,
-                             const struct scored *scored, size_t row)
+/* The row of a token or a word, whose entropy is that of its first token. */
+static int put_score(struct row_table *table, const struct score_view *view,
+                     const struct tokenized *sentence, const struct scored *scored)
 {
-    struct word_span span = view->words ? sentence->words[row] : (struct word_span){row, 1};
+    enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
+    bool words = view->words;
+    size_t row = table->row;
+    struct word_span span = words ? sentence->words[row] : (struct word_span){row, 1};
     const struct token_score *score = &scored->tokens[span.first];
     struct score_total total = score_total_of(scored, span.first, span.count);
-    struct cells cells = {
-        .position = (long long)row,
-        .id = sentence->tokens[span.first].id,
-        .label = view->words ? sentence->word_labels[row] : sentence->labels[row],
-        .logprob = total.tokens == span.count ? total.logprob : (double)NAN,
-        .entropy = surprisal_of(view, -(double)score->entropy),
-        .rank = score->rank ? (long long)score->rank : COLUMN_MISSING,
-        .subwords = (long long)span.count,
-    };
-    cells.surprisal = surprisal_of(view, cells.logprob);
-    if (view->regions && view->regions[span.first])
-        cells.region = view->regions[span.first]->name;
-    if (view->words && sentence->text) {
+    double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
+    double entropy = surprisal_of(view, -(double)score->entropy);
+    const struct region *region = view->regions ? view->regions[span.first] : NULL;
+    const char *likely = NULL;
+    put_integer(table, "position", COLUMN_KEY, (long long)row);
+    if (!words)
+        put_integer(table, "id", KEY, sentence->tokens[row].id);
+    put_label(table, "text", words ? sentence->word_labels[row] : sentence->labels[row]);
+    if (view->has_regions)
+        put_text(table, "region", COLUMN_KEY, region ? region->name : NULL);
+    put_float(table, "logprob_nats", 0, logprob);
+    put_float(table, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
+    put_float(table, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
+    if (words)
+        put_integer(table, "subwords", KEY, (long long)span.count);
+    else
+        put_integer(table, "rank", 0, score->rank ? (long long)score->rank : COLUMN_MISSING);
+    if (words && sentence->text) {
         struct text_range range = word_range(sentence, row);
-        cells.start = (long long)range.start;
-        cells.end = (long long)range.end;
+        put_integer(table, "start", KEY, (long long)range.start);
+        put_integer(table, "end", KEY, (long long)range.end);
     }
-    return cells;
+    if (!view->for_people || !scored->best_count)
+        return 0;
+    if (score->best &&
+        !(likely = likely_text(score->best, scored->best_count, view->origin.viewer->tokenizer,
+                               table->arena, table->err)))
+        return -1;
+    put_text(table, "most likely", COLUMN_TEXT_ONLY | COLUMN_SHRINKS, likely);
+    return 0;
 }
 
-/* A row for each token or word; one that is blank for a text without tokens. */
+/* A row for each token or word; a text without any has a row whose numbers are missing. */
 static int add_scores(struct frame *frame, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored,
                       struct arena *arena, struct err *err)
 {
-    struct column columns[PLANS];
-    bool words = view->words;
-    size_t own = words ? sentence->word_count : sentence->count;
-    const struct label *labels = words ? sentence->word_labels : sentence->labels;
-    unsigned kinds = WITH_POSITIONS | (words ? OF_WORDS : OF_TOKENS);
-    kinds |= view->has_regions ? WITH_REGIONS : 0;
-    kinds |= words && (sentence->text || !sentence->count) ? WITH_BYTES : 0;
-    kinds |= view->for_people && own && scored->best_count ? WITH_LIKELY : 0;
-    *frame = (struct frame){
-        "scores",
-        {words ? "word" : "token", num_max(own, 1), own ? labels : &blank_cells.label, 0},
-        .running = true};
-    size_t count = plan_columns(columns, kinds, frame->rows.name, view);
-    if (frame_columns(frame, columns, count, arena, err))
-        return -1;
-    if (!own)
-        put_cells(frame->columns, 0, kinds, &blank_cells);
-    for (size_t i = 0; i < own; i++) {
-        const struct likely *best = kinds & WITH_LIKELY ? scored->tokens[i].best : NULL;
-        struct cells cells = cells_of(view, sentence, scored, i);
-        if (best && !(cells.likely = likely_text(best, scored->best_count,
-                                                 view->origin.viewer->tokenizer, arena, err)))
+    static const struct token token;
+    static const struct label label = {"", "", ""};
+    static const struct word_span word = {0, 1};
+    static const struct tokenized blank = {"",
+                                           0,
+                                           &token,
+                                           .labels = &label,
+                                           .count = 1,
+                                           .words = &word,
+                                           .word_labels = &label,
+                                           .word_count = 1};
+    static struct token_score no_score = {.logprob = NAN, .entropy = NAN};
+    static const struct scored nothing = {&no_score, 1, 0};
+    bool is_blank = !(view->words ? sentence->word_count : sentence->count);
+    sentence = is_blank ? &blank : sentence;
+    scored = is_blank ? &nothing : scored;
+    struct row_table table = {.rows = view->words ? sentence->word_count : sentence->count,
+                              .no_units = !view->words && !view->bits,
+                              .arena = arena,
+                              .err = err};
+    for (; table.row < table.rows; next_row(&table))
+        if (put_score(&table, view, sentence, scored) || err->kind)
             return -1;
-        put_cells(frame->columns, i, kinds, &cells);
-    }
+    for (size_t i = 0; i < table.count && is_blank; i++)
+        if (table.columns[i].kind == COLUMN_INTEGER)
+            *(long long *)table.columns[i].values = COLUMN_MISSING;
+    *frame = (struct frame){"scores",
+                            {view->words ? "word" : "token", table.rows,
+                             view->words ? sentence->word_labels : sentence->labels, 0},
+                            table.columns,
+                            table.count,
+                            .running = true};
+    table.columns->title = frame->rows.name;
     return 0;
 }
 
@@ -297,8 +287,7 @@ int score_report(struct report *report, const struct score_view *view,
         return -1;
     facts_integer(facts, "tokens_scored", (long long)total.tokens);
     facts_float(facts, "logprob_nats", total.logprob);
-    facts_float(facts, view->bits ? "surprisal_bits" : "surprisal_nats",
-                surprisal_of(view, total.logprob));
+    facts_float(facts, surprisal_name(view), surprisal_of(view, total.logprob));
     facts_float(facts, "perplexity", score_perplexity(&total));
     frames->note = score_summary(view, &total, arena, err);
     *report = text_origin_report(&view->origin, sentence);
@@ -310,66 +299,82 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* The cells of a total, which is compared with the first one; of pairs, sums are means. */
-static struct cells cells_of_total(const struct score_view *view, const struct score_total *total,
-                                   const struct score_totals *totals)
+/* A total is compared with the first one; of pairs, sums are means. */
+static void put_total(struct row_table *table, const struct score_view *view,
+                      const struct score_totals *totals, const struct score_total *total,
+                      double first, struct label label)
 {
-    bool pairs = totals->kind == TOTALS_OF_PAIRS;
+    enum totals_kind kind = totals->kind;
+    size_t last = totals->key_count - 1;
+    bool single = totals->are_single, pairs = kind == TOTALS_OF_PAIRS;
+    bool continued = kind == TOTALS_OF_CONTINUATIONS;
+    const char *bad = total->bad ? total->bad : "";
+    unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
-    double other = pairs ? mean_of(total->bad_logprob, total->count) : totals->items->logprob;
-    return (struct cells){
-        .sentence = total->sentence,
-        .label = total->label,
-        .bad = total->bad,
-        .logprob = logprob,
-        .bad_logprob = other,
-        .surprisal = surprisal_of(view, logprob),
-        .mean = mean_of(surprisal_of(view, logprob), total->tokens),
-        .tokens = (long long)total->tokens,
-        .perplexity = score_perplexity(total),
-        .difference = surprisal_of(view, other - logprob),
-        .count = (long long)total->count,
-        .accuracy = mean_of((double)total->correct, total->count),
-    };
+    double other = pairs ? mean_of(total->bad_logprob, total->count) : first;
+    double surprisal = surprisal_of(view, logprob);
+    for (size_t i = 0; i < last; i++)
+        put_text(table, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
+    if (single && !totals->sentence)
+        put_integer(table, "sentence", COLUMN_KEY | COLUMN_DATA_ONLY, total->sentence);
+    put_label(table, totals->names[last], label);
+    if (pairs) {
+        if (single)
+            put_label(table, "bad", (struct label){bad, bad, bad});
+        put_float(table, "logprob_good_nats", in_data, logprob);
+        put_float(table, "logprob_bad_nats", in_data, other);
+    } else if (kind != TOTALS_OF_PREDICTIONS) {
+        put_float(table, "logprob_nats", 0, logprob);
+        put_float(table, surprisal_name(view), COLUMN_COLOURED, surprisal);
+        put_integer(table, "tokens", 0, (long long)total->tokens);
+        put_float(table, "perplexity", continued ? COLUMN_DATA_ONLY : 0, score_perplexity(total));
+    }
+    if (kind == TOTALS_OF_GROUPS)
+        put_float(table, view->bits ? "bits_per_token" : "nats_per_token", 0,
+                  mean_of(surprisal, total->tokens));
+    if (continued || pairs)
+        put_float(table, view->bits ? "difference_bits" : "difference_nats", 0,
+                  surprisal_of(view, other - logprob));
+    if (pairs)
+        put_integer(table, "pairs", in_data, (long long)total->count);
+    if (kind == TOTALS_OF_PREDICTIONS)
+        put_integer(table, "items", 0, (long long)total->count);
+    if (pairs || kind == TOTALS_OF_PREDICTIONS)
+        put_float(table, "accuracy", 0, mean_of((double)total->correct, total->count));
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err)
 {
-    size_t first = totals->name_count;
+    static const char *const names[] = {"totals", "totals", "continuations", "pairs",
+                                        "predictions"};
+    size_t last = totals->key_count - 1;
+    const struct score_total none = {.keys = totals->names}; /* without rows, for the columns */
+    const struct score_total *rows = totals->count ? totals->rows : &none;
+    struct row_table table = {.rows = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct column *columns = arena_alloc(arena, first + PLANS, sizeof *columns, err);
-    struct label *labels = arena_alloc(arena, totals->count, sizeof *labels, err);
-    unsigned kinds = totals->kind;
-    if (!frame || !columns || !labels)
-        return -1;
-    *frame = (struct frame){kinds & TOTALS_OF_CONTINUATIONS ? "continuations"
-                            : kinds & TOTALS_OF_PAIRS       ? "pairs"
-                            : kinds & TOTALS_OF_PREDICTIONS ? "predictions"
-                                                            : "totals",
-                            {totals->rows, totals->count, labels, 0}};
-    kinds |= totals->are_single && !totals->sentence ? WITH_NUMBERS : 0;
-    kinds |= totals->are_single && kinds & TOTALS_OF_PAIRS ? WITH_BAD : 0;
-    size_t count = first + plan_columns(columns + first, kinds, totals->rows, view);
-    for (size_t i = 0; i < first; i++) {
-        unsigned flags = COLUMN_KEY | (totals->are_single ? COLUMN_DATA_ONLY : 0);
-        columns[i] = (struct column){totals->names[i], .kind = COLUMN_TEXT, .flags = flags};
-        for (size_t k = first; k < count; k++)
-            if (strcmp(columns[i].name, columns[k].name) == 0)
-                return err_usage(
-                    err, "column '%s': results already have a column with this name: rename it",
-                    columns[i].name);
+    struct label *labels = arena_alloc(arena, table.rows, sizeof *labels, err);
+    for (; table.row < table.rows && labels; next_row(&table)) {
+        const struct score_total *total = &rows[table.row];
+        struct label *label = &labels[table.row];
+        if (label_borrowed(label, total->keys[last], totals->kind == TOTALS_OF_CONTINUATIONS, arena,
+                           err))
+            return -1;
+        put_total(&table, view, totals, total, rows->logprob, *label);
     }
-    if (frame_columns(frame, columns, count, arena, err))
+    if (err->kind)
         return -1;
-    for (size_t i = 0; i < totals->count; i++) {
-        const struct score_total *total = &totals->items[i];
-        struct cells cells = cells_of_total(view, total, totals);
-        labels[i] = total->label;
-        put_cells(frame->columns + first, i, kinds, &cells);
-        for (size_t k = 0; k < first; k++)
-            frame_texts(frame, k)[i] = total->columns ? total->columns[k] : NULL;
-    }
+    *frame = (struct frame){names[totals->kind],
+                            {totals->names[last], totals->count, labels, 0},
+                            table.columns,
+                            table.count};
+    if (totals->kind == TOTALS_OF_GROUPS)
+        frame->note = arena_format(arena, err,
+                                   "logprob and surprisal are sums over tokens, "
+                                   "%s_per_token is the mean",
+                                   view->bits ? "bits" : "nats");
+    if (err->kind)
+        return -1;
     if (!totals->sentence)
         return report_texts(report, view, frame, totals->texts, arena, err);
     *report = text_origin_report(&view->origin, totals->sentence);
@@ -380,51 +385,32 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- surprisal in columns --------------------------------------------------------------------- */
 
-static int check_rows(const struct score_lines *lines, const struct axis *rows, struct err *err)
+/* The row of a key, which is row `*at`, a later one or a new one. NULL with `err`. */
+static struct line_row *find_row(struct score_lines *lines, size_t *at, uint64_t key,
+                                 struct arena *arena, struct err *err)
 {
-    const struct label none = {"nothing", "", ""};
-    size_t at = 0;
-    while (at < rows->size && at < lines->count &&
-           strcmp(lines->rows[at].label.plain, rows->labels[at].plain) == 0)
-        at++;
-    if (at == rows->size && at == lines->count)
-        return 0;
-    return err_usage(
-        err,
-        "expected the %ss of '%s', found '%s' in place of '%s' at %zu: --total compares models "
-        "of different vocabularies",
-        rows->name, lines->names.labels->plain, (at < rows->size ? &rows->labels[at] : &none)->text,
-        (at < lines->count ? &lines->rows[at].label : &none)->text, at);
-}
-
-/* A row before `index`, of a word, with memory of its own. */
-static int insert_row(struct score_lines *lines, size_t index, struct line_row row,
-                      struct arena *arena, struct err *err)
-{
-    const struct label label = row.label;
+    while (*at < lines->count && lines->rows[*at].key < key)
+        ++*at;
+    if (*at < lines->count && lines->rows[*at].key == key)
+        return &lines->rows[*at];
     lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof *lines->rows, err);
-    row.label.text = row.label.exact = arena_text(arena, label.text, strlen(label.text), err);
-    row.label.plain = arena_text(arena, label.plain, strlen(label.plain), err);
-    if (row.name)
-        row.name = arena_text(arena, row.name, strlen(row.name), err);
-    if (err->kind)
-        return -1;
-    memmove(&lines->rows[index + 1], &lines->rows[index],
-            (lines->count++ - index) * sizeof *lines->rows);
-    lines->rows[index] = row;
-    return 0;
+    if (!lines->rows)
+        return NULL;
+    struct line_row *row = &lines->rows[*at];
+    memmove(row + 1, row, (lines->count++ - *at) * sizeof *row);
+    *row = (struct line_row){.key = key};
+    return row;
 }
 
 /* Add a word to a row, whose label becomes "are/is", or "are/is/…" if it would be long. */
-static int add_word(struct line_row *row, size_t line, double surprisal, const char *text,
+static int add_word(struct line_row *row, size_t line, const char *word, double surprisal,
                     struct arena *arena, struct err *err)
 {
-    size_t size = strlen(row->label.text);
-    if (!strstr(row->label.text, text) && !strstr(row->label.text, "…")) {
-        const char *more = size + strlen(text) <= LABEL_MOST ? text : "…";
-        const char *both = arena_format(arena, err, "%s/%s", row->label.text, more);
-        row->label = (struct label){both, both, both};
-    }
+    if (!row->words)
+        row->words = arena_text(arena, word, strlen(word), err);
+    else if (!strstr(row->words, word) && !strstr(row->words, "…"))
+        row->words = arena_format(arena, err, "%s/%s", row->words,
+                                  strlen(row->words) + strlen(word) <= LABEL_MOST ? word : "…");
     while (row->line_count <= line && !err->kind)
         row->lines = arena_grow(arena, row->lines, row->line_count++, sizeof *row->lines, err);
     if (err->kind)
@@ -439,83 +425,100 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
 {
     const struct axis *axis = &report->frames->rows;
     const struct column *surprisal = report->frames->columns;
-    struct line_row row = {.key = 0};
+    uint64_t key = 0;
     while (!(surprisal->flags & COLUMN_COLOURED))
         surprisal++;
-    if (!lines->are_means && line && check_rows(lines, axis, err))
-        return -1;
     lines->texts++;
-    for (size_t i = 0, at = 0; i < axis->size; i++, row.key++) {
+    for (size_t i = 0, at = 0; i < axis->size; i++, key++) {
+        const char *word = axis->labels[i].plain;
         size_t token = view->words && view->regions ? report->sentence.words[i].first : i;
         const struct region *region = view->regions ? view->regions[token] : NULL;
-        if (region && region->number != row.key >> REGION_SHIFT)
-            row.key = (uint64_t)region->number << REGION_SHIFT;
-        row.name = region ? region->name : NULL;
-        row.label = axis->labels[i];
-        while (at < lines->count && lines->rows[at].key < row.key)
-            at++;
-        if ((at == lines->count || lines->rows[at].key > row.key) &&
-            insert_row(lines, at, row, arena, err))
+        if (region && region->number != key >> REGION_SHIFT)
+            key = (uint64_t)region->number << REGION_SHIFT;
+        struct line_row *row = find_row(lines, &at, key, arena, err);
+        if (!row)
             return -1;
-        if (add_word(&lines->rows[at], line, column_float(surprisal, i), row.label.text, arena,
-                     err))
+        if (!lines->are_means && line &&
+            (axis->size != lines->count || strcmp(row->words, word) != 0))
+            return err_usage(err,
+                             "expected the %ss of '%s', found others from '%s' at %zu on: --words "
+                             "or --total compares models of different vocabularies",
+                             axis->name, lines->names[0], axis->labels[i].text, i);
+        if (region && !row->region &&
+            !(row->region = arena_text(arena, region->name, strlen(region->name), err)))
+            return -1;
+        if (add_word(row, line, word, column_float(surprisal, i), arena, err))
             return -1;
     }
     return 0;
 }
 
-/* A column of a line, called by its unit. */
-static struct column line_column(const struct axis *names, size_t line, const char *unit,
-                                 struct arena *arena, struct err *err)
+/* A column for each line, called by its unit. */
+static void add_lines(struct row_table *table, const struct score_lines *lines,
+                      const struct score_view *view)
 {
-    struct buf title = {0};
-    text_label(&title, names, line, MODEL_COLUMNS);
-    return (struct column){
-        .unit = unit,
-        .digits = DIGITS,
-        .flags = COLUMN_COLOURED,
-        .title = buf_keep(&title, arena, err),
-        .name = arena_format(arena, err, "surprisal_%s:%s", unit, names->labels[line].plain)};
+    for (size_t line = 0; line < lines->name_count; line++) {
+        struct label label;
+        struct buf title = {0};
+        double *values = arena_alloc(table->arena, lines->count, sizeof *values, table->err);
+        if (label_borrowed(&label, lines->names[line], false, table->arena, table->err))
+            return;
+        text_label(&title, &(struct axis){lines->kind, 1, &label, 0}, 0, MODEL_COLUMNS);
+        struct column column = {.name = arena_format(table->arena, table->err, "%s:%s",
+                                                     surprisal_name(view), label.plain),
+                                .title = buf_keep(&title, table->arena, table->err),
+                                .unit = view->bits ? "bits" : "nats",
+                                .digits = DIGITS,
+                                .flags = COLUMN_COLOURED,
+                                .values = values};
+        if (table->err->kind)
+            return;
+        for (size_t i = 0; i < lines->count; i++) {
+            const struct line_row *row = &lines->rows[i];
+            values[i] = line < row->line_count
+                            ? mean_of(row->lines[line].surprisal, row->lines[line].count)
+                            : (double)NAN;
+        }
+        add_column(table, &column);
+    }
 }
 
 int score_lines_report(struct report *report, const struct score_lines *lines,
                        const struct score_view *view, struct arena *arena, struct err *err)
 {
-    const struct frame *scores = lines->are_means ? NULL : report->frames;
-    const char *rows = scores ? scores->rows.name : "word";
-    unsigned kinds = scores && strcmp(rows, "continuation") == 0 ? 0 : WITH_POSITIONS;
+    const char *rows = lines->are_means ? "word" : report->frames->rows.name;
+    bool continued = strcmp(rows, "continuation") == 0;
+    bool is_blank = lines->count == 1 && !*lines->rows->words;
+    struct row_table table = {.rows = lines->count, .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct label *labels = arena_alloc(arena, lines->count, sizeof *labels, err);
-    struct column *columns = arena_alloc(arena, PLANS + lines->names.size, sizeof *columns, err);
-    if (!frame || !labels || !columns)
+    for (; table.row < table.rows && labels; next_row(&table)) {
+        const struct line_row *row = &lines->rows[table.row];
+        if (label_borrowed(&labels[table.row], row->words, true, arena, err))
+            return -1;
+        if (!continued)
+            put_integer(&table, "position", COLUMN_KEY,
+                        is_blank ? COLUMN_MISSING : (long long)table.row);
+        put_label(&table, continued ? rows : "text", labels[table.row]);
+        if (!continued && view->has_regions)
+            put_text(&table, "region", COLUMN_KEY, row->region);
+    }
+    if (!err->kind && !continued && table.columns)
+        table.columns->title = rows;
+    add_lines(&table, lines, view);
+    if (err->kind)
         return -1;
-    kinds |= kinds && view->has_regions ? OF_LINES | WITH_REGIONS : OF_LINES;
-    size_t keys = plan_columns(columns, kinds, rows, view);
-    for (size_t i = 0; i < lines->names.size; i++)
-        columns[keys + i] = line_column(&lines->names, i, view->bits ? "bits" : "nats", arena, err);
     *frame = (struct frame){view->bits ? "surprisal_bits" : "surprisal_nats",
                             {rows, lines->count, labels, 0},
+                            table.columns,
+                            table.count,
                             .curves = true};
-    frame->note = arena_format(arena, err, "%s %s%s (%s)",
-                               scores ? "surprisal of each" : "mean surprisal at each", rows,
-                               scores ? "" : " position", view->bits ? "bits" : "nats");
-    if (err->kind || frame_columns(frame, columns, keys + lines->names.size, arena, err))
-        return -1;
-    for (size_t i = 0; i < lines->count; i++) {
-        const struct line_row *row = &lines->rows[i];
-        bool is_blank = lines->count == 1 && !*row->label.text;
-        struct cells cells = {.position = is_blank ? COLUMN_MISSING : (long long)i,
-                              .label = row->label,
-                              .region = row->name};
-        labels[i] = row->label;
-        put_cells(frame->columns, i, kinds, &cells);
-        for (size_t k = 0; k < lines->names.size; k++)
-            frame_floats(frame, keys + k)[i] =
-                k < row->line_count ? mean_of(row->lines[k].surprisal, row->lines[k].count)
-                                    : (double)NAN;
-    }
-    if (!scores)
-        return report_texts(report, view, frame, lines->texts, arena, err);
+    frame->note =
+        arena_format(arena, err, "%s %s%s (%s)",
+                     lines->are_means ? "mean surprisal at each" : "surprisal of each", rows,
+                     lines->are_means ? " position" : "", view->bits ? "bits" : "nats");
+    if (lines->are_means || !frame->note)
+        return frame->note ? report_texts(report, view, frame, lines->texts, arena, err) : -1;
     report->frames = frame;
     report->frame_count = 1;
     report->facts = NULL;

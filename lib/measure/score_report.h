@@ -19,29 +19,41 @@ struct region {
     size_t end;    /* byte */
 };
 
-/* How scores are shown. */
 struct score_view {
     struct text_origin origin;
     bool bits;        /* surprisal, entropy and differences in bits, not nats */
     bool words;       /* a row for each word, not for each token */
-    bool for_people;  /* the most likely tokens are a column to read, not a table of their own */
-    bool has_regions; /* some text has */
+    bool for_people;  /* the most likely tokens are a column, not a table of their own */
+    bool has_regions; /* some text has regions */
     const struct region **regions; /* [tokens] of a text; NULL: it has none */
 };
 
-/* The total of a text, a continuation or a group of texts; of minimal pairs, whose texts are the
- * good ones; or of predictions. */
-struct score_total {
-    struct label label;
-    struct label bad;   /* of one pair */
-    long long sentence; /* the text's number; COLUMN_MISSING */
-    size_t tokens;      /* that have a score */
-    double logprob, bad_logprob;
-    size_t count, correct;      /* pairs or predictions */
-    const char *const *columns; /* values of the columns of score_totals.names; NULL: none */
+/* A text, whose words were found if the view shows words. A word has no score (NaN) if one of its
+ * tokens has none; its entropy is that of its first token. A text without tokens has a row, too. */
+int score_report(struct report *report, const struct score_view *view,
+                 const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
+                 struct err *err);
+
+/* --- totals: a row for each text, continuation or group of texts --- */
+
+enum totals_kind {
+    TOTALS_OF_TEXTS,
+    TOTALS_OF_GROUPS, /* of texts, with the mean per token */
+    TOTALS_OF_CONTINUATIONS,
+    TOTALS_OF_PAIRS, /* minimal pairs, with an accuracy; of a group means, not sums */
+    TOTALS_OF_PREDICTIONS,
 };
 
-/* The total of tokens first … first + count - 1, without a label. */
+struct score_total {
+    const char *const *keys; /* [key_count] NULL: missing */
+    const char *bad;         /* text of one pair, whose key is the good text */
+    long long sentence;      /* number of the text; COLUMN_MISSING */
+    size_t tokens;           /* that have a score */
+    double logprob, bad_logprob;
+    size_t count, correct; /* pairs or predictions */
+};
+
+/* The total of tokens first … first + count - 1, without keys. */
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count);
 void score_total_add(struct score_total *sum, const struct score_total *total);
 double score_perplexity(const struct score_total *total);
@@ -50,29 +62,13 @@ double score_perplexity(const struct score_total *total);
 const char *score_summary(const struct score_view *view, const struct score_total *total,
                           struct arena *arena, struct err *err);
 
-/* A text, whose words were found if the view shows words. A word has no score (NaN) if one of its
- * tokens has none; its entropy is that of its first token. A text without tokens has a row, too. */
-int score_report(struct report *report, const struct score_view *view,
-                 const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
-                 struct err *err);
-
-/* A row for each total. Groups also have a mean per token; pairs and predictions an accuracy. */
-enum totals_kind {
-    TOTALS_OF_TEXTS = 1,
-    TOTALS_OF_GROUPS = 2, /* of texts */
-    TOTALS_OF_CONTINUATIONS = 4,
-    TOTALS_OF_PAIRS = 8,
-    TOTALS_OF_PREDICTIONS = 16,
-};
-
 struct score_totals {
-    const char *rows; /* what a row is: "text", "continuation", "model", a column of the input */
     enum totals_kind kind;
-    const struct score_total *items;
+    bool are_single;          /* a row is one text or pair; else a group of them */
+    const char *const *names; /* [key_count] of the key columns; the last key labels the row */
+    size_t key_count;
+    const struct score_total *rows;
     size_t count;
-    bool are_single;          /* a row is a text or a pair, with its number; else a group of them */
-    const char *const *names; /* [name_count] of columns of the input that are copied */
-    size_t name_count;
     const struct tokenized *sentence; /* the only text; NULL: they are of several, */
     size_t texts;                     /* and this is their number */
 };
@@ -82,22 +78,19 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- surprisal in columns -----------------------------------------------------------------------
  *
- * A column (line) for each model, with the tokens or words of one text as rows; or the mean for
- * each condition, over the words at the same position of regions with the same number, or of the
- * text:
- *
- *     struct score_lines lines = {.names = {"model", 2, labels, 0}};
- *     if (score_lines_add(&lines, model, &report, &view, &arena, err) || ...     (of each model)
- *         score_lines_report(&report, &lines, &view, &arena, err)) ...
+ * A column (line) for each model, with the rows of one text's report; or the mean for each
+ * condition, over the words at the same position of regions with the same number, or of the text.
  */
 struct score_lines {
-    struct axis names; /* of the lines; of means they may be set after the last text */
+    const char *kind;         /* "model", "condition" */
+    const char *const *names; /* [name_count] of means they may be set after the last text */
+    size_t name_count;
     bool are_means;
     size_t texts; /* that were added */
     struct line_row {
-        uint64_t key;     /* rises with the region's number, then with the position in it */
-        const char *name; /* of the region; NULL: none */
-        struct label label;
+        uint64_t key;       /* rises with the region's number, then with the position in it */
+        const char *region; /* NULL: none */
+        const char *words;
         struct line_sum {
             double surprisal;
             size_t count;

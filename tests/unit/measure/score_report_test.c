@@ -73,28 +73,3 @@ TEST(a_word_has_a_score_if_all_of_its_tokens_have_one)
                             1e-9);
     arena_release(&arena);
 }
-
-TEST(other_rows_than_the_first_models_are_refused)
-{
-    static const struct label models[] = {{"step8", "step8", "step8"}, {"other", "other", "other"}};
-    const struct score_view view = {.origin.viewer = &viewer};
-    const struct tokenized first = text(0, 2), later = text(1, 2), fewer = text(0, 1);
-    struct score_lines lines = {.names = {"model", 2, models, 0}};
-    struct report report = report_of(&view, &first, 0);
-    ck_assert(!score_lines_add(&lines, 0, &report, &view, &arena, &err));
-    report = report_of(&view, &later, 0);
-    ck_assert(score_lines_add(&lines, 1, &report, &view, &arena, &err));
-    ck_assert_str_eq(err.text, "expected the tokens of 'step8', found 'short' in place of '␣is' at "
-                               "0: --total compares models of different vocabularies");
-    err = (struct err){0};
-    report = report_of(&view, &fewer, 0);
-    ck_assert(score_lines_add(&lines, 1, &report, &view, &arena, &err));
-    ck_assert_str_eq(err.text, "expected the tokens of 'step8', found 'nothing' in place of "
-                               "'short' at 1: --total compares models of different vocabularies");
-    err = (struct err){0};
-    report = report_of(&view, &first, 0);
-    ck_assert(!score_lines_add(&lines, 1, &report, &view, &arena, &err));
-    ck_assert(!score_lines_report(&report, &lines, &view, &arena, &err));
-    ck_assert_double_eq(column_float(column_called(report.frames, "surprisal_nats:other"), 1), 2);
-    arena_release(&arena);
-}
