@@ -335,6 +335,14 @@ static bool has_column(const struct items *items, enum item_field field)
     return has;
 }
 
+static int refuse_header(const struct csv_record *header, struct err *err)
+{
+    err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
+    for (size_t i = 0; i < header->count; i++)
+        err_append(err, "%s '%s'", i ? "," : "", header->fields[i]);
+    return -1;
+}
+
 /* Each column once; one has the texts. */
 static int read_header(struct items *items, struct csv_reader *reader, struct err *err)
 {
@@ -351,7 +359,7 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
         failed = read_column(items, &header, i, err);
     if (!failed && header.count && !has_column(items, ITEM_TEXT) && !has_column(items, ITEM_IDS) &&
         !has_column(items, ITEM_CLEAN) && !has_column(items, ITEM_GOOD))
-        failed = err_set(err, "expected a column 'text' or 'ids', found none");
+        failed = refuse_header(&header, err);
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path),
                                header.line ? header.line : 1)
                   : 0;
