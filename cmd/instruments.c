@@ -69,6 +69,8 @@ static int read_answer(struct inquiry *inquiry, const char *option, const char *
     const char *first = arena_text(arena, text, size, err);
     if (!first || token_option_read(&inquiry->answer, viewer, option, first, arena, err))
         return -1;
+    if (inquiry->pair && !inquiry->options->attribute.position)
+        note_missing_space(viewer, &inquiry->pair->sentence, option, first, arena);
     return colon ? token_option_read(&inquiry->against, viewer, option, colon + 1, arena, err) : 0;
 }
 

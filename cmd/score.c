@@ -17,14 +17,18 @@ static const struct option_row own_options[] = {
     FLAG("total", 0, IN(score.total),
          "print only totals over all texts: tokens, log-probability, perplexity"),
     STRING("per", 0, "COLUMN", IN(score.per),
-           "print totals for each value of a column of the input, such as condition, or for each "
-           "combination of several: condition,region; with --words: the mean of each word"),
+           "print sums over the tokens, and the mean per token, for each value of a column of the "
+           "input, such as condition, or for each combination of several: condition,region; with "
+           "--words: the mean surprisal of each word"),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
     FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
-    INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
-            "read texts longer than the context in windows that advance by N tokens"),
+    INTEGER(
+        "stride", 0, "N", IN(score.stride), 1, 100000000,
+        "read texts longer than the context in windows that advance by N tokens: a token has at "
+        "least the context minus N before it; half the context takes about twice the time of "
+        "one pass, a smaller N is slower and closer to the full context"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "show the N most likely tokens at each position, in text and json (default: 3)",
             .preset = 3),
@@ -314,6 +318,7 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
             more, sentence->count, same);
     if (read->count == same)
         return err_usage(err, "--continue '%s': expected at least one token, found none", more);
+    note_missing_space(viewer, sentence, "--continue", more, arena);
     pair->source = alone->source;
     pair->prompt_count = sentence->count;
     return 0;

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "items.h"
+#include "lens/continuation.h"
 #include "model/mechanism.h"
 #include "output.h"
 
@@ -360,14 +361,30 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
         return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, text);
     if (tokenizer_encode_alone(tokenizer, &tokens, text, strlen(text), arena, err))
         return err_prefix(err, "%s", option);
-    if (tokens.count != 1)
-        return err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option,
-                         text, tokens.count);
+    if (tokens.count != 1) {
+        struct tokens other = {0};
+        const char *spaced = arena_format(arena, NULL, " %s", text);
+        bool fits = *text && spaced &&
+                    !tokenizer_encode_alone(tokenizer, &other, spaced, strlen(spaced), arena, NULL);
+        err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option, text,
+                  tokens.count);
+        return fits && other.count == 1 ? err_append(err, ": did you mean '%s'?", spaced) : -1;
+    }
     *id = tokens.items->id;
     if (*id > last)
         return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, text,
                          last, *id);
     return 0;
+}
+
+void note_missing_space(const struct viewer *viewer, const struct tokenized *text,
+                        const char *option, const char *more, struct arena *arena)
+{
+    static bool is_noted;
+    if (is_noted || !continuation_lacks_space(text, more, viewer->tokenizer, arena))
+        return;
+    is_noted = true;
+    print_note("%s '%s' has no space before it: did you mean ' %s'?", option, more, more);
 }
 
 /* --- what is looked at ------------------------------------------------------------------------ */

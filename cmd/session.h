@@ -90,6 +90,10 @@ struct text_pair *session_read_items(struct session *session, const struct items
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err);
 
+/* Print once that the text of an option probably lacks the space before it. */
+void note_missing_space(const struct viewer *viewer, const struct tokenized *text,
+                        const char *option, const char *more, struct arena *arena);
+
 /* --- options of the model --------------------------------------------------------------------- */
 
 struct request {

@@ -1,5 +1,6 @@
 #include "lens/continuation.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,23 @@ int continuation_report(struct continuation *text, struct report *report, struct
     pair.sentence.text = text->viewer->tokenizer ? bytes : NULL;
     pair.sentence.size = pair.sentence.text ? text->text.size : 0;
     return viewer_look(text->viewer, &look, arena, err);
+}
+
+bool continuation_lacks_space(const struct tokenized *text, const char *more,
+                              const struct tokenizer *tokenizer, struct arena *arena)
+{
+    struct tokens bare = {0}, spaced = {0};
+    struct label label;
+    unsigned char last = text->text && text->size ? (unsigned char)text->text[text->size - 1] : 0;
+    const char *with_space = arena_format(arena, NULL, " %s", more);
+    return tokenizer && (isalnum(last) || (last && strchr(".,;:!?", last))) &&
+           isalpha((unsigned char)*more) && with_space &&
+           !tokenizer_encode_alone(tokenizer, &bare, more, strlen(more), arena, NULL) &&
+           !tokenizer_encode_alone(tokenizer, &spaced, with_space, strlen(with_space), arena,
+                                   NULL) &&
+           spaced.count && spaced.count <= bare.count && spaced.items->id != bare.items->id &&
+           !label_of_word(&label, tokenizer, spaced.items->id, arena, NULL) &&
+           label.plain[0] == ' ' && label.plain[1];
 }
 
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)

@@ -30,6 +30,7 @@
 
 struct viewer;
 struct text_pair;
+struct tokenizer;
 
 struct generation_config {
     size_t tokens; /* at most */
@@ -92,6 +93,11 @@ int continuation_next(struct continuation *text, bool *more, struct err *err);
 /* The report of one pass over the ended text, which has the numbers of the steps. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
+
+/* True if a text is probably meant to go on with a space before `more`: "cabinet", "are". With it
+ * `more` is other tokens, and no more of them. Always false after a space or a quotation mark. */
+bool continuation_lacks_space(const struct tokenized *text, const char *more,
+                              const struct tokenizer *tokenizer, struct arena *arena);
 
 enum { CHOICE_BEST = 5 };
 
