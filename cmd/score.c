@@ -77,8 +77,7 @@ struct state {
     struct scoring scoring; /* of the open setting, as the view */
     struct score_view view;
     const char *totals;     /* why only totals are reported: "--per"; NULL: they are not */
-    bool continues;         /* texts are continued, and have no total of their own */
-    bool pairs;             /* items are minimal pairs */
+    enum totals_kind kind;  /* of a single item: a text, continuations or a minimal pair */
     bool has_noted_begin;   /* that texts follow the beginning token */
     size_t region_count;    /* of all items */
     size_t unscored, blank; /* texts whose first token has no score; without any */
@@ -91,7 +90,7 @@ struct state {
     const char **keys;         /* [table.key_count] of the row that is looked for */
     struct hash_index found;   /* rows by their keys */
     struct score_lines means;  /* --per with --words */
-    double *sums;              /* [conditions, regions] of an item of a suite; NULL: none */
+    double *sums;              /* [conditions, regions] of an item of a suite */
     const char *title;         /* "2 models"; NULL: models follow one another */
     struct score_lines *by_model; /* [texts] */
 };
@@ -106,22 +105,32 @@ struct scored_item {
     const struct region **regions; /* [tokens]; NULL: it has none */
 };
 
+static const char suite_totals[] = "a suite";
+static const char *const labels[] = {"text", "text", "continuation", "good", "prediction"};
+
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Whether items are pairs or continued, as the first one is, and how many regions they have. */
+static enum totals_kind kind_of(const struct item *item)
+{
+    return item->fields[ITEM_GOOD]                   ? TOTALS_OF_PAIRS
+           : item->options.score.continuations.count ? TOTALS_OF_CONTINUATIONS
+                                                     : TOTALS_OF_TEXTS;
+}
+
+/* The kind of the first item, which is that of all, and the number of regions. */
 static int look_at_items(struct state *own, const struct items *items, struct err *err)
 {
     struct arena arena = {0};
     struct item item;
-    for (size_t i = 0; i < items->count && items->kind != ITEMS_LINES && !err->kind; i++) {
-        struct err unread = {0}; /* an item that cannot be read is refused later */
-        if (!items_read(items, &item, i, &arena, &unread)) {
-            own->pairs |= i == 0 && item.fields[ITEM_GOOD];
-            own->continues |= i == 0 && item.fields[ITEM_CONTINUE];
+    for (size_t i = 0; i < items->count && (!i || items->kind != ITEMS_LINES); i++) {
+        if (items_read(items, &item, i, &arena, err)) {
+            if (!own->driver->is_batch || err->out_of_memory)
+                break;
+            err_clear(err); /* it is refused later */
+        } else {
+            own->kind = i ? own->kind : kind_of(&item);
             own->region_count += item.region_count;
         }
-        if (unread.out_of_memory)
-            err_adopt(err, &unread);
         arena_clear(&arena);
     }
     arena_release(&arena);
@@ -130,11 +139,12 @@ static int look_at_items(struct state *own, const struct items *items, struct er
 
 static void choose_totals(struct state *own, const struct options *options)
 {
-    own->totals = own->pairs             ? "a table of minimal pairs"
-                  : options->score.per   ? "--per"
-                  : options->score.total ? "--total"
-                  : own->sums            ? "a suite"
-                                         : NULL;
+    bool is_suite = own->driver->items.suite && !own->driver->is_batch && !options->select.words;
+    own->totals = own->kind == TOTALS_OF_PAIRS ? "a table of minimal pairs"
+                  : options->score.per         ? "--per"
+                  : options->score.total       ? "--total"
+                  : is_suite                   ? suite_totals
+                                               : NULL;
 }
 
 /* The column of the input with a name, or their number for `region`. */
@@ -166,11 +176,11 @@ static int prepare_table(struct state *own, struct err *err)
     own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
     if (!names || !own->columns || !own->keys)
         return -1;
-    *table = (struct score_totals){.kind = own->sums    ? TOTALS_OF_PREDICTIONS
-                                           : own->pairs ? TOTALS_OF_PAIRS
-                                           : per        ? TOTALS_OF_GROUPS
-                                                        : TOTALS_OF_TEXTS,
-                                   .are_single = !own->sums && !own->title && !per,
+    bool is_suite = own->totals == suite_totals;
+    *table = (struct score_totals){.kind = is_suite ? TOTALS_OF_PREDICTIONS
+                                           : own->kind == TOTALS_OF_TEXTS && per ? TOTALS_OF_GROUPS
+                                                                                 : own->kind,
+                                   .are_single = !is_suite && !own->title && !per,
                                    .names = names,
                                    .texts = items->count};
     for (const char *next = per; next; next = *next ? next + 1 : NULL, table->key_count++) {
@@ -180,7 +190,7 @@ static int prepare_table(struct state *own, struct err *err)
         names[table->key_count] = name;
         next += strcspn(next, ",");
     }
-    size_t copied = table->are_single ? items->name_count : own->sums ? 1 : 0;
+    size_t copied = table->are_single ? items->name_count : is_suite;
     for (; table->key_count < copied; table->key_count++) {
         names[table->key_count] = items->names[table->key_count];
         own->columns[table->key_count] = table->key_count;
@@ -188,11 +198,12 @@ static int prepare_table(struct state *own, struct err *err)
     if (per)
         return 0;
     own->columns[table->key_count] = items->name_count;
-    names[table->key_count++] = own->sums    ? "prediction"
-                                : own->title ? "model"
-                                : own->pairs ? "good"
-                                             : "text";
-    return 0;
+    names[table->key_count++] = own->title ? "model" : labels[table->kind];
+    if (!is_suite)
+        return 0;
+    own->sums = arena_alloc(arena, items->suite->conditions,
+                            items->suite->regions * sizeof *own->sums, err);
+    return own->sums ? 0 : -1;
 }
 
 /* Several models are columns, but for formats that have a record of each, and --per. */
@@ -202,7 +213,8 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     size_t count = num_max(driver->models.count, 1);
     bool each =
         format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
-    bool in_columns = count > 1 && !each && !driver->options->score.per && !own->sums;
+    bool in_columns =
+        count > 1 && !each && !driver->options->score.per && own->totals != suite_totals;
     driver->place.sentences = own->totals ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
     if (!in_columns)
@@ -217,19 +229,13 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     const struct options *options = driver->options;
     const struct output *output = &driver->output;
-    const struct suite *suite = driver->is_batch ? NULL : driver->items.suite;
     bool words = options->select.words;
     own->driver = driver;
     if (look_at_items(own, &driver->items, err))
         return -1;
     choose_totals(own, options);
-    if (suite && !words && !own->totals &&
-        !(own->sums = arena_alloc(&driver->kept, suite->conditions,
-                                  suite->regions * sizeof *own->sums, err)))
-        return -1;
-    choose_totals(own, options);
     driver->begins_texts = words || own->totals;
-    if (words && own->totals && (own->pairs || !options->score.per))
+    if (words && own->totals && (own->kind == TOTALS_OF_PAIRS || !options->score.per))
         return err_usage(err, "%s reports totals; --words does not apply", own->totals);
     if (driver->is_batch)
         return 0;
@@ -255,7 +261,6 @@ static int open(void *state, struct driver *driver, struct err *err)
                            : score->begin_word        ? "--begin-word"
                                                       : NULL;
     choose_totals(own, options);
-    own->continues |= score->continuations.count > 0;
     own->view = (struct score_view){.origin.viewer = viewer,
                                     .bits = score->bits,
                                     .words = words,
@@ -272,7 +277,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                          of_words);
     if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
-    if (!own->totals && !own->continues && !words && !own->title &&
+    if (!own->totals && own->kind == TOTALS_OF_TEXTS && !words && !own->title &&
         (for_people || format_is(format, "json") || format_is(format, "jsonl")))
         own->scoring.best_count = (size_t)score->best;
     viewer->reads_any_length = score->stride > 0;
@@ -349,7 +354,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct viewer *viewer = &driver->session.viewer;
     const struct texts *continuations = &work->item.options.score.continuations;
     const char *bad = work->item.fields[ITEM_BAD];
-    size_t count = work->item.is_blank ? 0 : task->pairs ? 2 : num_max(continuations->count, 1);
+    enum totals_kind kind = kind_of(&work->item);
+    size_t count = work->item.is_blank ? 0 : bad ? 2 : num_max(continuations->count, 1);
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own || !count)
         return own ? 0 : -1;
@@ -361,12 +367,9 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     if (continuations->count && work->pair.sentence.added_after)
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
-    if (task->continues != (continuations->count > 0))
-        return err_set(err, "expected %s continuation as in the first item, found %s",
-                       task->continues ? "a" : "no", task->continues ? "none" : "one");
-    if (task->pairs != (bad != NULL))
-        return err_set(err, "expected %s as in the first item, found %s",
-                       task->pairs ? "a pair" : "one text", task->pairs ? "one text" : "a pair");
+    if (kind != task->kind)
+        return err_set(err, "expected an item with '%s' like the first, found one with '%s'",
+                       labels[task->kind], labels[kind]);
     own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
     own->count = count;
     if (!own->pairs || ((task->view.words || work->item.region_count) &&
@@ -398,22 +401,20 @@ static int report_totals(const struct state *task, struct work *work, const stru
     const struct scored_item *own = work->own;
     const struct tokenized *sentence = &work->pair.sentence;
     const char *const *continuations = work->item.options.score.continuations.items;
-    const char *name = task->continues ? "continuation" : task->pairs ? "good" : "text";
+    bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
     struct score_total *rows = arena_alloc(arena, num_max(own->count, 1), sizeof *rows, err);
-    struct score_totals totals = {.kind = task->continues ? TOTALS_OF_CONTINUATIONS
-                                          : task->pairs   ? TOTALS_OF_PAIRS
-                                                          : TOTALS_OF_TEXTS,
-                                  .are_single = !task->continues,
-                                  .names = &name,
+    struct score_totals totals = {.kind = task->kind,
+                                  .are_single = !continues,
+                                  .names = &labels[task->kind],
                                   .key_count = 1,
                                   .rows = rows,
-                                  .count = task->continues ? own->count : 1,
+                                  .count = continues ? own->count : 1,
                                   .sentence = sentence};
     if (!rows)
         return -1;
     rows[0] = own->total;
     rows[0].keys = &own->text;
-    for (size_t i = 0; i < own->count && task->continues; i++) {
+    for (size_t i = 0; i < own->count && continues; i++) {
         rows[i] = score_total_of(&own->scored[i], sentence->count,
                                  own->scored[i].count - sentence->count);
         rows[i].keys = &continuations[i];
@@ -442,7 +443,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
         own->total = score_total_of(scored, 0, scored->count);
     own->total.sentence = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
     own->text = visible_text(&work->pair.sentence, arena, err);
-    if (own->count && task->pairs) {
+    if (own->count && task->kind == TOTALS_OF_PAIRS) {
         own->total.count = 1;
         own->total.bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
         own->total.correct = own->total.logprob > own->total.bad_logprob;
@@ -450,7 +451,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     }
     if (err->kind)
         return -1;
-    return task->continues || (task->totals && !view.words)
+    return task->kind == TOTALS_OF_CONTINUATIONS || (task->totals && !view.words)
                ? report_totals(task, work, &view, arena, err)
                : score_report(&work->report, &view, &work->pair.sentence, scored, arena, err);
 }
@@ -734,8 +735,8 @@ static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     size_t count = driver->items.count;
-    bool on_page =
-        format_is(driver->output.format, "text") && !driver->output.to_folder && !own->continues;
+    bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
+                   own->kind != TOTALS_OF_CONTINUATIONS;
     note_missing(own);
     if (driver->is_batch)
         return 0;

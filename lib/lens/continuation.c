@@ -248,43 +248,28 @@ void choice_make(struct choice *choice, const float *logits, size_t count, uint3
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
                  struct err *err)
 {
-    enum { RANK, ID, TEXT, LOGPROB, OWN };
-    static const struct column own[OWN] = {
-        [RANK] = {"rank", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-        [ID] = {"id", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-        [TEXT] = {"text", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [LOGPROB] = {"logprob"}, /* in the unit of another table's column of that name */
-    };
-    size_t keys = table->keys;
-    size_t most = table->places->rows.size * table->each;
-    struct column *columns = arena_alloc(arena, keys + OWN, sizeof *columns, err);
-    if (!columns)
-        return -1;
-    memcpy(columns, table->places->columns, keys * sizeof *columns);
-    memcpy(columns + keys, own, sizeof own);
-    for (size_t i = 0; i < keys; i++)
-        columns[i].values = NULL;
-    *frame = (struct frame){table->name, {"choice", most, NULL, 0}, .flags = COLUMN_DATA_ONLY};
-    if (frame_columns(frame, columns, keys + OWN, arena, err))
-        return -1;
-    size_t row = 0;
-    for (size_t i = 0; i < most; i++) {
-        size_t place = i / table->each;
+    const struct column *keys = table->places->columns;
+    struct frame_rows rows = {
+        .most = table->places->rows.size * table->each, .arena = arena, .err = err};
+    for (size_t i = 0; i < rows.most && !err->kind; i++) {
+        size_t place = i / table->each, rank = i % table->each;
+        struct label label;
         if (!table->lists[place])
             continue;
-        const struct likely *likely = &table->lists[place][i % table->each];
-        if (label_of_word(&frame_labels(frame, keys + TEXT)[row], table->tokenizer, likely->id,
-                          arena, err))
+        const struct likely *likely = &table->lists[place][rank];
+        if (label_of_word(&label, table->tokenizer, likely->id, arena, err))
             return -1;
-        for (size_t k = 0; k < keys; k++)
-            frame_integers(frame, k)[row] = column_integer(&table->places->columns[k], place);
-        frame_integers(frame, keys + RANK)[row] = (long long)(i % table->each) + 1;
-        frame_integers(frame, keys + ID)[row] = likely->id;
-        frame_floats(frame, keys + LOGPROB)[row++] = likely->logprob;
+        for (size_t k = 0; k < table->keys; k++)
+            rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], place));
+        rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
+        rows_integer(&rows, "id", COLUMN_KEY, likely->id);
+        rows_label(&rows, "text", COLUMN_KEY, label);
+        rows_float(&rows, (struct column){"logprob"}, likely->logprob); /* unit: of another table */
+        rows_next(&rows);
     }
-    frame->rows.labels = frame_labels(frame, keys + TEXT);
-    frame->rows.size = row;
-    return 0;
+    int failed = rows_finish(frame, &rows, table->name, "choice");
+    frame->flags = COLUMN_DATA_ONLY;
+    return failed;
 }
 
 const char *likely_text(const struct likely *list, size_t count, const struct tokenizer *tokenizer,
@@ -306,42 +291,36 @@ const char *likely_text(const struct likely *list, size_t count, const struct to
 int continuation_tables(struct report *report, const struct continuation *text,
                         const struct choice *choices, struct arena *arena, struct err *err)
 {
-    enum { STEP, ID, TEXT, LOGPROB, MOST_LIKELY, STEP_COLUMNS };
     static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
-    static const struct column columns[STEP_COLUMNS] = {
-        [STEP] = {"step", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-        [ID] = {"id", .kind = COLUMN_INTEGER},
-        [TEXT] = {"text", "token", .kind = COLUMN_LABEL, .flags = COLUMN_SHRINKS},
-        [LOGPROB] = {"logprob", .unit = "nats", .digits = 4},
-        [MOST_LIKELY] = {"most likely", .kind = COLUMN_TEXT,
-                         .flags = COLUMN_TEXT_ONLY | COLUMN_SHRINKS},
-    };
     const struct tokenizer *tokenizer = text->viewer->tokenizer;
     size_t added = text->count - text->prompt_count;
     size_t count = added + (text->end == END_OF_TEXT);
+    struct frame_rows rows = {.most = count, .arena = arena, .err = err};
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
     const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
     if (!frames || !facts || !lists)
         return -1;
-    *frames = (struct frame){"tokens", {"step", count, NULL, 0}};
-    if (frame_columns(frames, columns, choices ? STEP_COLUMNS : LOGPROB, arena, err))
-        return -1;
-    frames->rows.labels = frame_labels(frames, TEXT);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         uint32_t id = i < added ? text->ids[text->prompt_count + i] : text->chosen;
-        frame_integers(frames, STEP)[i] = (long long)i;
-        frame_integers(frames, ID)[i] = id;
-        if (label_of_word(&frame_labels(frames, TEXT)[i], tokenizer, id, arena, err))
+        struct label label;
+        if (label_of_word(&label, tokenizer, id, arena, err))
             return -1;
+        rows_integer(&rows, "step", COLUMN_KEY, (long long)i);
+        rows_integer(&rows, "id", 0, id);
+        rows_label(&rows, "text", COLUMN_SHRINKS, label);
         if (!choices)
             continue;
         lists[i] = choices[i].best;
-        frame_floats(frames, LOGPROB)[i] = choices[i].chosen.logprob;
-        if (!(frame_texts(frames, MOST_LIKELY)[i] =
-                  likely_text(lists[i], choices[i].best_count, tokenizer, arena, err)))
-            return -1;
+        rows_float(&rows, (struct column){"logprob", .unit = "nats", .digits = 4},
+                   choices[i].chosen.logprob);
+        rows_text(&rows, "most likely", COLUMN_TEXT_ONLY | COLUMN_SHRINKS,
+                  likely_text(lists[i], choices[i].best_count, tokenizer, arena, err));
     }
+    if (rows_finish(frames, &rows, "tokens", "step"))
+        return -1;
+    if (count)
+        rows.columns[2].title = "token"; /* of the text */
     const struct likely_table table = {
         "choices", frames, 1, lists, choices && count ? choices->best_count : 0, tokenizer};
     if (choices && likely_frame(&frames[1], &table, arena, err))

@@ -169,13 +169,14 @@ const struct column *frame_models(const struct frame *frame)
     return NULL;
 }
 
+static const size_t cell_bytes[] = {[COLUMN_FLOAT] = sizeof(double),
+                                    [COLUMN_INTEGER] = sizeof(long long),
+                                    [COLUMN_TEXT] = sizeof(const char *),
+                                    [COLUMN_LABEL] = sizeof(struct label)};
+
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err)
 {
-    static const size_t sizes[] = {[COLUMN_FLOAT] = sizeof(double),
-                                   [COLUMN_INTEGER] = sizeof(long long),
-                                   [COLUMN_TEXT] = sizeof(const char *),
-                                   [COLUMN_LABEL] = sizeof(struct label)};
     struct column *copy = arena_alloc(arena, count, sizeof *copy, err);
     if (!copy)
         return -1;
@@ -186,11 +187,74 @@ int frame_columns(struct frame *frame, const struct column *columns, size_t coun
     for (size_t i = 0; i < count; i++) {
         if (copy[i].values)
             continue;
-        copy[i].values = arena_alloc(arena, frame->rows.size, sizes[copy[i].kind], err);
+        copy[i].values = arena_alloc(arena, frame->rows.size, cell_bytes[copy[i].kind], err);
         if (!copy[i].values)
             return -1;
     }
     return 0;
+}
+
+void rows_next(struct frame_rows *rows)
+{
+    rows->row++;
+    rows->at = 0;
+}
+
+void rows_column(struct frame_rows *rows, const struct column *column)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (strcmp(rows->columns[i].name, column->name) == 0)
+            err_usage(rows->err,
+                      "column '%s': results already have a column with this name: rename it",
+                      column->name);
+    rows->columns = arena_grow(rows->arena, rows->columns, rows->count, sizeof *column, rows->err);
+    if (rows->columns)
+        rows->columns[rows->count++] = *column;
+}
+
+static void *next_cell(struct frame_rows *rows, struct column column)
+{
+    size_t size = cell_bytes[column.kind];
+    if (rows->row == 0 && !rows->err->kind) {
+        column.values = arena_alloc(rows->arena, rows->most, size, rows->err);
+        rows_column(rows, &column);
+    }
+    if (rows->err->kind)
+        return &rows->spare;
+    return (char *)rows->columns[rows->at++].values + rows->row * size;
+}
+
+void rows_float(struct frame_rows *rows, struct column column, double value)
+{
+    *(double *)next_cell(rows, column) = value;
+}
+
+void rows_integer(struct frame_rows *rows, const char *name, unsigned flags, long long value)
+{
+    struct column column = {name, .kind = COLUMN_INTEGER, .flags = flags};
+    *(long long *)next_cell(rows, column) = value;
+}
+
+void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const char *value)
+{
+    struct column column = {name, .kind = COLUMN_TEXT, .flags = flags};
+    *(const char **)next_cell(rows, column) = value;
+}
+
+void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value)
+{
+    struct column column = {name, .kind = COLUMN_LABEL, .flags = flags};
+    *(struct label *)next_cell(rows, column) = value;
+}
+
+int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
+                const char *row)
+{
+    *frame = (struct frame){name, {row, rows->row, NULL, 0}, rows->columns, rows->count};
+    for (size_t i = 0; i < rows->count && !frame->rows.labels; i++)
+        if (rows->columns[i].kind == COLUMN_LABEL)
+            frame->rows.labels = rows->columns[i].values;
+    return rows->err->kind ? -1 : 0;
 }
 
 /* "surprisal (bits)": in pictures a name does not end in its unit. */
@@ -240,8 +304,8 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
             values[row * count + at] = (float)column_number(column, row);
         at++;
     }
-    const struct column whole = {.name = frame->name,
-                                 .unit = frame->columns[frame->count - 1].unit};
+    const struct column whole = {
+        .name = frame->name, .unit = frame->count ? frame->columns[frame->count - 1].unit : NULL};
     const char *name = curves ? picture_label(&whole, arena, err) : frame->name;
     if (!name)
         return -1;

@@ -227,6 +227,38 @@ const struct column *frame_models(const struct frame *frame);
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err);
 
+/* A frame that is filled row by row. Every row puts its cells in the same order; those of the first
+ * row add the columns. The first error stays in `err`, and rows_finish returns -1 for it.
+ *
+ *     struct frame_rows rows = {.most = count, .arena = arena, .err = err};
+ *     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
+ *         rows_label(&rows, "text", COLUMN_KEY, labels[i]);
+ *         rows_float(&rows, (struct column){"logprob", .digits = 4}, logprobs[i]);
+ *     }
+ *     return rows_finish(&frame, &rows, "tokens", "token");
+ */
+struct frame_rows {
+    size_t most; /* rows */
+    struct arena *arena;
+    struct err *err;
+    struct column *columns;
+    size_t count, row, at; /* columns; where the next cell is */
+    struct label spare;    /* the cell after a failure */
+};
+
+void rows_float(struct frame_rows *rows, struct column column, double value);
+void rows_integer(struct frame_rows *rows, const char *name, unsigned flags, long long value);
+void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const char *value);
+void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value);
+void rows_next(struct frame_rows *rows);
+
+/* Add a column with values. Refused as usage: a name twice. */
+void rows_column(struct frame_rows *rows, const struct column *column);
+
+/* Rows are labelled by the first column of labels. */
+int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
+                const char *row);
+
 static inline double *frame_floats(struct frame *frame, size_t column)
 {
     return (double *)frame->columns[column].values;

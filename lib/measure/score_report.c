@@ -75,89 +75,20 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* A table that is filled row by row. Every row puts its cells in the same order; those of the first
- * row add the columns. */
-struct row_table {
-    struct column *columns;
-    size_t count, rows;
-    size_t row, at;     /* of the next cell */
-    bool no_units;      /* headers lack the unit, which a note has */
-    struct label spare; /* the cell after a failure */
-    struct arena *arena;
-    struct err *err;
-};
-
-static void next_row(struct row_table *table)
+/* The unit is that of the name; headers may leave it to the note. */
+static void put_float(struct frame_rows *rows, const char *name, unsigned flags, double value)
 {
-    table->row++;
-    table->at = 0;
-}
-
-static void add_column(struct row_table *table, const struct column *column)
-{
-    for (size_t i = 0; i < table->count; i++)
-        if (strcmp(table->columns[i].name, column->name) == 0)
-            err_usage(table->err,
-                      "column '%s': results already have a column with this name: rename it",
-                      column->name);
-    table->columns =
-        arena_grow(table->arena, table->columns, table->count, sizeof *column, table->err);
-    if (table->columns)
-        table->columns[table->count++] = *column;
-}
-
-static void *next_cell(struct row_table *table, struct column column)
-{
-    static const size_t sizes[] = {[COLUMN_FLOAT] = sizeof(double),
-                                   [COLUMN_INTEGER] = sizeof(long long),
-                                   [COLUMN_TEXT] = sizeof(const char *),
-                                   [COLUMN_LABEL] = sizeof(struct label)};
-    size_t size = sizes[column.kind];
-    if (table->row == 0 && !table->err->kind) {
-        column.values = arena_alloc(table->arena, table->rows, size, table->err);
-        add_column(table, &column);
-    }
-    if (table->err->kind)
-        return &table->spare;
-    return (char *)table->columns[table->at++].values + table->row * size;
-}
-
-/* The unit is that of the name. */
-static void put_float(struct row_table *table, const char *name, unsigned flags, double value)
-{
-    struct column column = {.name = name, .flags = flags, .digits = DIGITS};
-    column.unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
-    if (table->no_units && table->row == 0)
-        column.title = arena_text(table->arena, name, strcspn(name, "_"), table->err);
-    *(double *)next_cell(table, column) = value;
-}
-
-static void put_integer(struct row_table *table, const char *name, unsigned flags, long long value)
-{
-    struct column column = {name, .kind = COLUMN_INTEGER, .flags = flags};
-    *(long long *)next_cell(table, column) = value;
-}
-
-static void put_text(struct row_table *table, const char *name, unsigned flags, const char *value)
-{
-    struct column column = {name, .kind = COLUMN_TEXT, .flags = flags};
-    *(const char **)next_cell(table, column) = value;
-}
-
-static void put_label(struct row_table *table, const char *name, struct label label)
-{
-    struct column column = {name, .kind = COLUMN_LABEL, .flags = COLUMN_KEY | COLUMN_SHRINKS};
-    *(struct label *)next_cell(table, column) = label;
+    const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
+    rows_float(rows, (struct column){name, .unit = unit, .flags = flags, .digits = DIGITS}, value);
 }
 
 /* The visible form of a text that is borrowed. */
-static int label_borrowed(struct label *label, const char *text, bool shows_blanks,
-                          struct arena *arena, struct err *err)
+static struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
+                                   struct err *err)
 {
     struct buf visible = {0};
     (shows_blanks ? label_visible : label_line)(&visible, text, strlen(text));
-    *label = (struct label){buf_keep(&visible, arena, err), text, text};
-    return label->text ? 0 : -1;
+    return (struct label){buf_keep(&visible, arena, err), text, text};
 }
 
 static int report_texts(struct report *report, const struct score_view *view,
@@ -180,45 +111,42 @@ static int report_texts(struct report *report, const struct score_view *view,
 /* --- tokens and words ------------------------------------------------------------------------- */
 
 /* The row of a token or a word, whose entropy is that of its first token. */
-static int put_score(struct row_table *table, const struct score_view *view,
-                     const struct tokenized *sentence, const struct scored *scored)
+static void put_score(struct frame_rows *rows, const struct score_view *view,
+                      const struct tokenized *sentence, const struct scored *scored)
 {
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
     bool words = view->words;
-    size_t row = table->row;
+    size_t row = rows->row;
     struct word_span span = words ? sentence->words[row] : (struct word_span){row, 1};
     const struct token_score *score = &scored->tokens[span.first];
     struct score_total total = score_total_of(scored, span.first, span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
     const struct region *region = view->regions ? view->regions[span.first] : NULL;
-    const char *likely = NULL;
-    put_integer(table, "position", COLUMN_KEY, (long long)row);
+    rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     if (!words)
-        put_integer(table, "id", KEY, sentence->tokens[row].id);
-    put_label(table, "text", words ? sentence->word_labels[row] : sentence->labels[row]);
+        rows_integer(rows, "id", KEY, sentence->tokens[row].id);
+    rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS,
+               words ? sentence->word_labels[row] : sentence->labels[row]);
     if (view->has_regions)
-        put_text(table, "region", COLUMN_KEY, region ? region->name : NULL);
-    put_float(table, "logprob_nats", 0, logprob);
-    put_float(table, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
-    put_float(table, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
+        rows_text(rows, "region", COLUMN_KEY, region ? region->name : NULL);
+    put_float(rows, "logprob_nats", 0, logprob);
+    put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
+    put_float(rows, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
     if (words)
-        put_integer(table, "subwords", KEY, (long long)span.count);
+        rows_integer(rows, "subwords", KEY, (long long)span.count);
     else
-        put_integer(table, "rank", 0, score->rank ? (long long)score->rank : COLUMN_MISSING);
+        rows_integer(rows, "rank", 0, score->rank ? (long long)score->rank : COLUMN_MISSING);
     if (words && sentence->text) {
         struct text_range range = word_range(sentence, row);
-        put_integer(table, "start", KEY, (long long)range.start);
-        put_integer(table, "end", KEY, (long long)range.end);
+        rows_integer(rows, "start", KEY, (long long)range.start);
+        rows_integer(rows, "end", KEY, (long long)range.end);
     }
-    if (!view->for_people || !scored->best_count)
-        return 0;
-    if (score->best &&
-        !(likely = likely_text(score->best, scored->best_count, view->origin.viewer->tokenizer,
-                               table->arena, table->err)))
-        return -1;
-    put_text(table, "most likely", COLUMN_TEXT_ONLY | COLUMN_SHRINKS, likely);
-    return 0;
+    if (view->for_people && scored->best_count)
+        rows_text(rows, "most likely", COLUMN_TEXT_ONLY | COLUMN_SHRINKS,
+                  score->best ? likely_text(score->best, scored->best_count,
+                                            view->origin.viewer->tokenizer, rows->arena, rows->err)
+                              : NULL);
 }
 
 /* A row for each token or word; a text without any has a row whose numbers are missing. */
@@ -242,24 +170,20 @@ static int add_scores(struct frame *frame, const struct score_view *view,
     bool is_blank = !(view->words ? sentence->word_count : sentence->count);
     sentence = is_blank ? &blank : sentence;
     scored = is_blank ? &nothing : scored;
-    struct row_table table = {.rows = view->words ? sentence->word_count : sentence->count,
-                              .no_units = !view->words && !view->bits,
-                              .arena = arena,
-                              .err = err};
-    for (; table.row < table.rows; next_row(&table))
-        if (put_score(&table, view, sentence, scored) || err->kind)
-            return -1;
-    for (size_t i = 0; i < table.count && is_blank; i++)
-        if (table.columns[i].kind == COLUMN_INTEGER)
-            *(long long *)table.columns[i].values = COLUMN_MISSING;
-    *frame = (struct frame){"scores",
-                            {view->words ? "word" : "token", table.rows,
-                             view->words ? sentence->word_labels : sentence->labels, 0},
-                            table.columns,
-                            table.count,
-                            .running = true};
-    table.columns->title = frame->rows.name;
-    return 0;
+    struct frame_rows rows = {
+        .most = view->words ? sentence->word_count : sentence->count, .arena = arena, .err = err};
+    for (; rows.row < rows.most && !err->kind; rows_next(&rows))
+        put_score(&rows, view, sentence, scored);
+    if (rows_finish(frame, &rows, "scores", view->words ? "word" : "token"))
+        return -1;
+    rows.columns->title = frame->rows.name;
+    for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
+        if (is_blank && column->kind == COLUMN_INTEGER)
+            *(long long *)column->values = COLUMN_MISSING;
+        else if (column->kind == COLUMN_FLOAT && !view->words && !view->bits)
+            column->title = arena_text(arena, column->name, strcspn(column->name, "_"), err);
+    frame->running = true;
+    return err->kind ? -1 : 0;
 }
 
 /* For programs: the most likely tokens of each position, a row each. */
@@ -300,7 +224,7 @@ int score_report(struct report *report, const struct score_view *view,
 /* --- totals ----------------------------------------------------------------------------------- */
 
 /* A total is compared with the first one; of pairs, sums are means. */
-static void put_total(struct row_table *table, const struct score_view *view,
+static void put_total(struct frame_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total,
                       double first, struct label label)
 {
@@ -314,33 +238,33 @@ static void put_total(struct row_table *table, const struct score_view *view,
     double other = pairs ? mean_of(total->bad_logprob, total->count) : first;
     double surprisal = surprisal_of(view, logprob);
     for (size_t i = 0; i < last; i++)
-        put_text(table, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
+        rows_text(rows, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
     if (single && !totals->sentence)
-        put_integer(table, "sentence", COLUMN_KEY | COLUMN_DATA_ONLY, total->sentence);
-    put_label(table, totals->names[last], label);
+        rows_integer(rows, "sentence", COLUMN_KEY | COLUMN_DATA_ONLY, total->sentence);
+    rows_label(rows, totals->names[last], COLUMN_KEY | COLUMN_SHRINKS, label);
     if (pairs) {
         if (single)
-            put_label(table, "bad", (struct label){bad, bad, bad});
-        put_float(table, "logprob_good_nats", in_data, logprob);
-        put_float(table, "logprob_bad_nats", in_data, other);
+            rows_label(rows, "bad", COLUMN_KEY | COLUMN_SHRINKS, (struct label){bad, bad, bad});
+        put_float(rows, "logprob_good_nats", in_data, logprob);
+        put_float(rows, "logprob_bad_nats", in_data, other);
     } else if (kind != TOTALS_OF_PREDICTIONS) {
-        put_float(table, "logprob_nats", 0, logprob);
-        put_float(table, surprisal_name(view), COLUMN_COLOURED, surprisal);
-        put_integer(table, "tokens", 0, (long long)total->tokens);
-        put_float(table, "perplexity", continued ? COLUMN_DATA_ONLY : 0, score_perplexity(total));
+        put_float(rows, "logprob_nats", 0, logprob);
+        put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal);
+        rows_integer(rows, "tokens", 0, (long long)total->tokens);
+        put_float(rows, "perplexity", continued ? COLUMN_DATA_ONLY : 0, score_perplexity(total));
     }
     if (kind == TOTALS_OF_GROUPS)
-        put_float(table, view->bits ? "bits_per_token" : "nats_per_token", 0,
+        put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", 0,
                   mean_of(surprisal, total->tokens));
     if (continued || pairs)
-        put_float(table, view->bits ? "difference_bits" : "difference_nats", 0,
+        put_float(rows, view->bits ? "difference_bits" : "difference_nats", 0,
                   surprisal_of(view, other - logprob));
     if (pairs)
-        put_integer(table, "pairs", in_data, (long long)total->count);
+        rows_integer(rows, "pairs", in_data, (long long)total->count);
     if (kind == TOTALS_OF_PREDICTIONS)
-        put_integer(table, "items", 0, (long long)total->count);
+        rows_integer(rows, "items", 0, (long long)total->count);
     if (pairs || kind == TOTALS_OF_PREDICTIONS)
-        put_float(table, "accuracy", 0, mean_of((double)total->correct, total->count));
+        put_float(rows, "accuracy", 0, mean_of((double)total->correct, total->count));
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,
@@ -350,24 +274,17 @@ int score_totals_report(struct report *report, const struct score_view *view,
                                         "predictions"};
     size_t last = totals->key_count - 1;
     const struct score_total none = {.keys = totals->names}; /* without rows, for the columns */
-    const struct score_total *rows = totals->count ? totals->rows : &none;
-    struct row_table table = {.rows = num_max(totals->count, 1), .arena = arena, .err = err};
+    const struct score_total *items = totals->count ? totals->rows : &none;
+    struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct label *labels = arena_alloc(arena, table.rows, sizeof *labels, err);
-    for (; table.row < table.rows && labels; next_row(&table)) {
-        const struct score_total *total = &rows[table.row];
-        struct label *label = &labels[table.row];
-        if (label_borrowed(label, total->keys[last], totals->kind == TOTALS_OF_CONTINUATIONS, arena,
-                           err))
-            return -1;
-        put_total(&table, view, totals, total, rows->logprob, *label);
+    for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
+        struct label label = label_borrowed(items[rows.row].keys[last],
+                                            totals->kind == TOTALS_OF_CONTINUATIONS, arena, err);
+        put_total(&rows, view, totals, &items[rows.row], items->logprob, label);
     }
-    if (err->kind)
+    if (!frame || rows_finish(frame, &rows, names[totals->kind], totals->names[last]))
         return -1;
-    *frame = (struct frame){names[totals->kind],
-                            {totals->names[last], totals->count, labels, 0},
-                            table.columns,
-                            table.count};
+    frame->rows.size = totals->count;
     if (totals->kind == TOTALS_OF_GROUPS)
         frame->note = arena_format(arena, err,
                                    "logprob and surprisal are sums over tokens, "
@@ -454,68 +371,61 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
 }
 
 /* A column for each line, called by its unit. */
-static void add_lines(struct row_table *table, const struct score_lines *lines,
+static void add_lines(struct frame_rows *rows, const struct score_lines *lines,
                       const struct score_view *view)
 {
-    for (size_t line = 0; line < lines->name_count; line++) {
-        struct label label;
+    struct arena *arena = rows->arena;
+    for (size_t line = 0; line < lines->name_count && !rows->err->kind; line++) {
         struct buf title = {0};
-        double *values = arena_alloc(table->arena, lines->count, sizeof *values, table->err);
-        if (label_borrowed(&label, lines->names[line], false, table->arena, table->err))
-            return;
-        text_label(&title, &(struct axis){lines->kind, 1, &label, 0}, 0, MODEL_COLUMNS);
-        struct column column = {.name = arena_format(table->arena, table->err, "%s:%s",
-                                                     surprisal_name(view), label.plain),
-                                .title = buf_keep(&title, table->arena, table->err),
-                                .unit = view->bits ? "bits" : "nats",
-                                .digits = DIGITS,
-                                .flags = COLUMN_COLOURED,
-                                .values = values};
-        if (table->err->kind)
-            return;
-        for (size_t i = 0; i < lines->count; i++) {
+        const struct label label = label_borrowed(lines->names[line], false, arena, rows->err);
+        double *values = arena_alloc(arena, lines->count, sizeof *values, rows->err);
+        struct column column = {
+            .name = arena_format(arena, rows->err, "%s:%s", surprisal_name(view), label.plain),
+            .unit = view->bits ? "bits" : "nats",
+            .digits = DIGITS,
+            .flags = COLUMN_COLOURED,
+            .values = values};
+        for (size_t i = 0; i < lines->count && values; i++) {
             const struct line_row *row = &lines->rows[i];
             values[i] = line < row->line_count
                             ? mean_of(row->lines[line].surprisal, row->lines[line].count)
                             : (double)NAN;
         }
-        add_column(table, &column);
+        if (rows->err->kind)
+            return;
+        text_label(&title, &(struct axis){lines->kind, 1, &label, 0}, 0, MODEL_COLUMNS);
+        column.title = buf_keep(&title, arena, rows->err);
+        rows_column(rows, &column);
     }
 }
 
 int score_lines_report(struct report *report, const struct score_lines *lines,
                        const struct score_view *view, struct arena *arena, struct err *err)
 {
-    const char *rows = lines->are_means ? "word" : report->frames->rows.name;
-    bool continued = strcmp(rows, "continuation") == 0;
+    const char *name = lines->are_means ? "word" : report->frames->rows.name;
+    bool continued = strcmp(name, "continuation") == 0;
     bool is_blank = lines->count == 1 && !*lines->rows->words;
-    struct row_table table = {.rows = lines->count, .arena = arena, .err = err};
+    struct frame_rows rows = {.most = lines->count, .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct label *labels = arena_alloc(arena, lines->count, sizeof *labels, err);
-    for (; table.row < table.rows && labels; next_row(&table)) {
-        const struct line_row *row = &lines->rows[table.row];
-        if (label_borrowed(&labels[table.row], row->words, true, arena, err))
-            return -1;
+    for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
+        const struct line_row *row = &lines->rows[rows.row];
+        long long position = is_blank ? COLUMN_MISSING : (long long)rows.row;
         if (!continued)
-            put_integer(&table, "position", COLUMN_KEY,
-                        is_blank ? COLUMN_MISSING : (long long)table.row);
-        put_label(&table, continued ? rows : "text", labels[table.row]);
+            rows_integer(&rows, "position", COLUMN_KEY, position);
+        rows_label(&rows, continued ? name : "text", COLUMN_KEY | COLUMN_SHRINKS,
+                   label_borrowed(row->words, true, arena, err));
         if (!continued && view->has_regions)
-            put_text(&table, "region", COLUMN_KEY, row->region);
+            rows_text(&rows, "region", COLUMN_KEY, row->region);
     }
-    if (!err->kind && !continued && table.columns)
-        table.columns->title = rows;
-    add_lines(&table, lines, view);
-    if (err->kind)
+    if (rows.columns && !continued)
+        rows.columns->title = name;
+    add_lines(&rows, lines, view);
+    if (!frame || rows_finish(frame, &rows, view->bits ? "surprisal_bits" : "surprisal_nats", name))
         return -1;
-    *frame = (struct frame){view->bits ? "surprisal_bits" : "surprisal_nats",
-                            {rows, lines->count, labels, 0},
-                            table.columns,
-                            table.count,
-                            .curves = true};
+    frame->curves = true;
     frame->note =
         arena_format(arena, err, "%s %s%s (%s)",
-                     lines->are_means ? "mean surprisal at each" : "surprisal of each", rows,
+                     lines->are_means ? "mean surprisal at each" : "surprisal of each", name,
                      lines->are_means ? " position" : "", view->bits ? "bits" : "nats");
     if (lines->are_means || !frame->note)
         return frame->note ? report_texts(report, view, frame, lines->texts, arena, err) : -1;

@@ -116,8 +116,9 @@ TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
     open_model("tiny");
     struct logit_lens lens = see();
     struct report report = {.sentence = pair.sentence};
+    struct err err = {0};
     unsigned numbers = 1u << LENS_BEST | 1u << LENS_RANK;
-    ck_assert_int_eq(lens_report(&report, &lens, numbers, viewer.tokenizer, &arena, NULL), 0);
+    ck_assert_int_eq(lens_report(&report, &lens, numbers, viewer.tokenizer, &arena, &err), 0);
     const struct frame *table = &report.frames[0];
     const struct frame *best = &report.frames[1];
     ck_assert_uint_eq(table->rows.size, lens.layers.count * lens.tokens);
