@@ -636,7 +636,6 @@ static int add_model(struct state *own, struct work *work, struct err *err)
     struct score_view view = own->view;
     size_t count = driver->sweep.settings;
     view.regions = ((const struct scored_item *)work->own)->regions;
-    lines->kind = "model";
     lines->names = driver->models.names;
     lines->name_count = count;
     if (score_lines_add(lines, driver->setting, &work->report, &view, &driver->kept, err))
@@ -711,7 +710,6 @@ static int report_means(struct report *report, struct state *own, struct err *er
         for (size_t k = 1; k < own->table.key_count && names[i]; k++)
             names[i] = arena_format(arena, err, "%s, %s", names[i], keys[k]);
     }
-    own->means.kind = "condition";
     own->means.names = names;
     own->means.name_count = own->table.count;
     return err->kind ? -1 : score_lines_report(report, &own->means, &own->view, arena, err);

@@ -202,11 +202,6 @@ void rows_next(struct frame_rows *rows)
 
 void rows_column(struct frame_rows *rows, const struct column *column)
 {
-    for (size_t i = 0; i < rows->count; i++)
-        if (strcmp(rows->columns[i].name, column->name) == 0)
-            err_usage(rows->err,
-                      "column '%s': results already have a column with this name: rename it",
-                      column->name);
     rows->columns = arena_grow(rows->arena, rows->columns, rows->count, sizeof *column, rows->err);
     if (rows->columns)
         rows->columns[rows->count++] = *column;
@@ -215,6 +210,11 @@ void rows_column(struct frame_rows *rows, const struct column *column)
 static void *next_cell(struct frame_rows *rows, struct column column)
 {
     size_t size = cell_bytes[column.kind];
+    for (size_t i = 0; i < rows->count && rows->row == 0; i++)
+        if (strcmp(rows->columns[i].name, column.name) == 0)
+            err_usage(rows->err,
+                      "column '%s': results already have a column with this name: rename it",
+                      column.name);
     if (rows->row == 0 && !rows->err->kind) {
         column.values = arena_alloc(rows->arena, rows->most, size, rows->err);
         rows_column(rows, &column);

@@ -228,7 +228,8 @@ int frame_columns(struct frame *frame, const struct column *columns, size_t coun
                   struct arena *arena, struct err *err);
 
 /* A frame that is filled row by row. Every row puts its cells in the same order; those of the first
- * row add the columns. The first error stays in `err`, and rows_finish returns -1 for it.
+ * row add the columns. Refused as usage: a name twice. The first error stays in `err`, and
+ * rows_finish returns -1 for it.
  *
  *     struct frame_rows rows = {.most = count, .arena = arena, .err = err};
  *     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
@@ -252,7 +253,7 @@ void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const 
 void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value);
 void rows_next(struct frame_rows *rows);
 
-/* Add a column with values. Refused as usage: a name twice. */
+/* Add a column with values. */
 void rows_column(struct frame_rows *rows, const struct column *column);
 
 /* Rows are labelled by the first column of labels. */

@@ -393,7 +393,8 @@ static void add_lines(struct frame_rows *rows, const struct score_lines *lines,
         }
         if (rows->err->kind)
             return;
-        text_label(&title, &(struct axis){lines->kind, 1, &label, 0}, 0, MODEL_COLUMNS);
+        const char *kind = lines->are_means ? "condition" : "model";
+        text_label(&title, &(struct axis){kind, 1, &label, 0}, 0, MODEL_COLUMNS);
         column.title = buf_keep(&title, arena, rows->err);
         rows_column(rows, &column);
     }

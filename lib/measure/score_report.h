@@ -82,11 +82,10 @@ int score_totals_report(struct report *report, const struct score_view *view,
  * condition, over the words at the same position of regions with the same number, or of the text.
  */
 struct score_lines {
-    const char *kind;         /* "model", "condition" */
-    const char *const *names; /* [name_count] of means they may be set after the last text */
+    const char *const *names; /* [name_count] of models; of conditions, which may be set last */
     size_t name_count;
-    bool are_means;
-    size_t texts; /* that were added */
+    bool are_means; /* of conditions */
+    size_t texts;   /* that were added */
     struct line_row {
         uint64_t key;       /* rises with the region's number, then with the position in it */
         const char *region; /* NULL: none */
