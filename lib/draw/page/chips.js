@@ -37,6 +37,7 @@ function highlightChips(row) {
         const here = mine && Number(chip.dataset.at) === row;
         if ((chip.getAttribute('aria-pressed') === 'true') !== here || !chip.ariaPressed)
             chip.setAttribute('aria-pressed', here);
+        if (here && !byId('chips').matches(':hover')) reveal(byId('chips'), chip);
     }
 }
 

@@ -71,6 +71,14 @@ function clamp(value, least, most) {
     return Math.min(Math.max(value, least), most);
 }
 
+// Scroll a box, not the page, until it shows the element.
+function reveal(box, one) {
+    if (!one) return;
+    const [frame, place] = [box, one].map((part) => part.getBoundingClientRect());
+    box.scrollTop += Math.min(place.top - frame.top - 4, 0);
+    box.scrollTop += Math.max(place.bottom - frame.bottom + 4, 0);
+}
+
 function quoted(label) {
     return `“${label}”`;
 }

@@ -48,7 +48,7 @@ function headButton(one, size, captions) {
     const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
         'aria-pressed': layer === state.layer && head === state.head,
-        ...{ 'data-head': name, title: name },
+        ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: name },
     });
     button.append(thumbnail(tensor, head, size, off));
     if (disc && captions) button.append(disc);
@@ -82,15 +82,24 @@ function drawHeads() {
     const size = captions
         ? clamp(Math.floor((room - 24) / 4), THUMB, 78)
         : clamp(Math.floor((room - 24) / heads) - 4, 24, THUMB);
+    const hint = canSwitch(shownTensor()) ? 'x switches one off' : '';
+    byId('grid-hint').textContent = pinned ? 'disc: mean change of its weights' : hint;
+    const shows = JSON.stringify([
+        ...[state.runs, state.sentence, state.kind, state.pin, [...state.off], state.scale],
+        ...[size, state.printing, document.documentElement.dataset.theme, Boolean(live.engine)],
+    ]);
+    if (grid.dataset.shows === shows) chooseHead(grid, across);
+    else fillGrid(grid, { tensors, across, size, captions });
+    grid.dataset.shows = shows;
+    drawProfile();
+}
+
+// All thumbnails, a few rows a frame; they stay while only the selection changes.
+function fillGrid(grid, { tensors, across, size, captions }) {
     grid.replaceChildren();
     grid.classList.toggle('small', !captions);
     grid.style.setProperty('--across', across);
     grid.style.setProperty('--size', `${size}px`);
-    byId('grid-hint').textContent = pinned
-        ? 'disc: mean change of its weights'
-        : canSwitch(shownTensor())
-          ? 'x switches one off'
-          : '';
     const all = headsOf(current(), state.kind);
     const add = (from) => {
         if (!grid.isConnected || from >= tensors.length) return;
@@ -103,20 +112,20 @@ function drawHeads() {
                 row.append(headButton(one, size, captions));
             grid.append(row);
         }
+        chooseHead(grid, across);
         if (state.printing || tensors.length <= 4) add(from + 4);
-        else drawLater(() => add(from + 4));
-        rove(grid, '.thumb', across);
+        else fillGrid.waiting = requestAnimationFrame(() => add(from + 4));
     };
-    cancelAnimationFrame(drawLater.waiting);
+    cancelAnimationFrame(fillGrid.waiting);
     add(0);
-    const chosen = grid.querySelector('.thumb[aria-pressed="true"]');
-    if (chosen && !captions) grid.scrollTop = chosen.offsetTop - grid.clientHeight / 2;
-    drawProfile();
 }
 
-// The page answers while more rows are drawn.
-function drawLater(work) {
-    drawLater.waiting = requestAnimationFrame(work);
+function chooseHead(grid, across) {
+    const place = `${state.layer} ${state.head}`;
+    for (const thumb of grid.querySelectorAll('.thumb'))
+        thumb.setAttribute('aria-pressed', thumb.dataset.place === place);
+    rove(grid, '.thumb', across);
+    reveal(grid, grid.querySelector(`[data-place="${place}"]`));
 }
 
 // --- the profile of the selected head ----------------------------------------------------------
