@@ -162,16 +162,24 @@ function drawProfile() {
 // Scores of the command `heads`, where the page has them.
 function drawScores(box, tensor) {
     const { scores } = current();
-    const at = tensor.layer * scores?.heads + tensor.heads?.[state.head];
-    const found = scores?.values[at];
     const list = byId('scores');
-    list.hidden = !found || tensor.tensor !== 'weights';
+    list.hidden = !scores || tensor.tensor !== 'weights' || !tensor.heads;
     if (list.hidden) return;
+    const valuesOf = (one) =>
+        scores.values[one.tensor.layer * scores.heads + one.tensor.heads[one.head]];
+    const found = valuesOf({ tensor, head: state.head });
+    const all = headsOf(current(), state.kind);
+    const highest = (i) => all.reduce((a, b) => (valuesOf(b)[i] > valuesOf(a)[i] ? b : a));
     list.querySelector('dl').replaceChildren(
-        ...scores.names.flatMap((name, i) => [
-            element('dt', name),
-            element('dd', found[i] === null ? '–' : brief(found[i])),
-        ]),
+        ...scores.names.flatMap((name, i) => {
+            const best = element('dd', '', 'highest');
+            best.append(headName(highest(i)));
+            return [
+                element('dt', name),
+                element('dd', found[i] === null ? '–' : brief(found[i])),
+                best,
+            ];
+        }),
     );
 }
 

@@ -30,14 +30,13 @@ function heldFiles() {
 
 // The sentence of a run, with the options of the command line that gives the same.
 function runSentence({ text, off, t }) {
-    const edits = off.map((name) => {
-        const [layer, head] = name.split('.');
-        return `h.${layer}.context[head=${head}] = 0`;
-    });
+    const places = off.map((name) => name.split('.'));
+    const edits = places.map(([layer, head]) => `h.${layer}.context[head=${head}] = 0`).join('; ');
     const temperature = t === 1 ? 0 : t;
-    const request = { show: live.show, edits: edits.join('; '), temperature, next: live.next };
+    const request = { show: live.show, edits, temperature, next: live.next };
     const sentence = new Sentence(JSON.parse(live.engine.run(text, request)));
     sentence.command = off.length ? ['--ablate', off.join(',')] : [];
+    if (text === live.begin && !edits && !temperature) sentence.scores = live.scores;
     if (temperature) sentence.command.push('--attention-temperature', String(t));
     if (sentence.next) sentence.askSteps = () => askSteps(sentence, { ...request, text });
     return sentence;
@@ -130,6 +129,7 @@ async function startLive() {
     const field = byId('text');
     field.hidden = false;
     live.begin = current().text;
+    live.scores = current().scores;
     usual.text = live.begin;
     live.show = current().kinds.join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
