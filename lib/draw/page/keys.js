@@ -52,9 +52,7 @@ function press(event) {
 
 function listen() {
     const on = (id, event, act) => byId(id).addEventListener(event, act);
-    on('sentence', 'change', () =>
-        set({ sentence: Number(byId('sentence').value), pin: keptPin() }),
-    );
+    on('sentence', 'change', () => set({ sentence: Number(byId('sentence').value) }));
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));
     on('lines-all', 'change', () => set({ allLines: byId('lines-all').checked }));
     on('compare', 'change', () => compareWith(byId('compare').value));
@@ -78,15 +76,6 @@ function listen() {
         clearTimeout(waiting);
         waiting = setTimeout(() => state.printing || draw(), 120);
     });
-}
-
-// A text is not compared with itself.
-function keptPin() {
-    if (comparesTexts() && state.pin.sentence === Number(byId('sentence').value)) {
-        pinned = null;
-        return null;
-    }
-    return state.pin;
 }
 
 function start() {

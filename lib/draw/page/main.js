@@ -51,12 +51,10 @@ function predicts() {
     return shownTensor().row_labels === 'sentence' && Boolean(current().next);
 }
 
+// Does the selected head attend differently since the pin?
 function isChanged() {
     const other = pinnedTensor();
-    if (!sameShape(shownTensor(), other)) return false;
-    return headsOf(current(), state.kind).some(
-        ({ tensor, head }) => distanceOf(tensor, pinnedTensor(tensor), head) > 1e-6,
-    );
+    return sameShape(shownTensor(), other) && distanceOf(shownTensor(), other, state.head) > 1e-6;
 }
 
 function mode() {
@@ -293,6 +291,8 @@ function settle() {
     if (kept && (kept.row >= tensor.rowCount || kept.column >= tensor.columnCount))
         state.kept = null;
     if (!explains()) state.why = false;
+    // a text is not compared with itself
+    if (comparesTexts() && state.pin.sentence === state.sentence) state.pin = pinned = null;
     state.changed = Boolean(pinned) && isChanged();
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';

@@ -21,15 +21,22 @@ function barRow() {
     return row;
 }
 
+// The row of the pinned text to compare with: the end of both, or the same place; -1: none.
+function pinnedRow(row) {
+    const [mine, other] = [current(), pinned].map((one) => one?.labels.sentence || []);
+    if (comparesTexts() && row === mine.length - 1) return other.length - 1;
+    return mine.length === other.length || mine[row] === other[row] ? row : -1;
+}
+
 // The ten tokens with the highest probability now or pinned; { id, name, share, before }.
-function candidates(next, row, before) {
+function candidates(next, row, before, place) {
     const found = new Map(next.likeliest(row).map((one) => [one.id, { ...one, before: NaN }]));
-    for (const one of before ? before.likeliest(row) : []) {
+    for (const one of before ? before.likeliest(place) : []) {
         const mine = found.get(one.id) || { ...one, share: next.shareOf(one.id, row) };
         found.set(one.id, { ...mine, before: one.share });
     }
     for (const one of found.values())
-        if (before && Number.isNaN(one.before)) one.before = before.shareOf(one.id, row);
+        if (before && Number.isNaN(one.before)) one.before = before.shareOf(one.id, place);
     const most = (one) => Math.max(one.share, one.before || 0);
     return [...found.values()].sort((a, b) => most(b) - most(a)).slice(0, BARS);
 }
@@ -47,17 +54,17 @@ let predicted = '';
 function drawPrediction(row) {
     if (!predicts()) return;
     const next = current().nextTokens;
-    const before = pinned?.nextTokens;
-    const comparable = before && row < before.last.ids.length / before.last.count ? before : null;
+    const place = pinnedRow(row);
+    const comparable = place < 0 ? null : pinned?.nextTokens;
     const key = `${row} ${state.runs} ${Boolean(comparable)} ${state.sentence}`;
     if (key === predicted && bars.length) return;
     predicted = key;
     const label = shown(current().labels.sentence[row]);
     byId('follows').textContent = `Prediction after ${quoted(label)}`;
-    byId('follows-note').textContent = comparable
-        ? `outline: ${comparesTexts() ? 'A' : 'pinned'}`
-        : 'probability';
-    drawBars(candidates(next, row, comparable), Boolean(comparable));
+    const token = comparable ? shown(pinned.labels.sentence[place]) : '';
+    const outline = comparesTexts() ? `A after ${quoted(token)}` : 'pinned';
+    byId('follows-note').textContent = comparable ? `outline: ${outline}` : 'probability';
+    drawBars(candidates(next, row, comparable, place), Boolean(comparable));
     drawLayers(current().stepTokens || next, row);
 }
 
@@ -128,6 +135,7 @@ function drawEntry(next, row) {
     byId('entry').replaceChildren(
         `${quoted(shown(winner.name))} enters with `,
         element('b', stepName(next.layers[best])),
-        `: ${percent(shares[best - 1])} → ${percent(shares[best])}.`,
+        ': ',
+        element('span', `${percent(shares[best - 1])} → ${percent(shares[best])}.`),
     );
 }

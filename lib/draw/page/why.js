@@ -245,12 +245,7 @@ class WhyPanel {
         const summary = element('summary');
         summary.append(icon('chevron'), element('span', name), element('span', note, 'quiet'));
         details.append(summary);
-        let filled = false;
-        details.addEventListener('toggle', () => {
-            if (filled) return;
-            filled = true;
-            fill(details);
-        });
+        details.addEventListener('toggle', () => fill(details), { once: true });
         this.panel.append(details);
     }
 
