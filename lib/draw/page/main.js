@@ -163,7 +163,7 @@ function drawMiddle() {
     stage.replaceChildren();
     byId('head-title').textContent = headTitle();
     const role = roleOf(tensor, head);
-    byId('head-score').textContent = role ? `mean weight ${role.value.toFixed(2)}` : '';
+    byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
     const options = {
         ...{ compact, marks: marksOfRole(tensor, head), most: CELL_MOST },
         ...{ point: hover, keep: keepCell, enter: openWhy },
@@ -344,7 +344,8 @@ function drawTop() {
         ? `${count(attention.layers, 'layer')} × ${count(attention.heads, 'head')}`
         : '';
     byId('title').textContent = look.title || model;
-    byId('origin').textContent = [size, 'attn-cli'].filter(Boolean).join(' · ');
+    const parts = phone.matches && size ? [size] : [size, 'attn-cli'];
+    byId('origin').textContent = parts.filter(Boolean).join(' · ');
     const titles = sentences.map((one, at) => [at, one.name().slice(0, 160)]);
     fill(byId('sentence'), titles, state.sentence);
     byId('sentence').hidden = sentences.length < 2;
@@ -361,22 +362,19 @@ function drawFooter() {
     const tone = tones(firstShown(tensor));
     const legend = byId('legend');
     const rows = look.range === 'row' && !tensor.isDifference && !tensor.isAttention;
-    const number = (value) =>
-        rows
-            ? value
-                ? 'highest'
-                : 'lowest'
-            : `${tone.signed && value > 0 ? '+' : ''}${brief(value)}`;
+    const number = (value) => `${tone.signed && value > 0 ? '+' : ''}${brief(value)}`;
+    const ends = rows ? ['lowest', 'highest'] : [number(tone.low), number(tone.high)];
     const name = tensor.isDifference ? `change of ${wordOf(tensor)}` : wordOf(tensor);
-    legend.replaceChildren(element('span', name), element('span', number(tone.low)));
-    legend.append(rampCanvas(tone), element('span', number(tone.high)));
+    legend.replaceChildren(element('span', name), element('span', ends[0]));
+    legend.append(rampCanvas(tone), element('span', ends[1]));
     if (tone.scale !== 'linear') legend.append(element('b', scaleWords(tone.scale)));
     const other = tone.scale === 'linear' ? 'sqrt' : 'linear';
     const title = `Show small numbers ${other === 'sqrt' ? 'more strongly' : 'in proportion'} (s)`;
     legend.append(buttonFor(() => set({ scale: other }), scaleWords(other), 'link', { title }));
-    const add = (className, words) => {
+    const add = (className, words, colour = '') => {
         const part = element('span', '', 'key');
         part.append(element('i', '', className), words);
+        part.firstChild.style.background = colour;
         legend.append(part);
     };
     const change = tensor.isDifference;
@@ -390,7 +388,9 @@ function drawFooter() {
         legend.append(element('span', 'no number: below 0.01', 'quiet'));
     if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
     if (comparesTexts()) legend.append(element('span', compareWords(), 'compared'));
-    drawHeadColours(legend, tensor);
+    if (views.lines?.heads.length > 1)
+        for (const one of views.lines.heads)
+            add('swatch', tensor.headName(one), headColour(one, tensor.shape[0]));
     drawNotes(legend, tensor);
     placeLegend();
 }
@@ -401,17 +401,6 @@ function wordOf(tensor) {
 
 function scaleWords(scale) {
     return { linear: 'linear scale', sqrt: 'square root scale', log: 'log scale' }[scale];
-}
-
-function drawHeadColours(legend, tensor) {
-    if (!views.lines || views.lines.heads.length < 2) return;
-    for (const head of views.lines.heads) {
-        const part = element('span', '', 'key');
-        const swatch = element('i', '', 'swatch');
-        swatch.style.background = headColour(head, tensor.shape[0]);
-        part.append(swatch, tensor.headName(head));
-        legend.append(part);
-    }
 }
 
 function drawNotes(legend, tensor) {

@@ -208,7 +208,10 @@ class MatrixView {
             context.fillText(text, this.left - 7, this.top + this.height * (i + 0.5));
         }
         const columnSize = this.named ? clamp(this.width, 11, TEXT_SIZE) : 11;
-        const columnEvery = this.named ? every(this.width, columnSize) : Math.ceil(30 / this.width);
+        const slant = this.compact ? 1 : Math.SQRT1_2;
+        const columnEvery = this.named
+            ? every(this.width * slant, columnSize)
+            : Math.ceil(30 / this.width);
         for (let i = 0; i < cells.columns; i++) {
             const column = this.leftmost + i * cells.columnStep;
             const strong = bold.has(column);
