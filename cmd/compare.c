@@ -126,7 +126,7 @@ static int compare_settings(struct job *job, const struct options *options, stru
     size_t count = 0;
     if (!kinds.attention && !edit_options_are_given(&options->edit))
         return err_usage(err,
-                         "--attention: expected patterns to compare with dense attention, as "
+                         "--attention: expected patterns to compare with dense attention, such as "
                          "window:8,linear; or --edit, --ablate or --knockout; or a second model");
     if (!kinds.attention)
         kinds.attention = "dense";

@@ -349,7 +349,7 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
         named[from[count]] = named[to[count]] = true;
     }
     if (!count)
-        return err_set(err, "'%s': expected a line at least, found none", path);
+        return err_set(err, "'%s': expected at least one line, found none", path);
     *words = (struct circuit_words){from, to, count, among, 0};
     for (size_t id = 0; id < vocabulary; id++)
         if (named[id])

@@ -17,7 +17,7 @@ WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some ite
       {"2", "usage error"}, {"3", "input error"}, {"4", "unsupported model"},
       {"5", "output cannot be written"}, {"130", "interrupted"})
 WORDS(variables, "Environment", {"ATTN_MODEL", "default model"},
-      {"ATTN_MODEL_PATH", "folders where models are searched by name, separated by :"},
+      {"ATTN_MODEL_PATH", "folders in which models are looked up by name, separated by :"},
       {"HF_HUB_CACHE", "cache of the Hugging Face Hub, searched next; default: below HF_HOME, "
                        "XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
       {"COLUMNS", "width of text output on a terminal"}, {"NO_COLOR", "if set, no colours"},
@@ -83,7 +83,7 @@ static const struct help_topic {
      {text_options, model_options, select_options, output_options, terminal_options,
       running_options},
      {&values_models},
-     "An option that is not repeatable has the last of several values."},
+     "Of an option that is not repeatable, the last value counts."},
     {"tensors",
      "tensors, and which ones --show selects by default",
      {0},

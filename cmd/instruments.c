@@ -356,7 +356,7 @@ static int read_head(size_t *layer, size_t *head, const char *text, size_t size,
         return 0;
     return err_usage(err,
                      "--path: expected LAYER.HEAD, a layer from 0 to %zu and a %shead from 0 to "
-                     "%zu, as 9.6, found '%.*s'",
+                     "%zu, such as 9.6, found '%.*s'",
                      config->n_layer - 1, heads < config->n_head ? "key/value " : "", heads - 1,
                      (int)size, text);
 }
@@ -377,7 +377,7 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
         (!to_logits && (!dot || !names_find(&part, NAMES_LIST(parts), dot + 1, strlen(dot + 1)))))
         return err_usage(err,
                          "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
-                         "as 9.6:logits or 9.6:10.0.q, found '%s'",
+                         "such as 9.6:logits or 9.6:10.0.q, found '%s'",
                          from);
     path->has_sender = size > 0;
     path->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);

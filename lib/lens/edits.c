@@ -296,7 +296,7 @@ static int read_words(struct reader *reader, const char *text)
     sign += close ? strspn(sign, " ") : strcspn(sign, "=*+");
     if ((open && !close) || sign >= end || !strchr("=*+", *sign))
         return err_usage(reader->err,
-                         "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + FILE, as "
+                         "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + FILE, such as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
     if (read_site(reader, trim(text, open ? open : sign)) ||
@@ -330,7 +330,7 @@ static int read_ablation(struct reader *reader, const char *text)
         struct piece piece = next_piece(&at, end);
         reader->edit.layers = reader->edit.heads = (struct edit_places){NULL, 0};
         if (!memchr(piece.at, '.', piece.size))
-            return err_usage(reader->err, "%s: expected LAYER.HEAD as 9.6, found '%.*s'",
+            return err_usage(reader->err, "%s: expected LAYER.HEAD such as 9.6, found '%.*s'",
                              reader->words, (int)piece.size, piece.at);
         if (read_heads(reader, piece) || append(reader))
             return -1;
@@ -349,8 +349,8 @@ static int read_pair(struct reader *reader, struct piece piece)
     const char *first =
         second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
     if (!second)
-        return err_usage(reader->err, "%s: expected QUERY:KEY as 4:2, found '%.*s'", reader->words,
-                         (int)piece.size, piece.at);
+        return err_usage(reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'",
+                         reader->words, (int)piece.size, piece.at);
     if ((first && read_heads(reader, trim(piece.at, first))) ||
         add_range(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
         add_range(reader, &keys, trim(second + 1, end)))

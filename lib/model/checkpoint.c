@@ -237,7 +237,7 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
     if (!found->entry && parameter_rows[key.id].optional)
         return 0;
     if (!found->entry)
-        err_set(err, "expected in the file, not found");
+        err_set(err, "expected this tensor in the file, found none");
     else if (check_entry(found->entry, key.id, config, err))
         file = found->file;
     else
@@ -301,7 +301,7 @@ static int check_wanted(const struct checkpoint *checkpoint, const struct config
                 continue;
             err_set(err,
                     "expected the tensors of a model of type \"%s\" with this config.json, found "
-                    "another one",
+                    "another tensor",
                     config_kind_name(config));
             return blame(checkpoint, shard->name, name, err);
         }

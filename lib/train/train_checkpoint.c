@@ -213,7 +213,7 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
         if (to && info.entry)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
         else if (to)
-            failed = err_set(err, "'%s': tensor '%s': expected in its files, not found",
+            failed = err_set(err, "'%s': expected tensor '%s' in its files, found none",
                              folder->path, to->name);
     }
     weights_release(&weights);

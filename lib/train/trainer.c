@@ -55,10 +55,11 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
     while (usable && dataset->starts[usable - 1] + tokens + 1 > dataset->count)
         usable--;
     if (usable < 2)
-        return err_set(err,
-                       "expected at least two lines with %zu tokens from their start on, found %zu "
-                       "tokens in %zu lines",
-                       tokens + 1, dataset->count, dataset->start_count);
+        return err_set(
+            err,
+            "expected at least two lines that begin %zu tokens before the end, found %zu "
+            "tokens in %zu lines",
+            tokens + 1, dataset->count, dataset->start_count);
     size_t out = num_max((size_t)((double)usable * held_out), 1);
     size_t training = usable - out;
     dataset->tokens = tokens;

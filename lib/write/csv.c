@@ -220,8 +220,8 @@ static int check_columns(const struct report *report, const struct place *place,
         if (!same)
             return err_usage(
                 err,
-                "--format csv: expected the same columns in all of one table, found "
-                "%zu %ss of '%s', %zu %ss of '%s': use --format tidy or a folder (-o DIR/)",
+                "--format csv: expected the same columns in all matrices of a table, "
+                "found %zu %ss of '%s', %zu %ss of '%s': use --format tidy or a folder (-o DIR/)",
                 first.columns.size, first.columns.name, first.tensor, other.columns.size,
                 other.columns.name, other.tensor);
     }
@@ -232,10 +232,11 @@ static int check_columns(const struct report *report, const struct place *place,
     bool of_own =
         (strcmp(first.columns.name, "key") == 0 && !of_source) || labels == report->sentence.labels;
     if (place_sentences(place) > 1 && of_own)
-        return err_usage(err,
-                         "--format csv: expected the same columns in all of one table, found %ss "
-                         "of '%s' in %zu sentences: use --format tidy or a folder (-o DIR/)",
-                         first.columns.name, first.tensor, place_sentences(place));
+        return err_usage(
+            err,
+            "--format csv: expected the same columns in all matrices of a table, found "
+            "%ss of '%s' in %zu sentences: use --format tidy or a folder (-o DIR/)",
+            first.columns.name, first.tensor, place_sentences(place));
     return 0;
 }
 

@@ -36,7 +36,7 @@ static int read_factors(float *factors, const struct json *scaling, const char *
     double factor = 0;
     size_t i = 0;
     if (!list || !json_is_array(list) || json_count(list) != count)
-        return err_set(err, "field '%s': expected %zu numbers, one a pair of channels, found %zu",
+        return err_set(err, "field '%s': expected %zu numbers, one per pair of channels, found %zu",
                        key, count, list ? json_count(list) : 0);
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
         if (!json_get_number(item, &factor) || !(factor > 0) || !(factor < 1e9))
