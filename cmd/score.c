@@ -15,11 +15,13 @@ static const struct option_row own_options[] = {
             "with the first)",
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total),
-         "print only totals over all texts: tokens, log-probability, perplexity"),
-    STRING("per", 0, "COLUMN", IN(score.per),
-           "print sums over the tokens, and the mean per token, for each value of a column of the "
-           "input, such as condition, or for each combination of several: condition,region; with "
-           "--words: the mean surprisal of each word"),
+         "print only totals, of each text and of all: tokens, log-probability, perplexity"),
+    STRING(
+        "per", 0, "COLUMN", IN(score.per),
+        "print sums over the tokens, and the mean per token, for each value of a column of the "
+        "input, such as condition, or for each combination of several: condition,region (regions "
+        "are separated by | in the text and named in a column 'regions'); with --words: the mean "
+        "surprisal of each word"),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
@@ -32,10 +34,11 @@ static const struct option_row own_options[] = {
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "show the N most likely tokens at each position, in text and json (default: 3)",
             .preset = 3),
-    FLAG("words", 0, IN(select.words),
-         "print words (separated by white space) instead of tokens; the surprisals of a word's "
-         "tokens are summed; as with --total, --per and pairs, texts follow the model's beginning "
-         "token (without: --special none)"),
+    FLAG(
+        "words", 0, IN(select.words),
+        "print words (separated by white space) instead of tokens; the surprisals of a word's "
+        "tokens are summed; texts begin with the model's beginning token, also with --total, --per "
+        "and pairs (--special none omits it)"),
     {0},
 };
 
@@ -98,7 +101,7 @@ struct state {
 /* The texts that are scored for an item: its own, or that with each continuation. */
 struct scored_item {
     struct text_pair *pairs;       /* [count] */
-    struct scored *scored;         /* [count] */
+    const struct scored *scored;   /* [count], of a blank text one without tokens */
     size_t count;                  /* 0: it is blank */
     struct score_total total;      /* of its own text, or of the pair */
     const char *text;              /* that is the total's key */
@@ -158,7 +161,7 @@ static int find_column(size_t *column, const struct state *own, const char *name
         return err_usage(
             err, "--per: expected a column of the input, such as a condition, found '%s'", name);
     return own->driver->options->select.words
-               ? err_usage(err, "--per region: --words has a row for each word of a region")
+               ? err_usage(err, "--per region and --words cannot be combined: a row is a word")
                : 0;
 }
 
@@ -236,7 +239,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     choose_totals(own, options);
     driver->begins_texts = words || own->totals;
     if (words && own->totals && (own->kind == TOTALS_OF_PAIRS || !options->score.per))
-        return err_usage(err, "%s reports totals; --words does not apply", own->totals);
+        return err_usage(err, "--words does not apply to %s, which reports totals", own->totals);
     if (driver->is_batch)
         return 0;
     if (!own->totals && driver->items.name_count && driver->items.count > 1 &&
@@ -465,14 +468,14 @@ static int run(void *state, const struct group *group, struct err *err)
     for (size_t i = 0; i < group->count; i++)
         look.count += ((const struct scored_item *)group->works[i]->own)->count;
     struct text_pair *pairs = arena_alloc(group->arena, look.count, sizeof *pairs, err);
-    struct scored *scored = arena_alloc(group->arena, look.count, sizeof *scored, err);
+    struct scored *scored = arena_alloc(group->arena, look.count + 1, sizeof *scored, err);
     if (!pairs || !scored)
         return -1;
     for (size_t i = 0, at = 0; i < group->count; i++) {
         struct scored_item *item = group->works[i]->own;
         if (item->count)
             memcpy(&pairs[at], item->pairs, item->count * sizeof *pairs);
-        item->scored = &scored[at];
+        item->scored = &scored[item->count ? at : look.count];
         at += item->count;
     }
     look.pairs = pairs;
@@ -653,7 +656,7 @@ static void note_begin(struct state *own, const struct tokenized *sentence)
         own->driver->options->input.special)
         return;
     own->has_noted_begin = true;
-    print_note("texts follow the beginning token '%s': --special none leaves it out",
+    print_note("each text begins with the token '%s': --special none omits it",
                sentence->labels->text);
 }
 

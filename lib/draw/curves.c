@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* of the width, in print */
+static const double SLANT = 0.70711;                               /* of 45 degrees */
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};
 
@@ -31,6 +32,13 @@ static struct point place_of(const struct section *section, size_t row, double v
                           section->at.y + section->area.y + section->area.height * share};
 }
 
+/* How far a slanted first label, which ends below the middle of its cell, begins before that. */
+static double hanging(const struct axis_fit *columns, const char *label)
+{
+    double width = fmin(letters_width(label, columns->size), columns->label);
+    return columns->turn == -45 ? SLANT * (width + GAP) - columns->pitch / 2 : 0;
+}
+
 void curves_fit(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
@@ -39,18 +47,21 @@ void curves_fit(struct section *section)
     double left = line + letters_width("00.0", type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
     section->panels = section->across = 1;
-    section->left = left;
-    section->width =
-        printed ? section->room : fmin(section->room, left + fmax(4, (double)rows) * PITCH);
-    section->area =
-        (struct box){left, section->head + (sheet->regions ? line : GAP), section->width - left,
-                     printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
-    section->columns = (struct axis_fit){.step = 1,
-                                         .cells = rows,
-                                         .pitch = section->area.width / (double)rows,
-                                         .print = section->style->form.font_size};
-    section->rows = section->columns;
-    axis_fit_columns(&section->columns, &sheet->rows, LABELS);
+    for (int tries = 0; tries < 2; tries++) { /* the second time with room for the first label */
+        section->left = left;
+        section->width =
+            printed ? section->room : fmin(section->room, left + fmax(4, (double)rows) * PITCH);
+        section->area =
+            (struct box){left, section->head + (sheet->regions ? line : GAP), section->width - left,
+                         printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
+        section->columns = (struct axis_fit){.step = 1,
+                                             .cells = rows,
+                                             .pitch = section->area.width / (double)rows,
+                                             .print = section->style->form.font_size};
+        section->rows = section->columns;
+        axis_fit_columns(&section->columns, &sheet->rows, LABELS);
+        left = fmax(left, hanging(&section->columns, sheet->rows.labels[0].text));
+    }
     section->foot =
         section->area.y + section->area.height + axis_fit_snap(section->columns.room) + 2 * GAP;
 }

@@ -377,7 +377,9 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
     size_t valid = utf8_invalid_at(text->bytes, text->size);
     const struct special_ids *special = &tokenizer->special;
     if (valid < text->size)
-        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
+        return err_set(err,
+                       "expected a text in UTF-8, found the byte 0x%02x at byte %zu: "
+                       "save it as UTF-8",
                        (unsigned char)text->bytes[valid], valid);
     if (add_ids(list, special->before, special->before_count, 0, err) ||
         encode_bare(tokenizer, list, text, err))
