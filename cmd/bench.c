@@ -64,7 +64,7 @@ static const struct option_row own_options[] = {
 const struct command command_bench = {
     .name = "bench",
     .group = "Scale",
-    .about = "speed compared with the limits of this machine",
+    .about = "measure speed against the limits of this machine",
     .operands = "[MODEL]",
     .examples = "attn-cli bench\n"
                 "attn-cli bench --shape gpt2 --threads 1\n"

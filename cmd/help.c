@@ -83,7 +83,7 @@ static const struct help_topic {
      {text_options, model_options, select_options, output_options, terminal_options,
       running_options},
      {&values_models},
-     "Of an option that is not repeatable, the last value counts."},
+     "If an option that is not repeatable is given twice, the last value counts."},
     {"tensors",
      "tensors, and which ones --show selects by default",
      {0},

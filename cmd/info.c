@@ -284,7 +284,7 @@ static void tell_model(struct info *info, const struct model *model)
     };
     struct buf name = {0};
     label_line(&name, model->name, strlen(model->name));
-    buf_text(&name, bundled ? " (in the binary)" : "");
+    buf_text(&name, bundled ? " (built in)" : "");
     tell_buf(info, "model", NULL, &name);
     if (model_is_of_fables(model))
         tell(info, "trained on", NULL, "short fables, no other text");

@@ -176,10 +176,10 @@ static const struct option_row own_options[] = {
     FLAG("list", 0, OWN(struct lesson_options, list), "list the steps with their command lines"),
     STRING("output", 'o', "FILE", IN(output.path),
            "HTML page to write (default: text on standard output)", .flags = OPTION_PROCESS),
-    STRING("model", 'm', "MODEL", IN(model.name), "page: model of the last step (default: tiny)",
+    STRING("model", 'm', "MODEL", IN(model.name), "with -o: model of the last step (default: tiny)",
            .values = &values_models),
     STRING("sentence", 's', "TEXT", OWN(struct lesson_options, sentence),
-           "page: text of the last step"),
+           "with -o: text of the last step"),
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
             "columns of text output (default: the terminal, else 80)"),
     {0},
@@ -364,7 +364,8 @@ static int check_options(const struct tour *tour, struct err *err)
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
     if (own_walk && (!path || !shows_all(tour)))
-        return err_usage(err, "--%s: is for the last step of a page of all steps (-o lesson.html)",
+        return err_usage(err,
+                         "--%s sets the last step of the page of all steps: expected -o FILE.html",
                          own_walk);
     return 0;
 }

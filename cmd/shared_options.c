@@ -16,7 +16,7 @@
 
 const struct option_row text_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "text (repeatable); operands and lines of standard input are texts, too",
+            "text (repeatable); operands and lines of standard input are also texts",
             .heading = "Input", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
            "texts, one per line, or CSV / JSONL with a column \"text\" or \"sentence\" (score: or "

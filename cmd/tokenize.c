@@ -28,7 +28,7 @@ static const struct option_row own_options[] = {
 const struct command command_tokenize = {
     .name = "tokenize",
     .group = "Inspect",
-    .about = "text to tokens and back",
+    .about = "convert text to tokens and back",
     .operands = "[TEXT]...",
     .examples = "attn-cli tokenize \"Life is short, eat dessert first\"\n"
                 "echo \"Life is short\" | attn-cli tokenize --only-ids\n"

@@ -50,7 +50,7 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
         return 0;
     return err_output(
         err,
-        "cannot write '%s': expected a new or an empty directory, found '%s' in it: choose another "
+        "cannot write '%s': expected a new or empty directory, found '%s' in it: choose another "
         "one, or use --force, which overwrites only files with the same names",
         path, name);
 }

@@ -85,7 +85,7 @@ function putRole(parent, id, heads) {
         parent.append(
             several ? ' are induction heads: they ' : ' is an induction head: it ',
             several ? clause : singular,
-            waitsAtFirst(heads) ? ', and where nothing repeats to the first token. ' : '. ',
+            waitsAtFirst(heads) ? '; where nothing repeats, to the first token. ' : '. ',
         );
     else parent.append(` ${several ? clause : singular}. `);
 }

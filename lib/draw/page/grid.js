@@ -139,7 +139,7 @@ function drawProfile() {
     byId('profile-title').textContent = `${tensor.headName(state.head)} on this text`;
     byId('profile-note').textContent = before
         ? `mean weight, ${comparesTexts() ? 'A → B; outline: A' : 'pinned → now; outline: pinned'}`
-        : 'mean weight; mark: attention spread evenly';
+        : 'mean weight; mark: uniform attention';
     byId('profile-rows').replaceChildren(
         ...profileOf(tensor, state.head).map(({ id, value, even }, at) => {
             const strong = value >= ROLE_LEAST && value >= 2 * even;

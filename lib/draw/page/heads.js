@@ -96,7 +96,7 @@ function headsOf(sentence, kind) {
 function distanceOf(one, other, head) {
     const [a, b] = [one.matrix(head), other.matrix(head)];
     let sum = 0;
-    for (let i = 0; i < a.length; i++) if (a[i] === a[i]) sum += Math.abs(a[i] - b[i]);
+    for (let i = 0; i < a.length; i++) sum += Math.abs(a[i] - b[i]) || 0; // NaN: masked
     return sum / 2 / one.rowCount;
 }
 

@@ -320,7 +320,7 @@ class WhyPanel {
         to.append(dimTable(columns, why.dim));
     }
 
-    // What the page does not hold, its size, and how to get it.
+    // What the page does not contain, its size, and how to get it.
     cost() {
         const { why } = this;
         const { sentence, layer } = why.tensor;
@@ -333,7 +333,7 @@ class WhyPanel {
         const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
         const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
         this.say(
-            `This page does not hold the queries, keys and values of head ${name}. Those of one ` +
+            `This page does not contain the queries, keys and values of head ${name}. Those of one ` +
                 `head take about ${one} bytes, those of all heads ${all}. To include them:`,
         );
         for (const list of [name, 'all']) {
@@ -345,7 +345,7 @@ class WhyPanel {
     document() {
         const { why } = this;
         if (!why.numbers) return;
-        this.fold('The whole walk as a document', '', (to) =>
+        this.fold('All steps as a document', '', (to) =>
             to.append(commandLine(why.command()), commandLine(`${why.command()} -o walk.html`)),
         );
     }

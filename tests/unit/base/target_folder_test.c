@@ -42,7 +42,7 @@ TEST(what_a_folder_holds_is_in_the_way_by_name)
     scratch_write("full/.hidden", "");
     ck_assert_int_eq(target_folder_check("full", false, &err), -1);
     ck_assert_str_eq(err.text,
-                     "cannot write 'full': expected a new or an empty directory, found '.hidden' "
+                     "cannot write 'full': expected a new or empty directory, found '.hidden' "
                      "in it: choose another one, or use --force, which overwrites only files "
                      "with the same names");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
