@@ -59,8 +59,8 @@ static const struct option_row own_options[] = {
            "texts: one per line, or CSV / JSONL with a column \"text\" (also as an operand)",
            .heading = "Input", .flags = OPTION_FIXED),
     STRING("output", 'o', "PATH", IN(output.path),
-           "file, or folder/ for one file per text (default: standard output)", .heading = "Output",
-           .flags = OPTION_PROCESS),
+           "file, or folder/ with a folder for each text (default: standard output)",
+           .heading = "Output", .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
            "output format (default: jsonl; see 'help formats')", .values = &values_formats,
            .flags = OPTION_FIXED),
@@ -244,6 +244,9 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
                                                             output->format->name)}};
     if (log_open(log, err) || (log->is_folder && file_make_directory(log->path, err)))
         return -1;
+    if (log->resumes && log->done)
+        print_note("'%s': %zu of %zu items skipped: already done", log->name, log->done,
+                   log->end - log->first);
     driver->log = log;
     driver->written = log->done - log->failed;
     driver->failed = log->failed;
@@ -257,9 +260,10 @@ static int run_logged(struct driver *driver, struct err *err)
     struct buf hint = {0};
     int failed = open_log(&log, driver, err);
     if (!failed) {
-        buf_text(&hint, "attn-cli: interrupted: '");
+        buf_text(&hint, "attn-cli: interrupted: add --resume to the command to continue; finished "
+                        "items, if any, are in '");
         label_visible(&hint, log.part, strlen(log.part));
-        buf_text(&hint, "' holds the finished items: the same command with --resume continues\n");
+        buf_text(&hint, "'\n");
         failed = buf_check(&hint, err);
     }
     signals_hint(failed || driver->options->quiet ? NULL : hint.bytes);
