@@ -86,28 +86,22 @@ void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
     buf->bytes[buf->size] = '\0';
 }
 
-void buf_format_list(struct buf *buf, const char *format, va_list args)
+void buf_format(struct buf *buf, const char *format, ...)
 {
-    va_list again;
-    va_copy(again, args);
-    int size = vsnprintf(NULL, 0, format, again);
-    va_end(again);
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
     if (size < 0) {
         refuse(buf, INT_MAX); /* longer than printf can count */
         return;
     }
     if (!reserve(buf, (size_t)size))
         return;
-    vsnprintf(buf->bytes + buf->size, (size_t)size + 1, format, args);
-    buf->size += (size_t)size;
-}
-
-void buf_format(struct buf *buf, const char *format, ...)
-{
-    va_list args;
     va_start(args, format);
-    buf_format_list(buf, format, args);
+    vsnprintf(buf->bytes + buf->size, (size_t)size + 1, format, args);
     va_end(args);
+    buf->size += (size_t)size;
 }
 
 void buf_fail_with(struct buf *buf, const struct buf *part)

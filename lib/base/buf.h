@@ -9,7 +9,6 @@
 #ifndef ATTN_BASE_BUF_H
 #define ATTN_BASE_BUF_H
 
-#include <stdarg.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -28,8 +27,6 @@ void buf_char(struct buf *buf, char c);
 void buf_fill(struct buf *buf, char c, size_t count);
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buf_format_list(struct buf *buf, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
 
 /* Where memory was out for a part of what is built, it was out for the whole. */
 void buf_fail_with(struct buf *buf, const struct buf *part);

@@ -24,7 +24,8 @@ static const char *kind_name(mode_t mode)
                             : "device";
 }
 
-int file_open_regular(const char *path, struct err *err)
+/* A descriptor, or -1 with `err`. */
+static int open_regular(const char *path, struct err *err)
 {
     struct stat status;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -105,7 +106,7 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
 
 int file_map_regular(struct file *file, const char *path, struct err *err)
 {
-    int descriptor = file_open_regular(path, err);
+    int descriptor = open_regular(path, err);
     if (descriptor < 0)
         return -1;
     int failed = replacement_guard(descriptor, READ_AS_MODEL, err) ||

@@ -27,10 +27,9 @@ struct file {
 };
 
 /* Map a file, or read what cannot be mapped (a pipe); the second refuses what is not a regular
- * file, neither reading nor waiting for it; the third opens one to be read, -1 with `err`. */
+ * file, neither reading nor waiting for it. */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
-int file_open_regular(const char *path, struct err *err);
 
 /* What has no size to be known beforehand is read up to so many bytes: /dev/zero has no end. */
 #define FILE_READ_MAX_BYTES ((size_t)1 << 30)
