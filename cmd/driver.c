@@ -216,17 +216,6 @@ int driver_check(struct driver *driver, struct err *err)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-int driver_select(struct selection *selection, struct driver *driver, const char *tensors,
-                  const char *layers, struct err *err)
-{
-    const struct config *config = &driver->session.viewer.model.config;
-    *selection = (struct selection){.sites = 0};
-    return selection_sites(selection, tensors, config, err) ||
-                   selection_layers(selection, layers, config, &driver->session.arena, err)
-               ? -1
-               : 0;
-}
-
 int group_look(const struct group *group, const struct selection *selection, struct err *err)
 {
     struct report *reports = arena_alloc(group->arena, group->count, sizeof *reports, err);

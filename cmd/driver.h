@@ -9,7 +9,6 @@
  * text is from the origin, as a table:
  *
  *     struct state {
- *         struct driver *driver;
  *         struct selection selection;
  *         double *norms;
  *         size_t count;
@@ -18,15 +17,17 @@
  *     static int prepare(void *state, struct driver *driver, struct err *err)
  *     {
  *         struct state *own = state;
- *         own->driver = driver;
  *         own->norms = arena_alloc(&driver->kept, driver->jobs, sizeof *own->norms, err);
  *         driver_accumulate(driver, 1);
  *         return own->norms ? 0 : -1;
  *     }
  *     static int open(void *state, struct driver *driver, struct err *err)
  *     {
- *         struct state *own = state;
- *         return driver_select(&own->selection, driver, "resid_post", "-1", err);
+ *         struct selection *selection = &((struct state *)state)->selection;
+ *         const struct config *config = &driver->session.viewer.model.config;
+ *         *selection = (struct selection){.sites = 0};
+ *         return selection_sites(selection, "resid_post", config, err) ||
+ *                selection_layers(selection, "-1", config, &driver->session.arena, err);
  *     }
  *     static int run(void *state, const struct group *group, struct err *err)
  *     {
@@ -39,9 +40,14 @@
  *     }
  *     static int finish(void *state, struct driver *driver, struct err *err)
  *     {
+ *         struct state *own = state;
+ *         const struct label *numbers = labels_of_numbers(own->count, &driver->kept, err);
  *         const struct column columns[] = {{"norm", .digits = 4, .values = own->norms}};
- *         const struct frame frame = {"norms", {"text", own->count, NULL, 0}, columns, 1};
- *         return driver_write_table(driver, &frame, err);
+ *         const struct frame frame = {"norms", {"text", own->count, numbers, 0}, columns, 1};
+ *         const struct report report = {.model = driver->session.viewer.model.name,
+ *                                       .precision = driver->session.precision,
+ *                                       .frames = &frame, .frame_count = 1};
+ *         return numbers ? driver_write(driver, &report, err) : -1;
  *     }
  *     static const struct task norm_task = {
  *         .many = ITEMS_SOME, .takes_source = true, .state_bytes = sizeof(struct state),
@@ -199,14 +205,8 @@ int driver_count_failure(struct driver *driver, const struct work *work, struct 
  * or `finish` writes that many results by driver_write. A batch refuses such a task. */
 void driver_accumulate(struct driver *driver, size_t results);
 
-/* Write a result that is not a single job's; or one table, whose rows need no labels. */
+/* Write a result that is not a single job's, in any format. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
-int driver_write_table(struct driver *driver, const struct frame *frame, struct err *err);
-
-/* Select tensors ("resid_post") of layers ("-1" for the last; NULL: all) of the open model. Refused
- * where the model does not have them. */
-int driver_select(struct selection *selection, struct driver *driver, const char *tensors,
-                  const char *layers, struct err *err);
 
 /* One pass over the texts of a group: their reports, with the tensors of the selection. */
 int group_look(const struct group *group, const struct selection *selection, struct err *err);

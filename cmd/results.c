@@ -290,18 +290,6 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
                : 0;
 }
 
-int driver_write_table(struct driver *driver, const struct frame *frame, struct err *err)
-{
-    struct frame table = *frame;
-    const struct report report = {.model = driver->session.viewer.model.name,
-                                  .precision = driver->session.precision,
-                                  .frames = &table,
-                                  .frame_count = 1};
-    if (!table.rows.labels)
-        table.rows.labels = labels_of_numbers(table.rows.size, &driver->kept, err);
-    return table.rows.labels ? driver_write(driver, &report, err) : -1;
-}
-
 int driver_write_mean(struct driver *driver, struct err *err)
 {
     struct report report;
