@@ -347,7 +347,7 @@ static int check_joined(bool *is_array, const struct log *shard, const struct op
 {
     const struct names formats = NAMES(format_rows, format_count);
     const char *path = options->output.path;
-    const char *results = shard->found[LOG_RESULTS];
+    const char *results = shard->facts[LOG_RESULTS];
     bool is_lines = strncmp(results, "json", 4) == 0;
     size_t index = 0;
     *is_array = strcmp(results, "json") == 0;

@@ -181,13 +181,21 @@ static int refuse_header(const struct log *log, struct err *err)
         log->header);
 }
 
+/* Facts that are not known yet, as of --join, are taken; with --resume others must be the same. */
 static int read_facts(struct log *log, const struct json *line, struct err *err)
 {
+    log->has_header = true;
     for (size_t i = 0; i < LOG_FACTS; i++) {
         const char *value = "";
+        const char **fact = &log->facts[i];
         if (json_text(line, fact_names[i], &value, err) ||
-            !(log->found[i] = arena_text(log->arena, value, strlen(value), err)))
+            (!*fact && !(*fact = arena_text(log->arena, value, strlen(value), err))))
             return -1;
+        if (log->resumes && strcmp(value, *fact) != 0)
+            return err_usage(err,
+                             "%s: expected \"%s\" as at the start of the batch, found \"%s\": "
+                             "--force starts over",
+                             fact_names[i], value, *fact);
     }
     return 0;
 }
@@ -302,13 +310,6 @@ static int begin(struct log *log, struct err *err)
 static int resume(struct log *log, struct err *err)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < LOG_FACTS; i++)
-        if (strcmp(log->found[i], log->facts[i]) != 0)
-            return err_usage(
-                err,
-                "'%s': %s: expected \"%s\" as at the start of the batch, found \"%s\": "
-                "--force starts over",
-                log->header, fact_names[i], log->found[i], log->facts[i]);
     if (log->finished)
         return 0;
     if (open_part(log, 0, err) || visit_lines(log, count_line, log, &bytes, err))
@@ -349,7 +350,7 @@ int log_open(struct log *log, struct err *err)
     replacement_keep_private(log->name);
     if ((!is_there && check_files(log, err)) || lock(log, err) || read_header(log, err))
         return -1;
-    if (!log->found[LOG_SHARD]) /* the last to be read */
+    if (!log->has_header)
         return (is_there && check_files(log, err)) || begin(log, err) ? -1 : 0;
     if (log->resumes)
         return resume(log, err);
@@ -424,7 +425,7 @@ int log_write_results(const struct log *logs, size_t count, const char *path, bo
 {
     struct arena arena = {0};
     size_t bytes = 0;
-    const char *results = logs->found[LOG_RESULTS];
+    const char *results = logs->facts[LOG_RESULTS];
     struct assembly result = {.is_lines = logs->is_folder || strncmp(results, "json", 4) == 0};
     result.is_array = is_array && result.is_lines && !logs->is_folder;
     if (logs->is_folder && !(path = arena_format(&arena, err, "%s/%s", path, items_file)))
@@ -454,7 +455,6 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
         return 0;
     if (strcmp(results, "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
-    log->found[LOG_RESULTS] = results;
     return (log->is_folder && output_clear_folder(log->name, err)) ||
                    log_write_results(log, 1, log->name, strcmp(results, "json") == 0, err) ||
                    file_remove(log->part, err)
@@ -472,16 +472,16 @@ static int read_shard(struct log *log, const char *path, struct err *err)
     size_t size = strlen(path) - (name_ends_in(path, ending) ? sizeof ending - 1 : 0);
     if (name_files(log, arena_text(log->arena, path, size, err), err) || read_header(log, err))
         return -1;
-    if (!log->found[LOG_SHARD])
+    if (!log->has_header)
         return refuse_header(log, err);
-    const char *shard = log->found[LOG_SHARD];
+    const char *shard = log->facts[LOG_SHARD];
     if (!strchr(shard, '/') || shard_read(&log->shard, shard, NULL) ||
-        !num_parse_integer(log->found[LOG_JOBS], 0, LLONG_MAX, &jobs))
+        !num_parse_integer(log->facts[LOG_JOBS], 0, LLONG_MAX, &jobs))
         return err_set(err, "'%s': expected a shard, found \"%s\"", log->header, shard);
     if (!log->finished)
         return err_set(err, "'%s': expected a finished shard: --resume continues it", log->name);
     shard_range(&log->shard, (size_t)jobs, &log->first, &log->end);
-    log->is_folder = strncmp(log->found[LOG_RESULTS], folder_of, sizeof folder_of - 1) == 0;
+    log->is_folder = strncmp(log->facts[LOG_RESULTS], folder_of, sizeof folder_of - 1) == 0;
     return 0;
 }
 
@@ -496,10 +496,10 @@ static int compare_shards(const void *one, const void *other)
 static int check_same(const struct log *first, const struct log *other, struct err *err)
 {
     for (size_t i = 0; i < LOG_SHARD; i++)
-        if (strcmp(first->found[i], other->found[i]) != 0)
+        if (strcmp(first->facts[i], other->facts[i]) != 0)
             return err_set(err, "expected shards of one batch: %s: '%s' has \"%s\", '%s' \"%s\"",
-                           fact_names[i], first->name, first->found[i], other->name,
-                           other->found[i]);
+                           fact_names[i], first->name, first->facts[i], other->name,
+                           other->facts[i]);
     if (first->shard.count != other->shard.count)
         return err_set(err, "expected shards of one batch: '%s' is one of %zu, '%s' of %zu",
                        first->name, first->shard.count, other->name, other->shard.count);

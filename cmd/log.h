@@ -52,14 +52,14 @@ struct log {
     bool resumes, forces; /* --resume, --force */
     struct job_shard shard;
     size_t jobs;                  /* of the whole batch */
-    const char *facts[LOG_FACTS]; /* log_open fills in the version, the jobs and the shard */
+    const char *facts[LOG_FACTS]; /* log_open adds the version, jobs and shard, log_join all */
 
     /* The log's: */
     const char *name, *part, *header; /* NAME, NAME.part, NAME.batch */
-    const char *found[LOG_FACTS];     /* in NAME.batch; NULL: it has no header yet */
     size_t first, end;                /* jobs of the shard */
     size_t done, failed;              /* jobs in the log, and how many of them failed */
     const char *failure;              /* message of the first that failed, or NULL */
+    bool has_header;                  /* NAME.batch was there, with its first line */
     bool finished;                    /* all jobs are done: only log_finish remains */
     struct stream out;                /* to the end of NAME.part */
     int part_file, header_file;       /* descriptors, the second locked; 0: none */
