@@ -281,32 +281,30 @@ static int find_records(struct items *items, struct csv_reader reader, struct er
 static int choose_separator(bool *is_table, const struct items *items, struct csv_reader *reader,
                             struct err *err)
 {
-    size_t best = 0;
-    bool best_known = false;
-    struct csv_reader trial = *reader;
+    const size_t KNOWN = SIZE_MAX / 2; /* more than any number of columns */
+    size_t best = 1;
     for (const char *separator = ",;\t"; *separator; separator++) {
         struct csv_record header = {.count = 0};
         struct arena arena = {0};
         struct err unread = {0};
         bool known = false;
         bool is_prose = false; /* which has blanks after commas */
-        trial = (struct csv_reader){reader->at, reader->end, reader->line, *separator};
+        struct csv_reader trial = {reader->at, reader->end, reader->line, *separator};
         size_t count = csv_read(&trial, &header, &arena, &unread) ? 0 : header.count;
         for (size_t i = 0; i < count; i++) {
             known |= place_of(items, header.fields[i]) < ITEM_FIELDS;
             is_prose |= header.fields[i][0] == ' ';
         }
-        known = known && !is_prose;
         arena_release(&arena);
         if (unread.out_of_memory)
             return err_adopt(err, &unread);
-        if (known > best_known || (known == best_known && count > 1 && count > best)) {
+        count += known && !is_prose ? KNOWN : 0;
+        if (count > best) {
             best = count;
-            best_known = known;
             reader->separator = *separator;
         }
     }
-    *is_table = best_known && best > 1;
+    *is_table = best > KNOWN + 1;
     return 0;
 }
 
