@@ -45,15 +45,6 @@ static int blame_setting(const struct driver *driver, size_t setting, struct err
     return -1;
 }
 
-/* How many there will be decides whether weights are packed on their first use. */
-static void expect_tokens(struct driver *driver)
-{
-    if (driver->task->expect)
-        driver->task->expect(driver->state, driver, driver->survey.tokens);
-    else
-        viewer_expect(&driver->session.viewer, driver->survey.tokens);
-}
-
 /* Open the model of a setting, which attends and edits as that says; nothing where it is open. */
 static int open_setting(struct driver *driver, size_t setting, struct err *err)
 {
@@ -70,7 +61,6 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         driver->setting = SIZE_MAX;
         return blame_setting(driver, setting, err);
     }
-    expect_tokens(driver);
     return 0;
 }
 
@@ -206,7 +196,6 @@ int driver_check(struct driver *driver, struct err *err)
     if (survey_all(driver, err))
         return -1;
     dropped_note(&survey->dropped, &driver->items);
-    expect_tokens(driver);
     if (driver->options->batch.dry_run)
         return 0;
     driver->failed = 0; /* they are counted again when they are written */
@@ -248,11 +237,10 @@ static void round_clear(struct round *round)
     arena_clear(&round->arena);
 }
 
-/* Read jobs of the open setting from `job` on, as many as share a pass. */
-static int read_round(struct driver *driver, struct round *round, size_t job, size_t end,
-                      struct err *err)
+/* Read the next jobs before `end`, as many as share a pass. */
+static int read_round(struct driver *driver, struct round *round, size_t end, struct err *err)
 {
-    size_t most = driver->task->alone ? 1 : num_min(end - job, GROUP_TEXTS);
+    size_t most = driver->task->alone ? 1 : num_min(end - driver->next, GROUP_TEXTS);
     size_t tokens = 0;
     struct err why = {0};
     round_clear(round);
@@ -261,7 +249,7 @@ static int read_round(struct driver *driver, struct round *round, size_t job, si
         return -1;
     while (round->count < most && tokens < GROUP_TOKENS) {
         struct work *work = &round->works[round->count];
-        if (read_work(driver, job + round->count, work, &round->arena, &why) &&
+        if (read_work(driver, driver->next + round->count, work, &round->arena, &why) &&
             fail_work(driver, work, &why, &round->arena, err))
             return -1;
         tokens += work->pair.sentence.count;
@@ -340,15 +328,15 @@ static void run_group(void *context, size_t index, size_t thread)
         failed = driver_make_bytes(wave->driver, &round->works[i], &round->arena, &round->err);
 }
 
-/* Read, run and write the next groups of `jobs`, whose first becomes the one after them. */
-static int run_wave(struct wave *wave, struct range *jobs, struct err *err)
+/* Read, run and write the next groups of jobs before `end`. */
+static int run_wave(struct wave *wave, size_t end, struct err *err)
 {
     struct driver *driver = wave->driver;
     size_t count = 0;
-    for (; count < wave->most && jobs->first < jobs->end; count++) {
-        if (read_round(driver, &wave->rounds[count], jobs->first, jobs->end, err))
+    for (; count < wave->most && driver->next < end; count++) {
+        if (read_round(driver, &wave->rounds[count], end, err))
             return -1;
-        jobs->first += wave->rounds[count].count;
+        driver->next += wave->rounds[count].count;
     }
     if (wave->most == 1)
         run_group(wave, 0, 0);
@@ -377,10 +365,9 @@ static size_t threads_of_groups(const struct driver *driver)
     return driver->task->at_once && are_short && are_many ? threads : 1;
 }
 
-/* All jobs of the setting that is open from `first + done` on. The first group packs the weights,
- * which the threads' viewers share from then on. */
-static int run_groups(struct driver *driver, size_t end, size_t *done, struct progress *progress,
-                      struct err *err)
+/* The jobs of the open setting that are left. The first group packs the weights, which the threads'
+ * viewers share from then on. */
+static int run_groups(struct driver *driver, size_t end, struct progress *progress, struct err *err)
 {
     struct arena arena = {0};
     struct viewer *viewer = &driver->session.viewer;
@@ -389,15 +376,13 @@ static int run_groups(struct driver *driver, size_t end, size_t *done, struct pr
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
     struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
     struct wave wave = {driver, viewer, rounds, 1};
-    struct range jobs = {driver->first + *done, end};
     char failures[NOTE_BYTES];
     int failed = !viewers || !rounds;
-    while (!failed && jobs.first < jobs.end) {
-        failed = run_wave(&wave, &jobs, err);
-        *done = jobs.first - driver->first;
+    while (!failed && driver->next < end) {
+        failed = run_wave(&wave, end, err);
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
         if (driver->end - driver->first > 1 || driver->is_batch)
-            progress_show(progress, *done, driver->end - driver->first,
+            progress_show(progress, driver->next - driver->first, driver->end - driver->first,
                           driver->failed ? failures : NULL);
         for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
@@ -416,8 +401,8 @@ static int run_groups(struct driver *driver, size_t end, size_t *done, struct pr
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int run_setting(struct driver *driver, size_t setting, size_t *done,
-                       struct progress *progress, struct err *err)
+static int run_setting(struct driver *driver, size_t setting, struct progress *progress,
+                       struct err *err)
 {
     const struct task *task = driver->task;
     size_t jobs = driver->end - driver->first;
@@ -428,8 +413,12 @@ static int run_setting(struct driver *driver, size_t setting, size_t *done,
     driver->session.viewer.machine.progress = jobs == 1 && task->parts ? &progress->sink : NULL;
     driver->expected = driver->written;
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
+    if (!failed && task->expect) /* how many tokens follow decides whether weights are packed */
+        task->expect(driver->state, driver, driver->survey.tokens);
+    else if (!failed)
+        viewer_expect(&driver->session.viewer, driver->survey.tokens);
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
-             run_groups(driver, jobs_of(driver, setting).end, done, progress, err) ||
+             run_groups(driver, jobs_of(driver, setting).end, progress, err) ||
              (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
@@ -448,14 +437,15 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     const char *things = driver->is_batch                   ? "items"
                          : jobs == 1 && driver->task->parts ? driver->task->parts
                                                             : "texts";
-    if (driver->log || (jobs == 1 && driver->output.format->write))
+    if (jobs == 1 && driver->output.format->write)
         progress_begin(&progress, things);
     else /* results that are printed show by themselves how far it is */
         progress_begin_beside(&progress, driver->options->output.path, things);
     progress.before = done;
+    driver->next = driver->first + done;
     for (size_t setting = settings.first; setting < settings.end && !failed; setting++)
-        if (!done || jobs_of(driver, setting).end > driver->first + done)
-            failed = run_setting(driver, setting, &done, &progress, err);
+        if (!done || jobs_of(driver, setting).end > driver->next)
+            failed = run_setting(driver, setting, &progress, err);
     progress_end(&progress);
     driver->seconds = clock_seconds() - start;
     const char *path = driver->items.path;
