@@ -307,12 +307,10 @@ static int run_batch(struct driver *driver, struct err *err)
  *     3 jobs, 1 for each item; 1 would fail
  *     5 tokens, at most 3 in a text
  *     320 B as float32; csv and json take about three times that
- *     copied to the output: region
  */
 static int preview_batch(struct driver *driver, struct err *err)
 {
     const struct survey *survey = &driver->survey;
-    const struct items *items = &driver->items;
     size_t jobs = driver->end - driver->first;
     char size[NUM_SIZE_BYTES];
     struct stream out = {0};
@@ -328,11 +326,6 @@ static int preview_batch(struct driver *driver, struct err *err)
     if (driver->task->result_bytes)
         stream_format(&out, "%s as float32; csv and json take about three times that\n",
                       num_size(size, survey->bytes));
-    for (size_t i = 0; i < items->name_count; i++) {
-        stream_text(&out, i ? ", " : "copied to the output: ");
-        label_write_line(&out, items->names[i], strlen(items->names[i]));
-    }
-    stream_text(&out, items->name_count ? "\n" : "");
     return stream_end(&out, 0, err) ||
                    check_failed(driver->failed, jobs, "would fail", driver->failure, err)
                ? -1
