@@ -261,20 +261,23 @@ static int read_round(struct driver *driver, struct round *round, size_t end, st
     return 0;
 }
 
-/* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
-static int run_alone(struct driver *driver, const struct group *group, struct err *err)
+/* A pass that failed does not say for which of its texts: a batch runs each of them alone. */
+static int run_works(struct driver *driver, const struct group *group, struct err *err)
 {
-    for (size_t i = 0; i < group->count; i++) {
-        struct group alone = *group;
-        struct err why = {0};
-        alone.works += i;
-        alone.count = 1;
-        if (!driver->task->run(driver->state, &alone, &why))
-            continue;
-        items_blame(&driver->items, alone.works[0]->index, &why);
-        if (fail_work(driver, alone.works[0], &why, group->arena, err))
-            return -1;
+    struct err why = {0};
+    struct group alone = *group;
+    if (!group->count || !driver->task->run(driver->state, group, &why))
+        return 0;
+    if (!driver->is_batch || why.out_of_memory)
+        return err_adopt(err, &why);
+    if (group->count == 1) {
+        items_blame(&driver->items, group->works[0]->index, &why);
+        return fail_work(driver, group->works[0], &why, group->arena, err);
     }
+    err_clear(&why);
+    for (alone.count = 1; alone.works < group->works + group->count; alone.works++)
+        if (run_works(driver, &alone, err))
+            return -1;
     return 0;
 }
 
@@ -289,11 +292,8 @@ static int run_round(struct driver *driver, struct round *round, struct viewer *
     for (size_t i = 0; i < round->count; i++)
         if (!round->works[i].fault)
             group.works[group.count++] = &round->works[i];
-    if (group.count && driver->task->run(driver->state, &group, &why) &&
-        (driver->is_batch && !why.out_of_memory ? run_alone(driver, &group, err)
-                                                : err_adopt(err, &why)))
+    if (run_works(driver, &group, err))
         return -1;
-    err_clear(&why);
     for (size_t i = 0; i < group.count; i++) { /* means, words and the like */
         struct work *work = group.works[i];
         if (work->fault || work->is_written ||
