@@ -88,10 +88,8 @@ static const char *keep(struct info *info, const char *text)
 /* `label` is NULL for data only, `name` for text output only. */
 static void tell(struct info *info, const char *label, const char *name, const char *text)
 {
-    if (label)
-        facts_row(info->facts, label, text);
-    if (name)
-        facts_text(info->facts, name, text);
+    facts_text(info->facts, name, text);
+    facts_title(info->facts, label, NULL);
 }
 
 /* Nothing for an empty text. */
@@ -106,19 +104,14 @@ static void tell_buf(struct info *info, const char *label, const char *name, str
 struct number {
     const char *label, *name;
     size_t value;
-    bool is_bytes;
+    const char *unit;
 };
 
 static void tell_numbers(struct info *info, const struct number *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct number *row = &numbers[i];
-        char size[NUM_SIZE_BYTES];
-        facts_integer(info->facts, row->name, (long long)row->value);
-        if (row->label && row->is_bytes)
-            tell(info, row->label, NULL, FORMAT(info, "%s", num_size(size, row->value)));
-        else if (row->label)
-            tell(info, row->label, NULL, FORMAT(info, "%zu", row->value));
+        facts_integer(info->facts, numbers[i].name, (long long)numbers[i].value);
+        facts_title(info->facts, numbers[i].label, numbers[i].unit);
     }
 }
 
@@ -266,21 +259,20 @@ static void tell_model(struct info *info, const struct model *model)
     bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
     const char *activation = has_mlp ? activation_name(c->activation) : NULL;
     const struct number numbers[] = {
-        {"layers", "n_layer", c->n_layer, false},
-        {c->n_encoder_layer ? "encoder layers" : NULL, "n_encoder_layer", c->n_encoder_layer,
-         false},
-        {"heads", "n_head", c->n_head, false},
-        {c->n_kv_head != c->n_head ? "KV heads" : NULL, "n_kv_head", c->n_kv_head, false},
-        {c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k, false},
-        {c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v, false},
-        {"channels", "n_embd", c->n_embd, false},
-        {NULL, "n_inner", c->n_inner, false},
-        {"vocabulary", "vocab_size", c->vocab_size, false},
-        {c->n_positions ? "context" : NULL, "n_positions", c->n_positions, false},
-        {NULL, "causal", c->causal, false},
-        {NULL, "cross", c->cross, false},
-        {NULL, "bundled", bundled, false},
-        {NULL, "gated", c->gated, false},
+        {"layers", "n_layer", c->n_layer},
+        {c->n_encoder_layer ? "encoder layers" : NULL, "n_encoder_layer", c->n_encoder_layer},
+        {"heads", "n_head", c->n_head},
+        {c->n_kv_head != c->n_head ? "KV heads" : NULL, "n_kv_head", c->n_kv_head},
+        {c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k},
+        {c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v},
+        {"channels", "n_embd", c->n_embd},
+        {NULL, "n_inner", c->n_inner},
+        {"vocabulary", "vocab_size", c->vocab_size},
+        {c->n_positions ? "context" : NULL, "n_positions", c->n_positions},
+        {NULL, "causal", c->causal},
+        {NULL, "cross", c->cross},
+        {NULL, "bundled", bundled},
+        {NULL, "gated", c->gated},
     };
     struct buf name = {0};
     label_line(&name, model->name, strlen(model->name));
@@ -334,13 +326,13 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     }
     size_t logits = site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0;
     const struct number numbers[] = {
-        {"parameters", "parameters", parameters, false},
-        {"weights", "weight_bytes", bytes, true},
-        {"run length", "run_tokens", tokens, false},
-        {"memory", "run_bytes", pass_memory_bytes(c, tokens), true},
-        {"+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens), true},
-        {logits ? "+ for logits" : NULL, "logits_bytes", logits, true},
-        {converted ? "+ as float32" : NULL, "converted_bytes", converted, true},
+        {"parameters", "parameters", parameters},
+        {"weights", "weight_bytes", bytes, "bytes"},
+        {"run length", "run_tokens", tokens},
+        {"memory", "run_bytes", pass_memory_bytes(c, tokens), "bytes"},
+        {"+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens), "bytes"},
+        {logits ? "+ for logits" : NULL, "logits_bytes", logits, "bytes"},
+        {converted ? "+ as float32" : NULL, "converted_bytes", converted, "bytes"},
     };
     tell(info, "data type", "dtype", dtype);
     tell(info, "weights file", "weights_file", gguf ? gguf : weights->checkpoint.name);
@@ -495,7 +487,7 @@ static int write_report(struct info *info, const char *model)
 static int show_tokenizer(struct info *info)
 {
     const char *path = info->folder->path;
-    const struct number size = {"vocabulary", "vocab_size", tokenizer_size(info->tokenizer), false};
+    const struct number size = {"vocabulary", "vocab_size", tokenizer_size(info->tokenizer), NULL};
     struct buf name = {0};
     buf_text(&name, "none, only a tokenizer: ");
     label_line(&name, path, strlen(path));

@@ -360,11 +360,12 @@ void facts_text(struct facts *facts, const char *name, const char *text)
     facts->values[add_fact(facts, name, COLUMN_TEXT)].text = text;
 }
 
-void facts_row(struct facts *facts, const char *name, const char *text)
+void facts_title(struct facts *facts, const char *title, const char *unit)
 {
-    size_t index = add_fact(facts, name, COLUMN_TEXT);
-    facts->values[index].text = text;
-    facts->columns[index].flags = COLUMN_TEXT_ONLY;
+    struct column *last = &facts->columns[facts->frame.count - 1];
+    last->title = title;
+    last->unit = unit;
+    last->flags = last->name ? 0 : COLUMN_TEXT_ONLY;
 }
 
 /* --- the numbers farthest from 0 -------------------------------------------------------------- */

@@ -304,8 +304,9 @@ void facts_float(struct facts *facts, const char *name, double value);
 void facts_integer(struct facts *facts, const char *name, long long value);
 void facts_text(struct facts *facts, const char *name, const char *text);
 
-/* A line for people above the tables of an untitled report; NULL: no line. */
-void facts_row(struct facts *facts, const char *name, const char *text);
+/* Also show the last fact to people, above the tables of an untitled report, unless the title or
+ * the text is NULL. The unit may be "bytes". A fact without a name is for people only. */
+void facts_title(struct facts *facts, const char *title, const char *unit);
 
 /* --- the values of some sheets that are farthest from 0 --------------------------------------- */
 

@@ -410,10 +410,18 @@ static bool write_rows(struct stream *out, const struct frame *facts)
     bool any = false;
     for (size_t i = 0; facts && i < facts->count; i++) {
         const struct column *row = &facts->columns[i];
-        const char *text = row->flags & COLUMN_TEXT_ONLY ? column_text(row, 0, true) : NULL;
-        if (text)
-            stream_format(out, "%-14s %s\n", row->name, text);
-        any |= text != NULL;
+        char number[NUM_SIZE_BYTES];
+        const char *text = number;
+        if (row->kind == COLUMN_TEXT)
+            text = column_text(row, 0, true);
+        else if (row->unit)
+            num_size(number, (size_t)column_integer(row, 0));
+        else
+            snprintf(number, sizeof number, "%lld", column_integer(row, 0));
+        if (!row->title || !text)
+            continue;
+        stream_format(out, "%-14s %s\n", row->title, text);
+        any = true;
     }
     return any;
 }
