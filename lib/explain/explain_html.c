@@ -1,8 +1,5 @@
 /* explain_html.c: explanations as one page of HTML: no scripts, nothing from a network, light or
  * dark as its reader has it, and black on white on paper.
- *
- * Whole vectors come in several tables: a page as wide as a matrix could be neither read nor
- * printed.
  */
 #include <string.h>
 

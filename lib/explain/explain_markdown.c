@@ -172,7 +172,7 @@ int explain_markdown_write(struct stream *out, const struct explanations *explan
                                 .all = explanations,
                                 .out = out,
                                 .full = page->full,
-                                .columns = page->full ? 0 : PAGE_COLUMNS,
+                                .columns = PAGE_COLUMNS,
                                 .err = err};
     return document_write(&document);
 }

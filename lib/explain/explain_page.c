@@ -14,26 +14,16 @@ enum {
     NUMBER_BYTES = 48,
 };
 
-/* A grid that is being made, of a range of the elements of each vector: single numbers are in the
- * first of several ranges. */
-struct grid_plan {
-    const struct explanation *explanation;
-    const struct step_table *data;
-    size_t first, count;
-    size_t shown; /* elements of each vector; the others are left out */
-    size_t gap;   /* before each block */
-};
-
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static size_t row_count(const struct grid_plan *plan)
+static size_t row_count(const struct grid *grid)
 {
-    return plan->data->of_keys ? plan->explanation->shown_count : plan->data->row_count;
+    return grid->data->of_keys ? grid->explanation->shown_count : grid->data->row_count;
 }
 
-static size_t row_at(const struct grid_plan *plan, size_t index)
+static size_t row_at(const struct grid *grid, size_t index)
 {
-    return plan->data->of_keys ? plan->explanation->shown[index] : index;
+    return grid->data->of_keys ? grid->explanation->shown[index] : index;
 }
 
 static bool has_headings(const struct grid *grid)
@@ -46,11 +36,10 @@ static bool has_headings(const struct grid *grid)
     return false;
 }
 
-static int make_lines(struct grid *grid, const struct grid_plan *plan, struct arena *arena,
-                      struct err *err)
+static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
-    const struct step_table *data = plan->data;
-    size_t count = row_count(plan);
+    const struct step_table *data = grid->data;
+    size_t count = row_count(grid);
     size_t next = 0; /* the row after the last one */
     struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
     grid->lines = line;
@@ -60,7 +49,7 @@ static int make_lines(struct grid *grid, const struct grid_plan *plan, struct ar
         *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
     *line++ = (struct grid_line){LINE_TITLES, .label = data->corner};
     for (size_t i = 0; i < count; i++) {
-        size_t row = row_at(plan, i);
+        size_t row = row_at(grid, i);
         if (row > next)
             *line++ = (struct grid_line){LINE_GAP, .label = "…"};
         *line++ = (struct grid_line){LINE_ROW, row, row == data->own_row, data->rows[row].text};
@@ -95,38 +84,31 @@ static float block_number(const struct block *block, bool of_total, size_t row, 
     return block->values[row * block->stride + element];
 }
 
-/* The elements of a block in the plan's range. */
-static size_t elements_of(const struct grid_plan *plan, const struct block *block)
-{
-    return block->width > plan->first ? num_min(block->width - plan->first, plan->count) : 0;
-}
-
 /* The widest number of all elements, so that a page of another width has the same columns. */
-static size_t cell_width(const struct grid_plan *plan, const struct block *block)
+static size_t cell_width(const struct grid *grid, const struct block *block)
 {
     size_t widest = block->is_vector ? 1 : width_of(block->symbol);
-    size_t end = plan->first + elements_of(plan, block);
-    for (size_t element = plan->first; element < end; element++) {
+    for (size_t element = 0; element < block->width; element++) {
         widest = num_max(widest, number_width(block, block_number(block, true, 0, element)));
-        for (size_t i = 0; i < row_count(plan); i++) {
-            float value = block_number(block, false, row_at(plan, i), element);
+        for (size_t i = 0; i < row_count(grid); i++) {
+            float value = block_number(block, false, row_at(grid, i), element);
             widest = num_max(widest, number_width(block, value));
         }
     }
     return widest;
 }
 
-static void fit_labels(struct grid *grid, const struct grid_plan *plan)
+static void fit_labels(struct grid *grid)
 {
-    const struct step_table *data = plan->data;
+    const struct step_table *data = grid->data;
     char number[NUMBER_BYTES];
     size_t widest = data->total ? width_of(data->total) : 0;
-    size_t count = row_count(plan);
+    size_t count = row_count(grid);
     for (size_t i = 0; i < count; i++)
-        widest = num_max(widest, width_of(data->rows[row_at(plan, i)].text));
+        widest = num_max(widest, width_of(data->rows[row_at(grid, i)].text));
     grid->label_width = num_min(widest, LABEL_MAX);
     if (data->of_keys) {
-        grid->number_width = snprintf(number, sizeof number, "%zu", row_at(plan, count - 1));
+        grid->number_width = snprintf(number, sizeof number, "%zu", row_at(grid, count - 1));
         grid->label_width += (size_t)grid->number_width + 1;
     }
     grid->label_width = num_max(grid->label_width, width_of(data->corner));
@@ -153,11 +135,10 @@ static size_t heading_width(const struct grid_slot *slot)
 /* --- slots ------------------------------------------------------------------------------------ */
 
 /* Append the slots of a block, whose cells are widened until the heading fits. */
-static void add_block(struct grid *grid, const struct grid_plan *plan, const struct block *block,
-                      size_t cell)
+static void add_block(struct grid *grid, const struct block *block, size_t shown, size_t cell)
 {
     struct grid_slot *first = &grid->slots[grid->slot_count];
-    const struct text_cut cut = text_cut_to(elements_of(plan, block), plan->shown);
+    const struct text_cut cut = text_cut_to(block->width, shown);
     size_t count = text_cut_slots(&cut);
     size_t rest = (count - 1) * EXPLAIN_GAP + text_is_cut(&cut);
     size_t numbers = cut.front + cut.back;
@@ -170,8 +151,8 @@ static void add_block(struct grid *grid, const struct grid_plan *plan, const str
         first[i] = (struct grid_slot){
             .kind = dots ? SLOT_DOTS : SLOT_NUMBER,
             .block = block,
-            .element = plan->first + text_cut_place(&cut, i),
-            .gap = i ? EXPLAIN_GAP : plan->gap,
+            .element = text_cut_place(&cut, i),
+            .gap = i ? EXPLAIN_GAP : grid->gap,
             .width = dots ? 1 : cell,
             .cut = cut,
         };
@@ -181,50 +162,43 @@ static void add_block(struct grid *grid, const struct grid_plan *plan, const str
     first->block_slots = count + block->is_share;
     first->block_width = numbers * cell + rest;
     grid->slot_count += first->block_slots;
-    grid->width += plan->gap + first->block_width;
+    grid->width += grid->gap + first->block_width;
 }
 
-static void lay_out(struct grid *grid, const struct grid_plan *plan, const size_t *cells)
+/* Each vector has at most so many elements; the others are left out. */
+static void lay_out(struct grid *grid, size_t shown, const size_t *cells)
 {
-    const struct step_table *data = plan->data;
     grid->width = grid->label_width;
     grid->slot_count = 0;
-    for (size_t b = 0; b < data->block_count; b++)
-        if (elements_of(plan, &data->blocks[b]))
-            add_block(grid, plan, &data->blocks[b], cells[b]);
+    for (size_t b = 0; b < grid->data->block_count; b++)
+        add_block(grid, &grid->data->blocks[b], shown, cells[b]);
 }
 
-/* Make a grid of at most `columns`, if that can be; 0: nothing is left out. `shown` becomes the
- * number of elements that fit. */
-static int make_grid(struct grid *grid, struct grid_plan *plan, size_t columns, struct arena *arena,
-                     struct err *err)
+/* Make a grid of at most `columns`, if that can be; 0: nothing is left out. */
+static int make_grid(struct grid *grid, size_t columns, struct arena *arena, struct err *err)
 {
-    const struct step_table *data = plan->data;
+    const struct step_table *data = grid->data;
     size_t cells[STEP_BLOCKS_MAX] = {0};
-    size_t longest = ELEMENTS_MIN;
+    size_t shown = ELEMENTS_MIN;
     for (size_t b = 0; b < data->block_count; b++) {
-        cells[b] = cell_width(plan, &data->blocks[b]);
-        longest = num_max(longest, elements_of(plan, &data->blocks[b]));
+        cells[b] = cell_width(grid, &data->blocks[b]);
+        shown = num_max(shown, data->blocks[b].width);
     }
     if (columns > 0)
-        longest = num_max(num_min(longest, columns), ELEMENTS_MIN);
-    *grid = (struct grid){.data = data};
-    grid->slots = arena_alloc(arena, data->block_count * (longest + 2), sizeof *grid->slots, err);
+        shown = num_max(num_min(shown, columns), ELEMENTS_MIN);
+    grid->slots = arena_alloc(arena, data->block_count * (shown + 2), sizeof *grid->slots, err);
     if (!grid->slots)
         return -1;
-    fit_labels(grid, plan);
-    plan->gap = BLOCK_GAP;
-    plan->shown = longest;
-    lay_out(grid, plan, cells);
-    for (; columns > 0 && grid->width > columns && plan->shown > ELEMENTS_MIN;) {
-        plan->shown--;
-        lay_out(grid, plan, cells);
-    }
+    fit_labels(grid);
+    grid->gap = BLOCK_GAP;
+    lay_out(grid, shown, cells);
+    while (columns > 0 && grid->width > columns && shown > ELEMENTS_MIN)
+        lay_out(grid, --shown, cells);
     if (columns > 0 && grid->width > columns) {
-        plan->gap = EXPLAIN_GAP;
-        lay_out(grid, plan, cells);
+        grid->gap = EXPLAIN_GAP;
+        lay_out(grid, shown, cells);
     }
-    return make_lines(grid, plan, arena, err);
+    return make_lines(grid, arena, err);
 }
 
 void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_slot *slot,
@@ -261,36 +235,17 @@ static int send(struct document *document)
     return failed;
 }
 
-static int write_grid(struct document *document, struct grid_plan *plan, size_t columns)
+static int write_table(struct document *document, const struct explanation *explanation,
+                       const struct step_table *data)
 {
     struct arena arena = {0};
-    struct grid grid;
-    int failed = make_grid(&grid, plan, columns, &arena, document->err);
+    struct grid grid = {.explanation = explanation, .data = data};
+    int failed = make_grid(&grid, document->full ? 0 : document->columns, &arena, document->err);
     if (!failed) {
         document->format->table(document, &grid);
         failed = send(document);
     }
     arena_release(&arena);
-    return failed;
-}
-
-/* A table; of a full document in parts as wide as the page. */
-static int write_table(struct document *document, const struct explanation *explanation,
-                       const struct step_table *data)
-{
-    struct grid_plan plan = {explanation, data, .count = SIZE_MAX};
-    struct arena arena = {0};
-    struct grid whole;
-    size_t longest = 0;
-    if (!document->full)
-        return write_grid(document, &plan, document->columns);
-    int failed = make_grid(&whole, &plan, document->columns, &arena, document->err);
-    arena_release(&arena);
-    for (size_t b = 0; b < data->block_count; b++)
-        longest = num_max(longest, data->blocks[b].width);
-    plan.count = num_min(plan.shown, longest);
-    for (; !failed && plan.first < longest; plan.first += plan.count)
-        failed = write_grid(document, &plan, 0);
     return failed;
 }
 

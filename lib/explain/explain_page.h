@@ -2,7 +2,7 @@
  * order of the parts, and tables fitted to a page; a format is a row of functions that write them.
  *
  * Widths are columns of a terminal. Long vectors keep their ends; long lists of keys keep the keys
- * with the most weight. A full document shows all of them, and divides wide vectors into tables.
+ * with the most weight. A full document shows all of them, however wide.
  */
 #ifndef ATTN_EXPLAIN_EXPLAIN_PAGE_H
 #define ATTN_EXPLAIN_EXPLAIN_PAGE_H
@@ -43,10 +43,12 @@ struct grid_slot {
 };
 
 struct grid {
+    const struct explanation *explanation;
     const struct step_table *data;
     int number_width;   /* of the keys' numbers; 0: rows have none */
     size_t label_width; /* of the rows' labels with their numbers */
     size_t width;       /* of the whole table */
+    size_t gap;         /* before each block */
     struct grid_line *lines;
     size_t line_count;
     struct grid_slot *slots;
