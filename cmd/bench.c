@@ -85,9 +85,7 @@ struct job {
     struct new_model new_model;
     struct folder folder;
     size_t lengths[LENGTHS_MAX];
-    size_t length_count;
-    unsigned kinds;
-    enum precision precision;
+    struct bench_plan plan;
     struct progress progress;
     struct arena arena;
 };
@@ -103,23 +101,10 @@ static int read_lengths(struct job *job, struct err *err)
         if (size >= sizeof text || !num_parse_integer(text, 1, TOKENS_MAX, &tokens))
             return err_usage(err, "--tokens: expected whole numbers from 1 to %d, found '%.*s'",
                              TOKENS_MAX, (int)size, item);
-        if (job->length_count == LENGTHS_MAX)
+        if (job->plan.length_count == LENGTHS_MAX)
             return err_usage(err, "--tokens: expected at most %d lengths, found more", LENGTHS_MAX);
-        job->lengths[job->length_count++] = (size_t)tokens;
-    }
-    return 0;
-}
-
-static int read_only(struct job *job, struct err *err)
-{
-    const char *item = own(job->options)->only;
-    job->kinds = item ? 0 : TASKS_ALL;
-    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
-        size_t kind = 0;
-        size = strcspn(item, ",");
-        if (names_choose_item(&kind, NAMES(task_rows, TASK_KINDS), "--only", item, size, err))
-            return -1;
-        job->kinds |= 1U << kind;
+        job->lengths[job->plan.length_count++] = (size_t)tokens;
+        job->plan.lengths = job->lengths;
     }
     return 0;
 }
@@ -127,6 +112,7 @@ static int read_only(struct job *job, struct err *err)
 static int read_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
+    const char *only = own(options)->only;
     const char *model = options->model.name             ? options->model.name
                         : options->input.operands.count ? *options->input.operands.items
                                                         : NULL;
@@ -136,11 +122,12 @@ static int read_options(struct job *job, struct err *err)
         return err_usage(
             err, "--attention: expected --growth as well, which compares attention patterns");
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
-        read_only(job, err))
+        (only &&
+         names_choose_set(&job->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))
         return -1;
     if (own(options)->growth)
         return options_exclude(options, "growth", "only precision", err);
-    return options_precision(&job->precision, &options->model, err);
+    return options_precision(&job->plan.precision, &options->model, err);
 }
 
 /* The model of --shape; for --growth without a model, one attention head. */
@@ -166,29 +153,26 @@ static int measure(struct job *job, struct err *err)
     struct mechanism_options mechanism = options->mechanism;
     struct mechanism *ways = NULL;
     struct report result;
-    struct bench_plan plan = {
-        .folder = &job->folder,
-        .threads = (size_t)options->model.threads,
-        .rounds = (size_t)own(options)->repeat,
-        .kinds = job->kinds,
-        .lengths = job->length_count ? job->lengths : NULL,
-        .length_count = job->length_count,
-        .precision = job->precision,
-        .progress = &job->progress.sink,
-    };
     if (!mechanism.attention)
         mechanism.attention = "dense";
     int failed = own(options)->growth &&
-                 mechanism_options_list(&ways, &plan.way_count, &mechanism, &job->arena, err);
-    plan.ways = ways;
-    failed = failed || benchmark(&result, &plan, &job->arena, err);
+                 mechanism_options_list(&ways, &job->plan.way_count, &mechanism, &job->arena, err);
+    job->plan.ways = ways;
+    failed = failed || benchmark(&result, &job->plan, &job->arena, err);
     progress_end(&job->progress);
     return failed || output_write_table(&job->output, &result, options, err) ? -1 : 0;
 }
 
 int bench_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {
+        .options = options,
+        .plan = {.folder = &job.folder,
+                 .threads = (size_t)options->model.threads,
+                 .rounds = (size_t)own(options)->repeat,
+                 .kinds = TASKS_ALL,
+                 .progress = &job.progress.sink},
+    };
     int failed = read_options(&job, err) || find_folder(&job, err);
     if (!failed) {
         progress_begin(&job.progress, NULL);

@@ -42,18 +42,7 @@ static int read_numbers(struct inquiry *inquiry, struct names names, struct err 
     const char *list = inquiry->options->select.show;
     bool for_people = format_is(inquiry->format, "text") || format_is_looked_at(inquiry->format);
     inquiry->numbers = for_people ? 1 : (1u << names.count) - 1;
-    if (!list)
-        return 0;
-    for (inquiry->numbers = 0;; list++) {
-        size_t index = 0;
-        size_t size = strcspn(list, ",");
-        if (names_choose_item(&index, names, "--show", list, size, err))
-            return -1;
-        inquiry->numbers |= 1u << index;
-        list += size;
-        if (!*list)
-            return 0;
-    }
+    return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
 /* One token, or two: ' Mary: John'. */

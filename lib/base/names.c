@@ -185,6 +185,22 @@ int names_choose_item(size_t *index, struct names names, const char *option, con
     return names_find(index, names, word, size) ? 0 : names_refuse(names, option, word, size, err);
 }
 
+int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,
+                     struct err *err)
+{
+    *set = 0;
+    for (;; list++) {
+        size_t index = 0;
+        size_t size = strcspn(list, ",");
+        if (names_choose_item(&index, names, option, list, size, err))
+            return -1;
+        *set |= 1U << index;
+        list += size;
+        if (*list == '\0')
+            return 0;
+    }
+}
+
 int names_choose(size_t *index, struct names names, const char *option, const char *word,
                  struct err *err)
 {

@@ -37,6 +37,11 @@ int names_choose(size_t *index, struct names names, const char *option, const ch
                  struct err *err);
 int names_choose_item(size_t *index, struct names names, const char *option, const char *word,
                       size_t size, struct err *err);
+
+/* The items of a list with commas as bits, refused likewise. */
+int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,
+                     struct err *err);
+
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err);
 

@@ -398,17 +398,13 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
 int derive_read_mean(struct derivation *how, const char *list, struct err *err)
 {
     static const char *const things[] = {"heads", "layers", "texts"};
-    bool *const means[] = {&how->mean_of_heads, &how->mean_of_layers, &how->mean_of_texts};
-    for (const char *name = list;; name++) {
-        size_t size = strcspn(name, ",");
-        size_t index = 0;
-        if (names_choose_item(&index, NAMES_LIST(things), "--mean", name, size, err))
-            return -1;
-        *means[index] = true;
-        name += size;
-        if (*name == '\0')
-            return 0;
-    }
+    unsigned means = 0;
+    if (names_choose_set(&means, NAMES_LIST(things), "--mean", list, err))
+        return -1;
+    how->mean_of_heads = means & 1;
+    how->mean_of_layers = means & 2;
+    how->mean_of_texts = means & 4;
+    return 0;
 }
 
 int derive_check(const struct derivation *how, const struct selection *selection,

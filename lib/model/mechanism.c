@@ -176,18 +176,8 @@ const char *const block_part_names[BLOCK_PARTS] = {
 
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err)
 {
-    mechanism->without = 0;
-    for (const char *at = text;; at++) {
-        struct word name = word_up_to(at, ",");
-        size_t part = 0;
-        if (names_choose_item(&part, NAMES_LIST(block_part_names), "--without", name.text,
-                              name.size, err))
-            return -1;
-        mechanism->without |= 1U << part;
-        at += name.size;
-        if (*at == '\0')
-            return 0;
-    }
+    return names_choose_set(&mechanism->without, NAMES_LIST(block_part_names), "--without", text,
+                            err);
 }
 
 /* --- back to words ---------------------------------------------------------------------------- */
