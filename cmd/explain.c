@@ -117,15 +117,13 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
     struct nearest nearest;
+    char guess[NAMES_GUESS_BYTES];
     nearest_begin(&nearest, name, strlen(name));
     for (size_t i = 0; i < tokenized->count; i++)
         nearest_offer(&nearest, label_name(&tokenized->labels[i]));
-    if (nearest.name)
-        return err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job),
-                         name, nearest.name);
     return err_usage(err,
-                     "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'",
-                     called(job), tokenized->count - 1, name);
+                     "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
+                     called(job), tokenized->count - 1, name, names_guess(guess, nearest.name));
 }
 
 /* The last token unless one is named, or all; of several with the same name the first. */
@@ -179,8 +177,8 @@ static int explain(struct job *job, struct err *err)
     struct stream out = {0};
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
-    struct explanations explanations = {items, count, job->several};
-    struct explain_page page = {page_columns(&job->options->looks), job->options->looks.full};
+    const struct explanations explanations = {items, count, job->several, job->options->looks.full,
+                                              page_columns(&job->options->looks)};
     if (!items)
         return -1;
     job->request.digits =
@@ -193,7 +191,7 @@ static int explain(struct job *job, struct err *err)
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
     failed = failed || output_to(&out, job->options->output.path, err) ||
-             job->format->write(&out, &explanations, &page, err);
+             job->format->write(&out, &explanations, err);
     return stream_end(&out, failed, err);
 }
 

@@ -212,17 +212,10 @@ static void add_end(struct document *document)
     buf_text(&document->text, "</section>\n</main>\n</body>\n</html>\n");
 }
 
-int explain_html_write(struct stream *out, const struct explanations *explanations,
-                       const struct explain_page *page, struct err *err)
+int explain_html_write(struct stream *out, const struct explanations *explanations, struct err *err)
 {
     static const struct document_format format = {
         add_beginning, add_query, add_piece, add_table, add_end,
     };
-    struct document document = {.format = &format,
-                                .all = explanations,
-                                .out = out,
-                                .full = page->full,
-                                .columns = PAGE_COLUMNS,
-                                .err = err};
-    return document_write(&document);
+    return document_write(&format, out, explanations, PAGE_COLUMNS, err);
 }

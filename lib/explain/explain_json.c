@@ -118,14 +118,12 @@ static void put_givens(struct json_writer *json, const struct explanation *first
     json_put_close(json, '}');
 }
 
-int explain_json_write(struct stream *out, const struct explanations *explanations,
-                       const struct explain_page *page, struct err *err)
+int explain_json_write(struct stream *out, const struct explanations *explanations, struct err *err)
 {
     struct json_writer json = {.stream = out};
     const struct explanation *first = explanations->items;
     struct report origin = *first->report;
     struct buf latex = {0};
-    (void)page;
     origin.heads = NULL; /* the one is named below */
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("explain"));

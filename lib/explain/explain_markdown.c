@@ -163,16 +163,10 @@ static void add_piece(struct document *document, enum piece piece, const char *t
 }
 
 int explain_markdown_write(struct stream *out, const struct explanations *explanations,
-                           const struct explain_page *page, struct err *err)
+                           struct err *err)
 {
     static const struct document_format format = {
         add_beginning, add_query, add_piece, add_table, NULL,
     };
-    struct document document = {.format = &format,
-                                .all = explanations,
-                                .out = out,
-                                .full = page->full,
-                                .columns = PAGE_COLUMNS,
-                                .err = err};
-    return document_write(&document);
+    return document_write(&format, out, explanations, PAGE_COLUMNS, err);
 }

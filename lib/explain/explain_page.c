@@ -240,7 +240,8 @@ static int write_table(struct document *document, const struct explanation *expl
 {
     struct arena arena = {0};
     struct grid grid = {.explanation = explanation, .data = data};
-    int failed = make_grid(&grid, document->full ? 0 : document->columns, &arena, document->err);
+    int failed =
+        make_grid(&grid, document->all->full ? 0 : document->columns, &arena, document->err);
     if (!failed) {
         document->format->table(document, &grid);
         failed = send(document);
@@ -262,7 +263,7 @@ static int write_step(struct document *document, const struct explanation *expla
         return -1;
     for (size_t i = 0; i < step->given_count; i++) {
         const struct given *given = &step->givens[i];
-        if (!given->is_shown && (document->full || given->is_small) &&
+        if (!given->is_shown && (document->all->full || given->is_small) &&
             write_table(document, explanation, &given->table))
             return -1;
     }
@@ -273,24 +274,25 @@ static int write_step(struct document *document, const struct explanation *expla
     return send(document);
 }
 
-int document_write(struct document *document)
+int document_write(const struct document_format *format, struct stream *out,
+                   const struct explanations *all, size_t columns, struct err *err)
 {
-    const struct explanations *all = document->all;
-    int failed = document->format->begin(document) || send(document);
+    struct document document = {format, all, out, .columns = columns, .err = err};
+    int failed = format->begin(&document) || send(&document);
     for (size_t i = 0; i < all->count && !failed; i++) {
         const struct explanation *explanation = &all->items[i];
-        document->format->query(document, explanation);
-        failed = send(document);
+        format->query(&document, explanation);
+        failed = send(&document);
         for (size_t s = 0; s < explanation->step_count && !failed; s++) {
-            document->step = s + 1;
-            failed = write_step(document, explanation, &explanation->steps[s]);
+            document.step = s + 1;
+            failed = write_step(&document, explanation, &explanation->steps[s]);
         }
     }
-    if (!failed && document->format->end) {
-        document->format->end(document);
-        failed = send(document);
+    if (!failed && format->end) {
+        format->end(&document);
+        failed = send(&document);
     }
-    buf_release(&document->text);
+    buf_release(&document.text);
     return failed ? -1 : 0;
 }
 

@@ -74,14 +74,14 @@ struct document {
     const struct explanations *all;
     struct stream *out;
     struct buf text; /* is sent to the stream after each part */
-    bool full;
-    size_t columns; /* of a table; 0: endless */
-    size_t margin;  /* columns of the page beside a table */
-    size_t step;    /* its number, from 1 */
+    size_t columns;  /* of a table; 0: endless */
+    size_t step;     /* its number, from 1 */
     struct err *err;
 };
 
-int document_write(struct document *document);
+/* `columns`: the most of a table, 0: endless. */
+int document_write(const struct document_format *format, struct stream *out,
+                   const struct explanations *all, size_t columns, struct err *err);
 
 /* Append the text of a cell, with symbols in a notation; nothing for an empty one. `infinity`: how
  * minus infinity is written, NULL: as a number. */

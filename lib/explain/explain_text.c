@@ -23,27 +23,19 @@
 
 enum {
     INDENT = 3,
-    WRAPPED = 5,  /* the indent of the rest of a line that is too long */
-    SCREEN = 100, /* columns that are seen without scrolling */
+    WRAPPED = 5, /* the indent of the rest of a line that is too long */
 };
-
-static size_t page_width(const struct document *document)
-{
-    return document->columns ? document->columns + document->margin : 0;
-}
 
 static void add_rule(struct buf *line, size_t columns)
 {
     buf_repeat(line, "─", strlen("─"), columns);
 }
 
-/* In the middle of so many columns, but not beyond what a screen shows, with rules to both sides
- * where there is room. */
+/* In the middle of so many columns, with rules to both sides where there is room. */
 static void add_centred(struct buf *line, const char *heading, size_t columns)
 {
     size_t width = utf8_width(heading, strlen(heading));
-    size_t line_columns = columns < SCREEN || width > SCREEN ? columns : SCREEN;
-    size_t left = line_columns > width ? (line_columns - width) / 2 : 0;
+    size_t left = columns > width ? (columns - width) / 2 : 0;
     size_t right = columns > width + left ? columns - width - left : 0;
     bool ruled = width > 0 && left >= 2;
     (ruled ? add_rule : text_blanks)(line, ruled ? left - 1 : left);
@@ -110,7 +102,7 @@ static void write_piece(struct document *document, enum piece piece, const char 
         return;
     }
     stream_format(document->out, "%s%*s", piece == PIECE_WORKED ? "\n" : "", INDENT, "");
-    text_wrap(document->out, text, INDENT, WRAPPED, page_width(document));
+    text_wrap(document->out, text, INDENT, WRAPPED, document->all->columns);
 }
 
 /* Which query it is, and how many of its keys are shown. */
@@ -120,20 +112,20 @@ static void write_query(struct document *document, const struct explanation *exp
     stream_text(document->out, explanation > document->all->items ? "\n" : "");
     buf_format(line, "query · %s", explain_token(explanation));
     explain_query_words(line, explanation, " · ");
-    text_shorten(line, page_width(document));
+    text_shorten(line, document->all->columns);
     text_end(document->out, line, document->err);
     if (explanation->shown_count == explanation->key_count)
         return;
     buf_format(line,
                "(%zu of %zu keys shown: the largest weights, %.2f in total; --full shows all)",
                explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
-    text_wrap(document->out, line->size ? line->bytes : "", 0, 1, page_width(document));
+    text_wrap(document->out, line->size ? line->bytes : "", 0, 1, document->all->columns);
     buf_clear(line);
 }
 
 static int write_titles(struct document *document)
 {
-    struct place place = {.count = 1, .columns = page_width(document)};
+    struct place place = {.count = 1, .columns = document->all->columns};
     return text_titles_write(document->out, document->all->items->report, &place, document->err);
 }
 
@@ -142,30 +134,22 @@ static void write_end(struct document *document)
 {
     const struct explanation *explanation = document->all->items;
     struct buf *line = &document->text;
-    if (document->full)
+    if (document->all->full)
         return;
     buf_format(line,
                "(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --token choose "
                "others; --full shows whole vectors, all keys and the matrices)",
                explanation->layer_count, explanation->head_count);
     stream_char(document->out, '\n');
-    text_wrap(document->out, line->size ? line->bytes : "", 0, 1, page_width(document));
+    text_wrap(document->out, line->size ? line->bytes : "", 0, 1, document->all->columns);
     buf_clear(line);
 }
 
-int explain_text_write(struct stream *out, const struct explanations *explanations,
-                       const struct explain_page *page, struct err *err)
+int explain_text_write(struct stream *out, const struct explanations *explanations, struct err *err)
 {
     static const struct document_format format = {
         write_titles, write_query, write_piece, write_table, write_end,
     };
-    size_t margin = page->columns > INDENT ? INDENT : 0;
-    struct document document = {.format = &format,
-                                .all = explanations,
-                                .out = out,
-                                .full = page->full,
-                                .columns = page->columns - margin,
-                                .margin = margin,
-                                .err = err};
-    return document_write(&document);
+    size_t margin = explanations->columns > INDENT ? INDENT : 0;
+    return document_write(&format, out, explanations, explanations->columns - margin, err);
 }

@@ -4,7 +4,7 @@
  *     struct explain_request request = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
  *                                       .digits = 4};
  *     if (explanation_make(&explanation, &viewer, &pair, &request, &arena, err)) ...
- *     if (explain_formats[0].write(&stream, &explanations, &page, err)) ...
+ *     if (explain_formats[0].write(&stream, &explanations, err)) ...
  */
 #ifndef ATTN_EXPLAIN_EXPLANATION_H
 #define ATTN_EXPLAIN_EXPLANATION_H
@@ -25,7 +25,6 @@ struct block {
     const char *symbol; /* score_j */
     bool is_vector;     /* its elements are numbered, even if there is only one */
     bool is_share;      /* parts of a whole, which can be drawn as bars */
-    size_t first;       /* the number of its first element */
     size_t width;
     const float *values; /* [rows, width]; NAN: empty */
     size_t stride;       /* floats from one row to the next */
@@ -82,11 +81,13 @@ struct explanation {
     size_t step_count;
 };
 
-/* Queries of one head, which share a report. */
+/* Queries of one head, which share a report, and how they are written. */
 struct explanations {
     const struct explanation *items;
-    size_t count; /* at least 1 */
-    bool several; /* written as a list, even if there is only one */
+    size_t count;   /* at least 1 */
+    bool several;   /* written as a list, even if there is only one */
+    bool full;      /* whole vectors, all keys, and the given matrices */
+    size_t columns; /* of a terminal; 0: endless */
 };
 
 struct explain_request {
@@ -105,14 +106,9 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
-struct explain_page {
-    size_t columns; /* of a terminal; 0: endless */
-    bool full;      /* whole vectors, all keys, and the given matrices */
-};
-
 /* Failures to write stick to the stream; -1 with `err` for others. */
 typedef int explain_writer(struct stream *out, const struct explanations *explanations,
-                           const struct explain_page *page, struct err *err);
+                           struct err *err);
 
 extern explain_writer explain_text_write, explain_markdown_write, explain_html_write,
     explain_json_write;
