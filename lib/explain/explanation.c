@@ -142,62 +142,47 @@ static bool is_there(const struct step_row *row, int ways, const struct trace *t
 /* A step whose values edits change is made of a pass without these edits, so that its formula gives
  * its numbers; a step with the changed values follows. */
 
-enum { SITES_OF_STEP = 3 };
+enum { SITES_OF_STEP = 3 }; /* at most */
 
-struct step_sites {
-    enum site items[SITES_OF_STEP];
-    size_t count;
-};
-
-/* A pass without the edits of a step's values, shared by all queries. */
-struct edited_pass {
-    const char *step;
-    struct trace trace;
-};
-
-struct edited_passes {
+struct passes {
     struct viewer *viewer;
     const struct text_pair *pair;
     const struct explain_request *request;
-    struct edited_pass *items; /* [STEP_ROWS] */
-    size_t count;
+    struct trace *before; /* [STEP_ROWS] without the edits of a step's values, for all queries */
 };
 
-static void add_site(struct step_sites *sites, bool is_there, enum site site)
-{
-    if (is_there)
-        sites->items[sites->count++] = site;
-}
-
-static bool is(const char *step, const char *name)
-{
-    return strcmp(step, name) == 0;
-}
-
-/* The tensors that a step computes for the next ones. */
-static struct step_sites sites_of(const struct trace *trace, const char *step)
+/* The tensors that a step computes for the next ones, a bit for each. */
+static uint64_t sites_of(const struct trace *trace, const char *step)
 {
     const struct config *c = trace->config;
-    struct step_sites sites = {.count = 0};
-    enum site q = trace->rotary ? SITE_Q_PRE : SITE_Q;
-    enum site k = trace->rotary ? SITE_K_PRE : SITE_K;
-    bool embeds = is(step, "embedding") || (is(step, "input") && !trace->embedding_norm.scale);
+    bool normed = trace->embedding_norm.scale != NULL;
+    bool is_sum = strcmp(step, "resid_post") == 0 && c->stream_normed; /* its norm is the stream */
+    const struct {
+        const char *step;
+        enum site site;
+        bool is_made;
+    } rows[] = {
+        {"embedding", SITE_EMBEDDING, trace->layer == 0},
+        {"embedding", SITE_RESID_PRE, true},
+        {"input", SITE_EMBEDDING, trace->layer == 0 && !normed},
+        {"input", SITE_RESID_PRE, !normed},
+        {"input", SITE_LN_1, c->norm_first},
+        {trace->raw_q.values ? "query_norm" : "query", trace->rotary ? SITE_Q_PRE : SITE_Q, true},
+        {"query_rotary", SITE_Q, true},
+        {trace->raw_k.values ? "key_norm" : "keys", trace->rotary ? SITE_K_PRE : SITE_K, true},
+        {"key_rotary", SITE_K, true},
+        {"values", SITE_V, true},
+        {"output", SITE_ATTN_OUT, true},
+        {"hidden", SITE_MLP_GATE, true},
+        {"hidden", SITE_MLP_UP, true},
+        {"ln_2", SITE_RESID_POST, c->stream_normed},
+    };
     enum site own;
-    add_site(&sites, embeds && trace->layer == 0, SITE_EMBEDDING);
-    add_site(&sites, embeds, SITE_RESID_PRE);
-    add_site(&sites, is(step, "input") && c->norm_first, SITE_LN_1);
-    add_site(&sites, is(step, trace->raw_q.values ? "query_norm" : "query"), q);
-    add_site(&sites, is(step, "query_rotary"), SITE_Q);
-    add_site(&sites, is(step, trace->raw_k.values ? "key_norm" : "keys"), k);
-    add_site(&sites, is(step, "key_rotary"), SITE_K);
-    add_site(&sites, is(step, "values"), SITE_V);
-    add_site(&sites, is(step, "output"), SITE_ATTN_OUT);
-    add_site(&sites, is(step, "hidden"), SITE_MLP_GATE);
-    add_site(&sites, is(step, "hidden"), SITE_MLP_UP);
-    bool last_sum = is(step, "resid_post") && c->stream_normed; /* its norm is the stream */
-    if (!is(step, "embedding") && !last_sum && site_find(step, strlen(step), &own))
-        add_site(&sites, true, own);
-    add_site(&sites, is(step, "ln_2") && c->stream_normed, SITE_RESID_POST);
+    bool has_own = !is_sum && strcmp(step, "embedding") != 0 && site_find(step, strlen(step), &own);
+    uint64_t sites = has_own ? site_bit(own) : 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].is_made && strcmp(rows[i].step, step) == 0)
+            sites |= site_bit(rows[i].site);
     return sites;
 }
 
@@ -222,15 +207,14 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
 }
 
 /* Append the edits that change a step to a note, or NULL; false: none does. */
-static bool write_changes(struct buf *note, const struct trace *trace,
-                          const struct step_sites *sites)
+static bool write_changes(struct buf *note, const struct trace *trace, uint64_t sites)
 {
     const struct edits *edits = trace->viewer->edits;
     bool any = false;
     for (size_t i = 0; edits && i < edits->count; i++) {
         bool changes = false;
-        for (size_t k = 0; k < sites->count; k++)
-            changes |= touches(&edits->items[i], trace, sites->items[k]);
+        for (enum site site = 0; site < SITE_COUNT && !changes; site++)
+            changes = sites & site_bit(site) && touches(&edits->items[i], trace, site);
         if (changes && note)
             buf_format(note, "%s%s", any ? ", " : "Changed by ", edits->items[i].words);
         any |= changes;
@@ -253,8 +237,8 @@ static bool leave_layer(struct edit *edit, const struct trace *trace, struct bui
     return others.count > 0;
 }
 
-static int run_without(struct trace *before, const struct edited_passes *passes,
-                       const struct step_sites *sites, struct builder *builder)
+static int run_without(struct trace *before, const struct passes *passes, uint64_t sites,
+                       struct builder *builder)
 {
     struct viewer *viewer = passes->viewer;
     const struct edits *edits = viewer->edits;
@@ -262,10 +246,10 @@ static int run_without(struct trace *before, const struct edited_passes *passes,
     struct edits rest = {.items = items};
     for (size_t i = 0; items && i < edits->count; i++) {
         bool is_own = false;
-        for (size_t k = 0; k < sites->count; k++) {
-            enum site site = site_of(builder->trace->part, sites->items[k]);
-            is_own |= edits_have(&(struct edits){&edits->items[i], 1}, site, builder->trace->layer);
-        }
+        for (enum site site = 0; site < SITE_COUNT && !is_own; site++)
+            is_own = sites & site_bit(site) &&
+                     edits_have(&(struct edits){&edits->items[i], 1},
+                                site_of(builder->trace->part, site), builder->trace->layer);
         items[rest.count] = edits->items[i];
         rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);
     }
@@ -280,26 +264,20 @@ static int run_without(struct trace *before, const struct edited_passes *passes,
 
 /* The query's trace in which a step has the values that its formula gives; NULL: no edit changes
  * them, or the builder failed. */
-static const struct trace *find_before(struct edited_passes *passes, const char *step,
+static const struct trace *find_before(const struct passes *passes, const struct step_row *row,
                                        struct builder *builder)
 {
-    const struct step_sites sites = sites_of(builder->trace, step);
-    struct edited_pass *pass = passes->items;
-    if (!write_changes(NULL, builder->trace, &sites))
+    uint64_t sites = sites_of(builder->trace, row->name);
+    struct trace *before = &passes->before[row - step_rows];
+    if (!write_changes(NULL, builder->trace, sites))
         return NULL;
-    while (pass < passes->items + passes->count && !is(pass->step, step))
-        pass++;
-    if (pass == passes->items + passes->count) {
-        pass->step = step;
-        passes->count++;
-        if (run_without(&pass->trace, passes, &sites, builder)) {
-            builder->failed = true;
-            return NULL;
-        }
-        pass->trace.keys_edited = builder->trace->keys_edited;
+    if (!before->viewer && run_without(before, passes, sites, builder)) {
+        builder->failed = true;
+        return NULL;
     }
-    trace_set_query(&pass->trace, builder->trace->query);
-    return &pass->trace;
+    before->keys_edited = builder->trace->keys_edited;
+    trace_set_query(before, builder->trace->query);
+    return before;
 }
 
 static const float *vector_of(const struct trace *trace, enum site site)
@@ -309,16 +287,15 @@ static const float *vector_of(const struct trace *trace, enum site site)
 
 /* Vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before, const char *step,
-                         const struct step_sites *sites)
+                         uint64_t sites)
 {
     const struct trace *trace = builder->trace;
     struct named_vector rows[2 * SITES_OF_STEP];
     size_t count = 0;
     size_t width = 0;
-    for (size_t i = 0; i < sites->count; i++) {
-        enum site site = sites->items[i];
-        const float *values = vector_of(before, site);
-        bool of_input = is(step, "input") || is(step, "embedding");
+    bool of_input = strcmp(step, "input") == 0 || strcmp(step, "embedding") == 0;
+    for (enum site site = 0; site < SITE_COUNT; site++) {
+        const float *values = sites & site_bit(site) ? vector_of(before, site) : NULL;
         const char *name = !of_input                            ? site_rows[site].name
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
@@ -336,10 +313,12 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
 
 static void show_edited(struct builder *builder, const struct trace *before, const char *step)
 {
-    const struct step_sites sites = sites_of(builder->trace, step);
-    enum site site = sites.items[0];
+    uint64_t sites = sites_of(builder->trace, step);
+    enum site site = 0;
+    while (!(sites & site_bit(site)))
+        site++;
     buf_text(&builder->note, builder->note.size ? " " : "");
-    write_changes(&builder->note, builder->trace, &sites);
+    write_changes(&builder->note, builder->trace, sites);
     buf_text(&builder->note, site == SITE_LOGITS ? ": 'run --show logits' prints the result."
                                                  : ": later steps use these values.");
     if (site == SITE_LOGITS)
@@ -361,7 +340,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
                         site == SITE_K ? builder->trace->k : builder->trace->k_pre,
                         builder->trace->config->d_k);
     } else {
-        show_vectors(builder, before, step, &sites);
+        show_vectors(builder, before, step, sites);
     }
 }
 
@@ -395,12 +374,12 @@ static int make_step(struct step *step, const struct step_row *row, const struct
 }
 
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
-                    struct edited_passes *passes, struct builder builder)
+                    const struct passes *passes, struct builder builder)
 {
     struct step *step = &steps[explanation->step_count++];
     const struct trace *trace = builder.trace;
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
-    const struct trace *before = dropped_later ? NULL : find_before(passes, row->name, &builder);
+    const struct trace *before = dropped_later ? NULL : find_before(passes, row, &builder);
     builder.trace = before ? before : trace;
     if (builder.failed || make_step(step, row, NULL, builder))
         return -1;
@@ -413,7 +392,7 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
 }
 
 static int explain(struct explanation *explanation, const struct trace *trace,
-                   struct edited_passes *passes, struct arena *arena, struct err *err)
+                   const struct passes *passes, struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
     size_t seen = 0; /* the first visible key, whose numbers are worked out */
@@ -457,11 +436,11 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      struct arena *arena, struct err *err)
 {
     struct trace trace;
-    struct edited_passes passes = {.viewer = viewer, .pair = pair, .request = request};
-    passes.items = arena_alloc(arena, STEP_ROWS, sizeof *passes.items, err);
-    if (!passes.items || trace_run(&trace, viewer, pair, request, arena, err))
+    struct passes passes = {.viewer = viewer, .pair = pair, .request = request};
+    passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
+    if (!passes.before || trace_run(&trace, viewer, pair, request, arena, err))
         return -1;
-    trace.keys_edited = write_changes(NULL, &trace, &(struct step_sites){{SITE_K}, 1});
+    trace.keys_edited = write_changes(NULL, &trace, site_bit(SITE_K));
     for (size_t i = 0; i < request->query_count; i++) {
         trace_set_query(&trace, request->query + i);
         if (explain(&explanations[i], &trace, &passes, arena, err))
