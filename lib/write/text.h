@@ -1,5 +1,5 @@
 /* text.h: text for people: lines with cells, axes that are too long for a page, tables, and reports
- * (text_line.c, text_table.c, text_page.c). Widths are columns of a terminal; 0: no limit.
+ * (text_line.c, text_page.c). Widths are columns of a terminal; 0: no limit.
  *
  *     struct buf line = {0};
  *     text_left(&line, "Life", 8);
@@ -57,64 +57,6 @@ bool text_is_cut(const struct text_cut *cut);
 size_t text_cut_slots(const struct text_cut *cut);
 bool text_cut_between(const struct text_cut *cut, size_t slot);
 size_t text_cut_place(const struct text_cut *cut, size_t slot);
-
-/* --- tables, cell by cell ---------------------------------------------------------------------
- *
- *     struct table table = {.out = out};
- *     table_text(&table, &names, "Life"), table_heated(&table, &numbers, "0.97", level);
- *     table_end(&table);
- *     return table_close(&table, err);
- *
- * Memory failures stick until the table is closed.
- */
-
-/* Colours or shades (░▒▓█) of numbers. */
-struct text_heat {
-    bool numbers; /* they are written */
-    bool colours; /* on the terminal's colours */
-    bool shades;  /* with a character for the level, where the terminal has no colours */
-    enum style_depth depth;
-    struct colour_norms norms;
-    struct ramp ramp;
-    unsigned set; /* the level whose colours the line has now; 0: none */
-};
-
-/* For numbers, or fractions, in an extent. Marks the stream as one that writes colours. */
-void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
-                     bool fraction, const struct place *place);
-
-/* Append the scale: colours with the numbers at both ends. */
-void text_heat_legend(struct buf *line, struct text_heat *heat);
-
-struct table_column {
-    size_t gap; /* blanks before it */
-    size_t width;
-    bool left;     /* cells are aligned left */
-    bool shortens; /* wider cells end in an ellipsis; else they take the columns they need */
-    bool tight;    /* colour reaches from the blank before a number to its end, not further */
-};
-
-struct table {
-    struct stream *out;
-    size_t page;            /* width at which a line is shortened */
-    struct text_heat *heat; /* of table_heated; NULL: not used */
-    struct buf line;        /* after the last cell more may be appended */
-    struct buf cell;        /* the next cell, for table_put */
-};
-
-/* Write the next cell: a text; the contents of `cell`; a number with the colours or shades of a
- * level, those alone if heat has no numbers. */
-void table_text(struct table *table, const struct table_column *column, const char *text);
-void table_put(struct table *table, const struct table_column *column);
-void table_heated(struct table *table, const struct table_column *column, const char *number,
-                  unsigned level);
-
-void table_gap(struct table *table, size_t gap); /* blanks without colours */
-
-void table_end(struct table *table); /* the line */
-
-/* Release its memory; -1 if output is missing because memory ran out. */
-int table_close(struct table *table, struct err *err);
 
 /* --- tables of a report, and titles ----------------------------------------------------------- */
 
