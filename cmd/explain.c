@@ -77,12 +77,13 @@ struct job {
 static int choose_part(struct job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
-    enum site_part first = attention_part_first(&model->config);
+    bool has_encoder = model->config.n_encoder_layer > 0;
+    enum site_part first = config_is_cross(&model->config) ? PART_CROSS : PART_SENTENCE;
     enum site_part part = job->options->explain.part ? job->part : first;
-    if (!attention_part_is_there(part, &model->config))
+    if (!has_encoder && part != first)
         return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
-    job->request.part = attention_part_sites(part, &model->config);
+    job->request.part = has_encoder ? part : PART_SENTENCE;
     job->text = part == PART_SOURCE ? &job->pair.source : &job->pair.sentence;
     return 0;
 }

@@ -294,6 +294,27 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
     return 0;
 }
 
+/* Measures the time of attention, from keys and values to the context, in all layers. */
+struct stopwatch {
+    double begun; /* 0: stopped */
+    double seconds;
+};
+
+/* With several texts, from the last values to the first context. */
+static int take_time(void *context, const struct announcement *seen, struct err *err)
+{
+    struct stopwatch *stopwatch = context;
+    double now = clock_seconds();
+    (void)err;
+    if (seen->site == SITE_V) {
+        stopwatch->begun = now;
+    } else if (stopwatch->begun > 0) {
+        stopwatch->seconds += now - stopwatch->begun;
+        stopwatch->begun = 0;
+    }
+    return 0;
+}
+
 static int prefill(struct bench *bench, const struct task *task, double *seconds, struct err *err)
 {
     struct viewer *viewer = &bench->viewer;
@@ -306,8 +327,8 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
     if (task->way) {
-        tap = stopwatch_tap(&stopwatch);
-        selection.sites = STOPWATCH_SITES;
+        tap = (struct tap){.sink = take_time, .context = &stopwatch};
+        selection.sites = site_bit(SITE_V) | site_bit(SITE_CONTEXT); /* making maps takes time */
         config->mechanism = *task->way;
     }
     double start = clock_seconds();

@@ -91,7 +91,7 @@ struct explanations {
 };
 
 struct explain_request {
-    enum site_part part;       /* the attention, as attention_part_sites has it */
+    enum site_part part;       /* the attention; without an encoder the sentence's */
     size_t layer, head;        /* the model must have them */
     size_t query, query_count; /* tokens in a row */
     int digits;                /* of numbers */

@@ -91,11 +91,4 @@ struct attention_part {
 extern const struct attention_part attention_parts[]; /* by site_part */
 extern const size_t attention_part_count;
 
-/* Does a model have this attention? Which is its only one, or that of its decoder? */
-bool attention_part_is_there(enum site_part part, const struct config *config);
-enum site_part attention_part_first(const struct config *config);
-
-/* The part whose sites show it: without an encoder the sentence's. */
-enum site_part attention_part_sites(enum site_part part, const struct config *config);
-
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/num.h"
 #include "model/mechanism.h"
 #include "model/pattern.h"
@@ -268,26 +267,6 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     }
     room->rows = list->rows;
     return list->rows ? 0 : -1;
-}
-
-/* With several texts, from the last values to the first context. */
-static int take_time(void *context, const struct announcement *seen, struct err *err)
-{
-    struct stopwatch *stopwatch = context;
-    double now = clock_seconds();
-    (void)err;
-    if (seen->site == SITE_V) {
-        stopwatch->begun = now;
-    } else if (stopwatch->begun > 0) {
-        stopwatch->seconds += now - stopwatch->begun;
-        stopwatch->begun = 0;
-    }
-    return 0;
-}
-
-struct tap stopwatch_tap(struct stopwatch *stopwatch)
-{
-    return (struct tap){.sink = take_time, .context = stopwatch};
 }
 
 /* --- visible keys --------------------------------------------------------------------------------

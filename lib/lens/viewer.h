@@ -156,17 +156,6 @@ int capture_init(struct capture *capture, const struct selection *selection,
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
 int capture_lend(void *context, struct attention_map_room *room, struct err *err);
 
-/* Measures the time of attention, from keys and values to the context, in all layers. Watch only
- * STOPWATCH_SITES: making maps would take longer than what is measured. */
-#define STOPWATCH_SITES (site_bit(SITE_V) | site_bit(SITE_CONTEXT))
-
-struct stopwatch {
-    double begun; /* 0: stopped */
-    double seconds;
-};
-
-struct tap stopwatch_tap(struct stopwatch *stopwatch);
-
 /* --- effective attention (effective.c) ----------------------------------------------------------
  *
  *     value_weighted   a |v|                    [H, T, S]
