@@ -30,14 +30,6 @@ int page_live_check(struct err *err)
                                       "attn-cli with it");
 }
 
-static void put_base64(struct stream *out, const char *bytes, size_t size)
-{
-    struct page_exact exact = {.out = out};
-    page_exact_bytes(&exact, bytes, size);
-    page_exact_end(&exact);
-    stream_text(out, "</script>\n");
-}
-
 static int put_file(struct stream *out, const struct folder *folder, const char *name, size_t *left,
                     struct err *err)
 {
@@ -55,7 +47,8 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
         stream_text(out, "<script type=\"text/plain\" class=\"file\" data-name=\"");
         page_put_text(out, name);
         stream_text(out, "\">");
-        put_base64(out, file.bytes + at, size);
+        page_put_base64(out, file.bytes + at, size);
+        stream_text(out, "</script>\n");
     }
     *left -= failed ? 0 : file.size;
     file_release(&file);
@@ -90,7 +83,8 @@ static int put_live(struct stream *out, const struct folder *folder, struct err 
     struct listing listing;
     size_t left = MODEL_BYTES_MAX;
     stream_text(out, "<script type=\"text/plain\" id=\"engine\">");
-    put_base64(out, page_module.bytes, page_module.size);
+    page_put_base64(out, page_module.bytes, page_module.size);
+    stream_text(out, "</script>\n");
     int failed = list_files(&listing, folder, &arena, err);
     for (size_t i = 0; !failed && i < listing.count; i++)
         if (is_of_model(listing.names[i]))

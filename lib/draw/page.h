@@ -92,25 +92,8 @@ int page_sentence_put(struct stream *out, const struct report *report, bool exac
 /* The number of values of all tensors that a page holds. */
 size_t page_count_numbers(const struct report *report);
 
-/* Write numbers short; `most` is the largest of them. */
-struct page_short {
-    bool has_sign;
-    float most;
-};
-
-struct page_short page_short_of(const float *values, size_t count);
-void page_short_put(struct stream *out, const struct page_short *code, float value);
-
-/* Base64, three bytes at a time. */
-struct page_exact {
-    struct stream *out;
-    unsigned char held[3];
-    size_t held_count;
-};
-
-void page_exact_put(struct page_exact *exact, float value);
-void page_exact_bytes(struct page_exact *exact, const char *bytes, size_t size);
-void page_exact_end(struct page_exact *exact);
+/* Write bytes in base64. */
+void page_put_base64(struct stream *out, const char *bytes, size_t size);
 
 /* Write text of HTML. */
 void page_put_text(struct stream *out, const char *text);

@@ -12,9 +12,14 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-struct page_short page_short_of(const float *values, size_t count)
+struct short_code {
+    bool has_sign;
+    float most; /* the largest number */
+};
+
+static struct short_code short_code_of(const float *values, size_t count)
 {
-    struct page_short code = {0};
+    struct short_code code = {0};
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(values[i]))
             continue;
@@ -25,7 +30,7 @@ struct page_short page_short_of(const float *values, size_t count)
 }
 
 /* data.js decodes it. */
-static unsigned encode(const struct page_short *code, float value)
+static unsigned encode(const struct short_code *code, float value)
 {
     enum { ZERO, MINUS_INFINITY, FIRST, CODES = 4096 };
     unsigned highest = (code->has_sign ? CODES / 2 : CODES) - FIRST - 1;
@@ -40,14 +45,21 @@ static unsigned encode(const struct page_short *code, float value)
     return FIRST + (unsigned)(code->has_sign ? 2 * level + (value < 0) : level);
 }
 
-void page_short_put(struct stream *out, const struct page_short *code, float value)
+static void put_short(struct stream *out, const struct short_code *code, float value)
 {
     unsigned pair = encode(code, value);
     char text[2] = {digits[pair / 64], digits[pair % 64]};
     stream_bytes(out, text, sizeof text);
 }
 
-static void put_three(struct page_exact *exact)
+/* Base64, three bytes at a time. */
+struct base64 {
+    struct stream *out;
+    unsigned char held[3];
+    size_t held_count;
+};
+
+static void put_three(struct base64 *exact)
 {
     uint32_t bits = (uint32_t)exact->held[0] << 16 | (uint32_t)exact->held[1] << 8 | exact->held[2];
     char text[4] = "====";
@@ -58,14 +70,14 @@ static void put_three(struct page_exact *exact)
     exact->held_count = 0;
 }
 
-static void put_byte(struct page_exact *exact, unsigned char byte)
+static void put_byte(struct base64 *exact, unsigned char byte)
 {
     exact->held[exact->held_count++] = byte;
     if (exact->held_count == 3)
         put_three(exact);
 }
 
-void page_exact_put(struct page_exact *exact, float value)
+static void put_float(struct base64 *exact, float value)
 {
     uint32_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
@@ -73,16 +85,18 @@ void page_exact_put(struct page_exact *exact, float value)
         put_byte(exact, (unsigned char)(bits >> (8 * byte)));
 }
 
-void page_exact_bytes(struct page_exact *exact, const char *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        put_byte(exact, (unsigned char)bytes[i]);
-}
-
-void page_exact_end(struct page_exact *exact)
+static void end_base64(struct base64 *exact)
 {
     if (exact->held_count)
         put_three(exact);
+}
+
+void page_put_base64(struct stream *out, const char *bytes, size_t size)
+{
+    struct base64 base64 = {.out = out};
+    for (size_t i = 0; i < size; i++)
+        put_byte(&base64, (unsigned char)bytes[i]);
+    end_base64(&base64);
 }
 
 void page_put_text(struct stream *out, const char *text)
@@ -136,21 +150,21 @@ size_t page_count_numbers(const struct report *report)
 }
 
 static void put_values(struct stream *out, const struct report *report, const struct kept *kept,
-                       const struct page_short *code)
+                       const struct short_code *code)
 {
-    struct page_exact exact = {.out = out};
+    struct base64 exact = {.out = out};
     for (size_t i = 0; i < kept_sheet_count(kept); i++) {
         struct sheet sheet = kept_sheet(report, kept, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
             for (size_t column = 0; column < seen_columns(&sheet, row); column++) {
                 if (code)
-                    page_short_put(out, code, sheet_cell(&sheet, row, column));
+                    put_short(out, code, sheet_cell(&sheet, row, column));
                 else
-                    page_exact_put(&exact, sheet_cell(&sheet, row, column));
+                    put_float(&exact, sheet_cell(&sheet, row, column));
             }
         }
     }
-    page_exact_end(&exact);
+    end_base64(&exact);
 }
 
 static void put_tensor(struct json_writer *json, const struct report *report,
@@ -158,7 +172,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
 {
     struct sheet sheet = kept_sheet(report, kept, 0);
     const size_t shape[] = {kept_sheet_count(kept), sheet.rows.size, sheet.columns.size};
-    struct page_short code = page_short_of(kept->data, shape[0] * shape[1] * shape[2]);
+    struct short_code code = short_code_of(kept->data, shape[0] * shape[1] * shape[2]);
     const char *of_layers =
         sheet.mean_of_heads ? "mean of layers · mean of heads" : "mean of layers";
     json_put_open(json, "\n", '{');
@@ -266,11 +280,11 @@ static void put_explained(struct json_writer *json, const struct page_facts *fac
 static void put_exact(struct json_writer *json, const char *name, const float *values, size_t count,
                       size_t stride)
 {
-    struct page_exact exact = {.out = json->stream};
+    struct base64 exact = {.out = json->stream};
     json_put_raw(json, name, "\"");
     for (size_t i = 0; i < count; i++)
-        page_exact_put(&exact, values[i * stride]);
-    page_exact_end(&exact);
+        put_float(&exact, values[i * stride]);
+    end_base64(&exact);
     stream_char(json->stream, '"');
 }
 

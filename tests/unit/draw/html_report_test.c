@@ -31,34 +31,29 @@ static size_t count(const char *page, const char *text)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static char coded[64];
-
-static const char *put_short(const float *values, size_t size)
-{
-    struct stream out = {0};
-    struct page_short code = page_short_of(values, size);
-    memory_stream_open(&out);
-    for (size_t i = 0; i < size; i++)
-        page_short_put(&out, &code, values[i]);
-    struct file file = memory_stream_take(&out);
-    ck_assert_uint_eq(file.size, 2 * size);
-    memcpy(coded, file.bytes, file.size);
-    coded[file.size] = '\0';
-    file_release(&file);
-    return coded;
-}
-
 TEST(two_letters_are_a_level_below_the_largest_number)
 {
     static const struct {
-        float values[2]; /* the first is the largest */
-        const char *letters;
+        float values[6]; /* of the cells that are seen */
+        const char *expected;
     } cases[] = {
-        {{1, 1}, "////"},     {{1, 0}, "//AA"},     {{1, -INFINITY}, "//AB"}, {{1, 1e-6f}, "//AC"},
-        {{1, 9e-7f}, "//AA"}, {{8, 8e-3f}, "//gB"}, {{-8, 8}, "/9/8"},
+        {{1, 1e-6f, 0, 9e-7f, -INFINITY, 1e-3f}, "\"values\": \"//ACAAAAABgB\""},
+        {{-8, 8, 8, 8, 8, 8}, "\"values\": \"/9/8/8/8/8/8\""},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_str_eq(put_short(cases[i].values, 2), cases[i].letters);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const float *v = cases[i].values;
+        const float values[] = {v[0], 0, 0, v[1], v[2], 0, v[3], v[4], v[5]};
+        struct kept kept = *fixture_plain.tensors;
+        struct report report = fixture_plain;
+        struct stream out = {0};
+        kept.data = values;
+        report.tensors = &kept;
+        memory_stream_open(&out);
+        ck_assert(!page_sentence_put(&out, &report, false, NULL, NULL));
+        struct file file = memory_stream_take(&out);
+        ck_assert(memmem(file.bytes, file.size, cases[i].expected, strlen(cases[i].expected)));
+        file_release(&file);
+    }
 }
 
 TEST(exact_numbers_are_base64_of_their_bytes)
@@ -68,11 +63,8 @@ TEST(exact_numbers_are_base64_of_their_bytes)
     static const float values[] = {1, -0.5f, -4, -INFINITY};
     for (size_t size = 0; size <= 4; size++) {
         struct stream out = {0};
-        struct page_exact exact = {.out = &out};
         memory_stream_open(&out);
-        for (size_t i = 0; i < size; i++)
-            page_exact_put(&exact, values[i]);
-        page_exact_end(&exact);
+        page_put_base64(&out, (const char *)values, size * sizeof *values);
         struct file file = memory_stream_take(&out);
         ck_assert_uint_eq(file.size, strlen(expected[size]));
         ck_assert_mem_eq(file.bytes, expected[size], file.size);
