@@ -58,7 +58,7 @@ static void add_cell(struct document *document, const struct grid_slot *slot,
     if (line->kind == LINE_HEADINGS)
         add_centred(out, shown, slot->block_width);
     else if (slot->kind != SLOT_BAR)
-        text_right(out, shown, slot->width);
+        text_cell(out, shown, slot->width, true);
     else if (line->kind == LINE_ROW && (!document->columns || bar_end <= document->columns))
         buf_format(out, "  %s", bar_draw(bar, (double)slot->block->values[line->row], BAR_COLUMNS));
     buf_fail_with(out, &text);
@@ -78,8 +78,8 @@ static void add_label(struct buf *out, const struct grid_line *line, const struc
         buf_format(out, "%*zu ", grid->number_width, line->row);
         width -= (size_t)grid->number_width + 1;
     }
-    (line->kind == LINE_GAP ? text_right : text_left)(
-        out, line->label, line->kind == LINE_GAP ? (size_t)grid->number_width : width);
+    text_cell(out, line->label, line->kind == LINE_GAP ? (size_t)grid->number_width : width,
+              line->kind == LINE_GAP);
 }
 
 static void write_table(struct document *document, const struct grid *grid)

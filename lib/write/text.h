@@ -2,8 +2,8 @@
  * (text_line.c, text_page.c). Widths are columns of a terminal; 0: no limit.
  *
  *     struct buf line = {0};
- *     text_left(&line, "Life", 8);
- *     text_right(&line, "0.0386", 8);
+ *     text_cell(&line, "Life", 8, false);
+ *     text_cell(&line, "0.0386", 8, true);
  *     if (text_end(out, &line, err)) ...
  */
 #ifndef ATTN_WRITE_TEXT_H
@@ -14,16 +14,13 @@
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* Append a text at the left or the right end of a cell, shortened to its width with an ellipsis. */
-void text_left(struct buf *line, const char *text, size_t width);
-void text_right(struct buf *line, const char *text, size_t width);
+void text_cell(struct buf *line, const char *text, size_t width, bool right);
 
 /* Append a label of an axis for a cell of this width. Long names of models, which often begin
  * alike, lose their beginning: "…/step-00000040". */
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
 
-/* Append blanks; with `taken` columns of them used already. */
-void text_blanks(struct buf *line, size_t count);
-void text_blanks_up_to(struct buf *line, size_t columns, size_t taken);
+void text_blanks(struct buf *line, size_t count); /* append them */
 
 /* Shorten a whole line to the width of a page, in which colours take no columns. */
 void text_shorten(struct buf *line, size_t width);

@@ -13,11 +13,6 @@ void text_blanks(struct buf *line, size_t count)
     buf_fill(line, ' ', count);
 }
 
-void text_blanks_up_to(struct buf *line, size_t columns, size_t taken)
-{
-    text_blanks(line, columns > taken ? columns - taken : 0);
-}
-
 /* The bytes of the longest beginning that is at most `width` columns wide. */
 static size_t beginning(const char *text, size_t size, size_t width)
 {
@@ -33,8 +28,7 @@ static size_t beginning(const char *text, size_t size, size_t width)
     return at;
 }
 
-/* Append a cell: the text, shortened if it is too wide, and blanks. */
-static void put(struct buf *line, const char *text, size_t width, bool right)
+void text_cell(struct buf *line, const char *text, size_t width, bool right)
 {
     size_t size = strlen(text);
     size_t columns = utf8_width(text, size);
@@ -43,23 +37,10 @@ static void put(struct buf *line, const char *text, size_t width, bool right)
         size = width ? beginning(text, size, width - 1) : 0;
         columns = utf8_width(text, size) + (width > 0);
     }
-    if (right)
-        text_blanks_up_to(line, width, columns);
+    text_blanks(line, right ? width - columns : 0);
     buf_bytes(line, text, size);
-    if (!fits && width > 0)
-        buf_text(line, ellipsis);
-    if (!right)
-        text_blanks_up_to(line, width, columns);
-}
-
-void text_left(struct buf *line, const char *text, size_t width)
-{
-    put(line, text, width, false);
-}
-
-void text_right(struct buf *line, const char *text, size_t width)
-{
-    put(line, text, width, true);
+    buf_text(line, fits || width == 0 ? "" : ellipsis);
+    text_blanks(line, right ? 0 : width - columns);
 }
 
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width)

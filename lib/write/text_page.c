@@ -199,17 +199,11 @@ static void table_gap(struct table *table, size_t gap)
  * those alone if heat has no numbers. */
 static void table_text(struct table *table, const struct table_column *column, const char *text)
 {
-    struct buf *line = &table->line;
-    size_t size = strlen(text);
-    size_t width = column->width || column->shortens ? utf8_width(text, size) : 0;
     table_gap(table, column->gap);
-    if (column->shortens && width > column->width) {
-        (column->left ? text_left : text_right)(line, text, column->width);
-        return;
-    }
-    text_blanks_up_to(line, column->left ? 0 : column->width, width);
-    buf_bytes(line, text, size);
-    text_blanks_up_to(line, column->left ? column->width : 0, width);
+    if (column->shortens || utf8_width(text, strlen(text)) <= column->width)
+        text_cell(&table->line, text, column->width, !column->left);
+    else
+        buf_text(&table->line, text);
 }
 
 static void table_put(struct table *table, const struct table_column *column)
@@ -232,12 +226,12 @@ static void table_heated(struct table *table, const struct table_column *column,
     size_t heated = !heat->numbers                  ? column->width
                     : column->tight || heat->shades ? size + 1
                                                     : num_max(whole, size);
-    text_blanks_up_to(line, whole, heated);
+    text_blanks(line, whole > heated ? whole - heated : 0);
     set_heat(line, heat, level);
     for (size_t i = size; i < heated; i++)
         buf_text(line, heat->shades ? shade_of(heat, level) : " ");
     if (heat->numbers && column->shortens)
-        text_left(line, number, size);
+        text_cell(line, number, size, false);
     else if (heat->numbers)
         buf_text(line, number);
     if (column->tight)

@@ -33,8 +33,8 @@ TEST(a_cell_has_its_width_whatever_is_in_it)
         struct buf right = {0};
         buf_text(&left, "");
         buf_text(&right, "");
-        text_left(&left, cases[i].text, cases[i].width);
-        text_right(&right, cases[i].text, cases[i].width);
+        text_cell(&left, cases[i].text, cases[i].width, false);
+        text_cell(&right, cases[i].text, cases[i].width, true);
         ck_assert_str_eq(left.bytes, cases[i].left);
         ck_assert_str_eq(right.bytes, cases[i].right);
         buf_release(&left);
