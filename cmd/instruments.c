@@ -36,12 +36,14 @@ struct inquiry {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* --show: by default the first number for people, all for data. */
+/* --show: by default the first number (and --target's) for people, all for data. */
 static int read_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
     const char *list = inquiry->options->select.show;
     bool for_people = format_is(inquiry->format, "text") || format_is_looked_at(inquiry->format);
     inquiry->numbers = for_people ? 1 : (1u << names.count) - 1;
+    if (!list && inquiry->options->lens.target)
+        inquiry->numbers |= 1u << LENS_TARGET;
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
@@ -114,7 +116,7 @@ static const struct option_row lens_options[] = {
             "store the N most likely tokens of each cell, in json (default: 3)", .preset = 3),
     STRING("show", 0, "LIST", IN(select.show),
            "values to show: best (the most likely token, default), id, entropy, kl (divergence "
-           "from the last layer), rank, target; data formats have all"),
+           "from the last layer), rank, target (default with --target); data formats have all"),
     {0},
 };
 

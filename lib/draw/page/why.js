@@ -333,8 +333,8 @@ class WhyPanel {
         const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
         const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
         this.say(
-            `This page does not contain the queries, keys and values of head ${name}. Those of one ` +
-                `head take about ${one} bytes, those of all heads ${all}. To include them:`,
+            `This page does not contain the queries, keys and values of head ${name}. Those of ` +
+                `one head take about ${one} bytes, those of all heads ${all}. To include them:`,
         );
         for (const list of [name, 'all']) {
             const words = ['--explain', list, '-o', 'page.html'];
