@@ -600,6 +600,7 @@ static int add_pair(void *state, struct work *work, struct err *err)
     own->corrupt += inquiry->patching.corrupt;
     own->pairs++;
     work->report.corrupt = NULL;
+    work->report.frame_count = 0;
     return 0;
 }
 
@@ -621,7 +622,7 @@ static int describe_mean(void *state, struct report *report, struct arena *arena
                                  num_plural(own->pairs), clean, corrupt);
     own->clean = own->corrupt = 0;
     own->pairs = 0;
-    return report->about ? 0 : -1;
+    return report->about ? patching_add_strongest(report, own->noise, arena, err) : -1;
 }
 
 /* --- the commands ----------------------------------------------------------------------------- */

@@ -203,6 +203,20 @@ static struct kept *copy_tensors(const struct report *report, struct arena *aren
     return tensors;
 }
 
+int report_add_strongest(struct report *report, const char *tensor, float origin,
+                         struct arena *arena, struct err *err)
+{
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct strongest strongest = {.origin = origin};
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (!tensor || strcmp(report->tensors[i].made->tensor, tensor) == 0)
+            strongest_add(&strongest, report->tensors[i].made);
+    report->frames = frame;
+    report->frame_count = strongest.count > 0;
+    report->shows_tensors = true;
+    return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
+}
+
 /* --- means ------------------------------------------------------------------------------------ */
 
 /* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in double

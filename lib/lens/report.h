@@ -101,6 +101,11 @@ bool report_has_tables(const struct report *report);
 int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
 
+/* For people: add a table with bars, below the tensors, of the cells that are farthest from a value
+ * in the sheets of this name (NULL: in all); nothing if none differs from it. */
+int report_add_strongest(struct report *report, const char *tensor, float origin,
+                         struct arena *arena, struct err *err);
+
 /* --- means, words and hidden tokens ----------------------------------------------------------- */
 
 struct derivation {

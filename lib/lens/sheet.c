@@ -370,6 +370,11 @@ void facts_title(struct facts *facts, const char *title, const char *unit)
 
 /* --- the numbers farthest from 0 -------------------------------------------------------------- */
 
+static float distance(const struct strongest *list, const struct strong_cell *cell)
+{
+    return fabsf(cell->value - list->origin);
+}
+
 void strongest_add(struct strongest *list, const struct sheet *sheet)
 {
     struct strong_cell one = {.sheet = *sheet};
@@ -377,9 +382,9 @@ void strongest_add(struct strongest *list, const struct sheet *sheet)
         for (one.column = 0; one.column < sheet->columns.size; one.column++) {
             one.value = sheet_cell(sheet, one.row, one.column);
             size_t at = list->count;
-            while (at > 0 && fabsf(list->cells[at - 1].value) < fabsf(one.value))
+            while (at > 0 && distance(list, &list->cells[at - 1]) < distance(list, &one))
                 at--;
-            if (!isfinite(one.value) || one.value == 0 || at == STRONGEST_MAX ||
+            if (!isfinite(one.value) || one.value == list->origin || at == STRONGEST_MAX ||
                 sheet_hides(sheet, one.row, one.column))
                 continue;
             list->count += list->count < STRONGEST_MAX;
@@ -433,9 +438,9 @@ int strongest_frame(struct frame *frame, const struct strongest *strongest, stru
         struct buf bar = {0};
         strong_cell_name(&name, cell);
         buf_text(&bar, "");
-        for (long n = lroundf(fabsf(cell->value / strongest->cells->value) * BAR_COLUMNS); n > 0;
-             n--)
-            buf_text(&bar, cell->value > 0 ? "█" : "░");
+        float part = distance(strongest, cell) / distance(strongest, strongest->cells);
+        for (long n = lroundf(part * BAR_COLUMNS); n > 0; n--)
+            buf_text(&bar, cell->value > strongest->origin ? "█" : "░");
         frame_labels(frame, NAME)[i].text = buf_keep(&name, arena, err);
         frame_floats(frame, VALUE)[i] = cell->value;
         frame_texts(frame, BAR)[i] = buf_keep(&bar, arena, err);

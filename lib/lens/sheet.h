@@ -320,17 +320,18 @@ struct strong_cell {
 
 /* The farthest first; of equal ones, the first that was added. */
 struct strongest {
+    float origin; /* values are compared by their distance from it: 0 */
     struct strong_cell cells[STRONGEST_MAX];
     size_t count;
 };
 
-/* Add the visible, finite cells of a sheet that are not 0. */
+/* Add the visible, finite cells of a sheet that are not the origin. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
 /* layer 1 head 2; final bias; layer 1 head 2 from ␣is; layer 0 head 1 ␣cat from ␣the */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
-/* A table for people: names, values, and bars. */
+/* A table for people: names, values, and bars (░: below the origin). */
 int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
                     struct err *err);
 

@@ -488,19 +488,6 @@ static float *make_report(struct report *report, const struct viewer *viewer,
     return values;
 }
 
-/* For people: the cells farthest from 0 as a table with bars, ░ for negative ones. */
-static int add_strongest(struct report *report, struct arena *arena, struct err *err)
-{
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct strongest strongest = {0};
-    for (size_t i = 0; i < report->tensor_count; i++)
-        strongest_add(&strongest, report->tensors[i].made);
-    report->frames = frame;
-    report->frame_count = 1;
-    report->shows_tensors = true;
-    return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
-}
-
 int attribution_make(struct attribution *attribution, struct viewer *viewer,
                      const struct text_pair *pair, const struct attribution_question *question,
                      struct arena *arena, struct err *err)
@@ -523,7 +510,7 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, pair->sentence.ids[question->position]) ||
-             add_strongest(&attribution->report, arena, err);
+             report_add_strongest(&attribution->report, NULL, 0, arena, err);
     arena_release(&way.scratch);
     return failed ? -1 : 0;
 }

@@ -578,6 +578,11 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                     : 0;
 }
 
+int patching_add_strongest(struct report *report, bool noise, struct arena *arena, struct err *err)
+{
+    return report_add_strongest(report, patch_numbers[PATCH_FRACTION].name, noise, arena, err);
+}
+
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err)
 {
@@ -605,5 +610,5 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         sheet->values = values;
         kept[report->tensor_count++] = kept_made(sheet);
     }
-    return 0;
+    return patching_add_strongest(report, patching->plan->noise, arena, err);
 }
