@@ -6,6 +6,7 @@
  * measured once for each model.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -14,8 +15,16 @@
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
+static const char *about_score(char text[VALUE_TEXT_BYTES], const struct score_row *row)
+{
+    if (!row->verdict)
+        return row->about;
+    snprintf(text, VALUE_TEXT_BYTES, "%s; label '%s' from %g", row->about, row->verdict, row->from);
+    return text;
+}
+
 VALUES(scores, "Scores (--score, --sort, --map), averaged over all queries but the first",
-       score_row_count, score_rows[index].name, score_rows[index].about)
+       score_row_count, score_rows[index].name, about_score(value->text, &score_rows[index]))
 
 VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 
