@@ -471,13 +471,10 @@ struct row {
     size_t layer, head;
 };
 
-/* NaN if the model has no such head. */
 static double value_of(const struct head_results *results, const struct head_result *result,
                        size_t column, const struct row *row)
 {
     size_t ways = results->with_baseline ? 2 : 1;
-    if (row->layer >= result->layers || row->head >= result->heads)
-        return (double)NAN;
     return mean_value((column % ways ? result->sums.random : result->sums.found) +
                       (column / ways * result->layers + row->layer) * result->heads + row->head);
 }
@@ -513,49 +510,61 @@ static int compare(const void *a, const void *b)
     return (one->head > other->head) - (one->head < other->head);
 }
 
-/* All heads of so many layers, sorted by a model's scores, missing ones last. NULL with `err`. */
+/* All heads of a model, sorted by its scores, missing ones last. NULL with `err`. */
 static const struct row *sort_heads(const struct head_results *results,
-                                    const struct head_result *by, size_t layers, size_t heads,
-                                    struct arena *arena, struct err *err)
+                                    const struct head_result *result, struct arena *arena,
+                                    struct err *err)
 {
-    struct row *rows = arena_alloc(arena, layers * heads, sizeof *rows, err);
+    size_t count = result->layers * result->heads;
+    struct row *rows = arena_alloc(arena, count, sizeof *rows, err);
     size_t column = 0;
     while (results->sort && score_of(results, column) != results->sort)
         column++;
-    for (size_t i = 0; rows && i < layers * heads; i++) {
-        rows[i] = (struct row){0, i / heads, i % heads};
-        double key = results->sort ? value_of(results, by, column, &rows[i]) : 0;
+    for (size_t i = 0; rows && i < count; i++) {
+        rows[i] = (struct row){0, i / result->heads, i % result->heads};
+        double key = results->sort ? value_of(results, result, column, &rows[i]) : 0;
         rows[i].key = isnan(key) ? (double)-INFINITY : key;
     }
     if (rows)
-        qsort(rows, layers * heads, sizeof *rows, compare);
+        qsort(rows, count, sizeof *rows, compare);
     return rows;
 }
 
-/* The rows of a table, with --top. */
-static size_t row_count(const struct head_results *results, size_t layers, size_t heads)
+/* The rows of a model, with --top. */
+static size_t row_count(const struct head_results *results, const struct head_result *result)
 {
-    return results->top ? num_min(results->top, layers * heads) : layers * heads;
+    size_t count = result->layers * result->heads;
+    return results->top ? num_min(results->top, count) : count;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
 enum { MODEL, LAYER, HEAD, SCORES }; /* the last column has verdicts */
 
+/* The name as a label that can be printed. */
+static int label_model(struct label *label, const char *model, struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    label_line(&text, model, strlen(model));
+    *label = (struct label){buf_keep(&text, arena, err), model, model};
+    return label->text ? 0 : -1;
+}
+
 static int add_heads(struct frame *frame, struct label *labels, const struct head_results *results,
                      const struct head_result *result, struct arena *arena, struct err *err)
 {
     size_t verdict = SCORES + column_count(results);
-    size_t count = row_count(results, result->layers, result->heads);
-    const struct row *row = sort_heads(results, result, result->layers, result->heads, arena, err);
-    if (!row)
+    size_t count = row_count(results, result);
+    const struct row *row = sort_heads(results, result, arena, err);
+    struct label model;
+    if (!row || label_model(&model, result->model, arena, err))
         return -1;
     for (size_t end = frame->rows.size + count; frame->rows.size < end; row++) {
         size_t at = frame->rows.size++;
         const char *name = describe_head(results, result, row, arena, err);
         if (!name || label_of_head(&labels[at], row->layer, row->head, arena, err))
             return -1;
-        frame_texts(frame, MODEL)[at] = result->model;
+        frame_labels(frame, MODEL)[at] = model;
         frame_integers(frame, LAYER)[at] = (long long)row->layer;
         frame_integers(frame, HEAD)[at] = (long long)row->head;
         frame_texts(frame, verdict)[at] = name;
@@ -572,12 +581,12 @@ static int add_table(struct frame *frame, const struct head_results *results, st
     size_t count = 0;
     size_t scores = column_count(results);
     for (size_t m = 0; m < results->count; m++)
-        count += row_count(results, results->items[m].layers, results->items[m].heads);
+        count += row_count(results, &results->items[m]);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     struct column *columns = arena_alloc(arena, SCORES + scores + 1, sizeof *columns, err);
     if (!labels || !columns)
         return -1;
-    columns[MODEL] = (struct column){"model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY};
+    columns[MODEL] = (struct column){"model", .kind = COLUMN_LABEL, .flags = COLUMN_KEY};
     columns[LAYER] = (struct column){"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
     columns[HEAD] = (struct column){"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
     for (size_t k = 0; k < scores; k++)
@@ -592,55 +601,8 @@ static int add_table(struct frame *frame, const struct head_results *results, st
     for (size_t m = 0; m < results->count; m++)
         if (add_heads(frame, labels, results, &results->items[m], arena, err))
             return -1;
-    frame->flags = has_models ? COLUMN_DATA_ONLY : 0;
     frame->count -= !has_models;
     frame->columns += !has_models;
-    return 0;
-}
-
-/* --- several models --------------------------------------------------------------------------- */
-
-static const char *visible_name(const char *model, struct arena *arena, struct err *err)
-{
-    struct buf text = {0};
-    label_line(&text, model, strlen(model));
-    return buf_keep(&text, arena, err);
-}
-
-/* For people: a score with a column for each model, sorted as the last one. */
-static int add_comparison(struct frame *frame, const struct head_results *results, size_t column,
-                          struct arena *arena, struct err *err)
-{
-    const struct head_result *items = results->items;
-    size_t layers = 0;
-    size_t heads = 0;
-    struct column *columns = arena_alloc(arena, results->count + 1, sizeof *columns, err);
-    if (!columns || make_column(&columns[0], results, column, arena, err))
-        return -1;
-    for (size_t m = 0; m < results->count; m++) {
-        layers = num_max(layers, items[m].layers);
-        heads = num_max(heads, items[m].heads);
-        columns[m + 1] = columns[0];
-        columns[m + 1].title = columns[m + 1].brief = visible_name(items[m].model, arena, err);
-        columns[m + 1].flags = columns->fraction ? COLUMN_COLOURED | COLUMN_PLAIN : 0;
-        if (!columns[m + 1].title)
-            return -1;
-    }
-    columns[0] = (struct column){"head", columns->name, .kind = COLUMN_LABEL, .flags = COLUMN_KEY};
-    *frame = (struct frame){"comparison",
-                            {"head", row_count(results, layers, heads), NULL, 0},
-                            .flags = COLUMN_TEXT_ONLY};
-    const struct row *rows =
-        sort_heads(results, &items[results->count - 1], layers, heads, arena, err);
-    if (!rows || frame_columns(frame, columns, results->count + 1, arena, err))
-        return -1;
-    frame->rows.labels = frame_labels(frame, 0);
-    for (size_t i = 0; i < frame->rows.size; i++) {
-        if (label_of_head(&frame_labels(frame, 0)[i], rows[i].layer, rows[i].head, arena, err))
-            return -1;
-        for (size_t m = 0; m < results->count; m++)
-            frame_floats(frame, m + 1)[i] = value_of(results, &items[m], column, &rows[i]);
-    }
     return 0;
 }
 
@@ -661,11 +623,9 @@ static int add_models(struct frame *frame, const struct head_results *results, s
     frame->rows.labels = labels;
     for (size_t m = 0; m < results->count; m++) {
         const struct head_result *result = &results->items[m];
-        labels[m] =
-            (struct label){visible_name(result->model, arena, err), result->model, result->model};
         frame_texts(frame, HASH)[m] = result->hash;
         frame_texts(frame, ORIGIN)[m] = result->origin;
-        if (!labels[m].text)
+        if (label_model(&labels[m], result->model, arena, err))
             return -1;
     }
     return 0;
@@ -694,7 +654,7 @@ static int begin_report(struct report *report, const struct head_results *result
     if (!facts || !model)
         return -1;
     if (!origins_differ(results))
-        facts_text(facts, "measured_on", results->items->origin);
+        facts_text(facts, "measured_on", first->origin);
     if (results->items->sums.counts[OF_TEXTS])
         facts_integer(facts, "texts", (long long)results->items->sums.counts[OF_TEXTS]);
     for (size_t i = 0; results->count == 1 && i < results->scores->count; i++) {
@@ -710,23 +670,19 @@ static int begin_report(struct report *report, const struct head_results *result
 int head_table_report(struct report *report, const struct head_results *results,
                       struct arena *arena, struct err *err)
 {
-    size_t comparisons = results->count > 1 ? column_count(results) : 0;
-    struct frame *frames = arena_alloc(arena, comparisons + 2, sizeof *frames, err);
+    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     if (!frames || begin_report(report, results, arena, err) ||
         add_table(&frames[0], results, arena, err))
         return -1;
-    for (size_t k = 0; k < comparisons; k++)
-        if (add_comparison(&frames[k + 1], results, k, arena, err))
-            return -1;
     report->frames = frames;
-    report->frame_count = comparisons ? comparisons + 2 : 1;
-    if (comparisons && add_models(&frames[comparisons + 1], results, arena, err))
+    report->frame_count = results->count > 1 ? 2 : 1;
+    if (results->count > 1 && add_models(&frames[1], results, arena, err))
         return -1;
     if (origins_differ(results))
         return 0;
-    frames[comparisons + 1].flags = COLUMN_DATA_ONLY;
-    frames[comparisons].note = arena_format(arena, err, "measured on %s", results->items->origin);
-    return frames[comparisons].note ? 0 : -1;
+    frames[1].flags = COLUMN_DATA_ONLY;
+    frames->note = arena_format(arena, err, "measured on %s", results->items->origin);
+    return frames->note ? 0 : -1;
 }
 
 int head_map_report(struct report *report, const struct head_results *results,

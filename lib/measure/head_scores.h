@@ -140,7 +140,7 @@ struct head_results {
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err);
 
-/* A table with a row for each head of each model; text shows models side by side. */
+/* A table with a row for each head of each model; of several models also a table of them. */
 int head_table_report(struct report *report, const struct head_results *results,
                       struct arena *arena, struct err *err);
 
