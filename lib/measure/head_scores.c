@@ -610,25 +610,17 @@ static int add_table(struct frame *frame, const struct head_results *results, st
 static int add_models(struct frame *frame, const struct head_results *results, struct arena *arena,
                       struct err *err)
 {
-    enum { NAME, HASH, ORIGIN, COLUMNS };
-    static const struct column columns[COLUMNS] = {
-        [NAME] = {"model", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [HASH] = {"weights_sha256", .kind = COLUMN_TEXT, .flags = COLUMN_DATA_ONLY},
-        [ORIGIN] = {"measured_on", .title = "measured on", .kind = COLUMN_TEXT},
-    };
-    *frame = (struct frame){"models", {"model", results->count, NULL, 0}};
-    if (frame_columns(frame, columns, COLUMNS, arena, err))
-        return -1;
-    struct label *labels = frame_labels(frame, NAME);
-    frame->rows.labels = labels;
-    for (size_t m = 0; m < results->count; m++) {
+    struct frame_rows rows = {.most = results->count, .arena = arena, .err = err};
+    for (size_t m = 0; m < results->count; m++, rows_next(&rows)) {
         const struct head_result *result = &results->items[m];
-        frame_texts(frame, HASH)[m] = result->hash;
-        frame_texts(frame, ORIGIN)[m] = result->origin;
-        if (label_model(&labels[m], result->model, arena, err))
+        struct label name;
+        if (label_model(&name, result->model, arena, err))
             return -1;
+        rows_label(&rows, "model", COLUMN_KEY, name);
+        rows_text(&rows, "weights_sha256", COLUMN_DATA_ONLY, result->hash);
+        rows_text(&rows, "measured_on", 0, result->origin);
     }
-    return 0;
+    return rows_finish(frame, &rows, "models", "model");
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
