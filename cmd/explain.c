@@ -66,8 +66,8 @@ struct job {
     const struct explain_format *format;
     struct items items;
     struct session session;
-    struct text_pair pair;
-    enum site_part part;          /* of --part */
+    const struct text_pair *pair;
+    size_t part;                  /* of --part */
     const struct tokenized *text; /* of the query */
     struct explain_request request;
     bool several; /* --token all */
@@ -79,12 +79,12 @@ static int choose_part(struct job *job, struct err *err)
     const struct model *model = &job->session.viewer.model;
     bool has_encoder = model->config.n_encoder_layer > 0;
     enum site_part first = config_is_cross(&model->config) ? PART_CROSS : PART_SENTENCE;
-    enum site_part part = job->options->explain.part ? job->part : first;
+    enum site_part part = job->options->explain.part ? (enum site_part)job->part : first;
     if (!has_encoder && part != first)
         return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
     job->request.part = has_encoder ? part : PART_SENTENCE;
-    job->text = part == PART_SOURCE ? &job->pair.source : &job->pair.sentence;
+    job->text = part == PART_SOURCE ? &job->pair->source : &job->pair->sentence;
     return 0;
 }
 
@@ -146,30 +146,15 @@ static int choose_query(struct job *job, struct err *err)
     return 0;
 }
 
-static int read_subject(struct job *job, struct err *err)
-{
-    const struct text_pair *pairs = NULL;
-    if (items_open(&job->items, job->options, 0, ITEMS_ONE, err) ||
-        session_begin(&job->session, err) ||
-        !(pairs = session_read_items(&job->session, &job->items, err)))
-        return -1;
-    job->pair = *pairs;
-    return 0;
-}
-
 /* Checks that need no model. */
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct names parts = NAMES(attention_parts, attention_part_count);
     const char *name = options->explain.part;
-    size_t part = 0;
     job->format =
         format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
-    if (!job->format || (name && names_choose(&part, parts, "--part", name, err)))
-        return -1;
-    job->part = (enum site_part)part;
-    return 0;
+    return !job->format || (name && names_choose(&job->part, parts, "--part", name, err)) ? -1 : 0;
 }
 
 static int explain(struct job *job, struct err *err)
@@ -187,7 +172,7 @@ static int explain(struct job *job, struct err *err)
     job->request.keys = page_lines(&job->options->looks);
     progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
-    int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,
+    int failed = explanation_make(items, &job->session.viewer, job->pair, &job->request,
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
@@ -199,8 +184,11 @@ static int explain(struct job *job, struct err *err)
 int explain_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = check_options(&job, err) || read_subject(&job, err) || choose_part(&job, err) ||
-                 choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
+    int failed = check_options(&job, err) || items_open(&job.items, options, 0, ITEMS_ONE, err) ||
+                 session_begin(&job.session, err) ||
+                 !(job.pair = session_read_items(&job.session, &job.items, err)) ||
+                 choose_part(&job, err) || choose_layer_and_head(&job, err) ||
+                 choose_query(&job, err) || explain(&job, err);
     session_release(&job.session);
     items_release(&job.items);
     return failed ? -1 : 0;

@@ -351,11 +351,9 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
     if (keys) {
         builder_keys(builder);
     } else {
-        struct label *rows = builder_rows(builder, count);
-        for (size_t i = 0; rows && i < count; i++)
-            rows[i] = builder_label(text->labels[i].exact);
-        builder->table->corner = "token";
-        builder->table->own_row = trace->query;
+        given->table.rows = text->labels;
+        given->table.corner = "token";
+        given->table.own_row = trace->query;
     }
     builder->table = &builder->step->table;
 }

@@ -303,23 +303,25 @@ const char *explain_token(const struct explanation *explanation)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
+static void add_text_fact(struct buf *out, const char *name, const struct tokenized *text,
+                          explain_fact *fact)
+{
+    struct buf visible = {0};
+    tokenized_visible(&visible, text);
+    fact(out, name, visible.size ? visible.bytes : "", "");
+    buf_fail_with(out, &visible);
+    buf_release(&visible);
+}
+
 void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact)
 {
     const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    const struct {
-        const char *name;
-        const struct tokenized *text;
-    } texts[] = {{"model", &model}, {"sentence", &report->sentence}, {"source", &report->source}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct buf visible = {0};
-        tokenized_visible(&visible, texts[i].text);
-        if (i == 1 && report->mechanism)
-            fact(out, "mechanism", "", report->mechanism);
-        if (texts[i].text != &report->source || report->source.count)
-            fact(out, texts[i].name, visible.size ? visible.bytes : "", "");
-        buf_fail_with(out, &visible);
-        buf_release(&visible);
-    }
+    add_text_fact(out, "model", &model, fact);
+    if (report->mechanism)
+        fact(out, "mechanism", "", report->mechanism);
+    add_text_fact(out, "sentence", &report->sentence, fact);
+    if (report->source.count)
+        add_text_fact(out, "source", &report->source, fact);
 }
 
 void explain_query_words(struct buf *out, const struct explanation *explanation,

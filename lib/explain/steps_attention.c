@@ -257,9 +257,9 @@ static void work_rotation(struct builder *builder, const float *from, const floa
     builder_work(builder, amplitude != 1 ? ") = %n" : " = %n", *to);
 }
 
-enum { ROTATION_ROWS = 8 };
+enum { ROTATION_ROWS = 8, FREQUENCY_ROW = 2 };
 
-/* A column a pair. */
+/* A column a pair; and what the rotations of the keys take, too. */
 static void show_rotation(struct builder *builder)
 {
     static const char *const names[ROTATION_ROWS] = {"a",     "b",     "f",  "θ",
@@ -290,26 +290,15 @@ static void show_rotation(struct builder *builder)
         rows[row] = (struct named_vector){names[row], all + row * pairs};
     builder_stack(builder, rows, ROTATION_ROWS, pairs);
     builder->table->corner = "pair";
-}
-
-/* The frequencies of pairs, the distance between the two of a pair, and the amplitude. */
-static void give_rotary(struct builder *builder)
-{
-    const struct rotary *rotary = builder->trace->rotary;
-    size_t pairs = rotary->components / 2;
-    float *frequencies = builder_floats(builder, pairs);
-    for (size_t i = 0; frequencies && i < pairs; i++)
-        frequencies[i] = (float)rotary_frequency(rotary, i, builder->trace->keys);
-    give_vector(builder, "frequencies", frequencies, pairs);
-    give_number(builder, "pair_distance", rotary->neighbours ? 1 : (float)pairs);
-    give_number(builder, "amplitude", (float)rotary_amplitude(rotary));
+    give_vector(builder, "frequencies", rows[FREQUENCY_ROW].values, pairs);
+    give_number(builder, "pair_distance", (float)apart);
+    give_number(builder, "amplitude", (float)rotary_amplitude(r));
 }
 
 void step_query_rotary(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct rotary *r = trace->rotary;
-    give_rotary(builder);
     draw_rotation(builder);
     if (r->neighbours)
         builder_note(builder, "Pair i, (a, b): components 2i and 2i + 1.");
@@ -658,20 +647,12 @@ static float sum_of(const float *values, size_t count)
     return sum;
 }
 
-static float greatest(const float *values, size_t count)
-{
-    float max = values[0];
-    for (size_t i = 1; i < count; i++)
-        max = fmaxf(max, values[i]);
-    return max;
-}
-
 /* e^(x - max) */
 static float *take_powers(struct builder *builder, const float *values)
 {
     size_t keys = builder->trace->keys;
     float *powers = builder_floats(builder, keys);
-    float max = values ? greatest(values, keys) : 0;
+    float max = values ? max_row(values, keys) : 0;
     for (size_t j = 0; powers && values && j < keys; j++)
         powers[j] = exp_negative(values[j] - max);
     return powers;
@@ -738,7 +719,7 @@ void step_softmax(struct builder *builder)
     add_summed(builder, to, NULL, results)->is_share = true;
     float sum = sum_of(powers, trace->keys);
     builder_work(builder, "%s_%k = e^(%n%t) / %n = %n / %n = %n", to, values[key],
-                 -greatest(values, trace->keys), sum, powers[key], sum, results[key]);
+                 -max_row(values, trace->keys), sum, powers[key], sum, results[key]);
 }
 
 /* A division by the sum, without a softmax before it. */
