@@ -115,10 +115,10 @@ void builder_add_sum(struct builder *builder, const float *values, size_t stride
         write_number(&builder->out, numeral, values[i * stride], i ? 't' : 'n');
 }
 
-void builder_projection(struct builder *builder, const char *name, const char *letter,
+void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w)
 {
-    builder_add(builder, "%s = x%s", name, strstr(name, "_j") ? "_j" : "");
+    builder_add(builder, "%s = %s", y, x);
     if (builder->trace->config->projections)
         builder_add(builder, " · W_%s", letter);
     builder_formula(builder, w->bias ? " + b_%s" : "", letter);

@@ -280,11 +280,6 @@ static const struct trace *find_before(const struct passes *passes, const struct
     return before;
 }
 
-static const float *vector_of(const struct trace *trace, enum site site)
-{
-    return site == SITE_CONTEXT ? trace->context : trace_row(trace, site);
-}
-
 /* Vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before, const char *step,
                          uint64_t sites)
@@ -295,7 +290,7 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
     size_t width = 0;
     bool of_input = strcmp(step, "input") == 0 || strcmp(step, "embedding") == 0;
     for (enum site site = 0; site < SITE_COUNT; site++) {
-        const float *values = sites & site_bit(site) ? vector_of(before, site) : NULL;
+        const float *values = sites & site_bit(site) ? trace_row(before, site) : NULL;
         const char *name = !of_input                            ? site_rows[site].name
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
@@ -305,7 +300,7 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
         rows[count++] = (struct named_vector){name, values};
         name = arena_format(builder->arena, builder->err, "%s, edited", name);
         builder->failed |= !name;
-        rows[count++] = (struct named_vector){name, vector_of(trace, site)};
+        rows[count++] = (struct named_vector){name, trace_row(trace, site)};
     }
     if (count && !builder->failed)
         builder_stack(builder, rows, count, width);

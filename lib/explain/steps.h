@@ -113,7 +113,7 @@ void builder_add_dot(struct builder *builder, const float *a, const float *b, si
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
 /* A projection's formula, k_j = x_j · W_k + b_k; y_0 = x_0 · W_0,c + … + b_c = … with numbers. */
-void builder_projection(struct builder *builder, const char *name, const char *letter,
+void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);

@@ -141,7 +141,7 @@ void step_query(struct builder *builder)
     const struct named_vector q = trace_projected(trace);
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
-    builder_projection(builder, q.name, "q", w);
+    builder_projection(builder, q.name, "x", "q", w);
     if (!trace->config->projections) {
         builder_note(builder, "There are no projections: q, k and v are the inputs.");
         builder_vector(builder, q, d_k);
@@ -353,7 +353,7 @@ static void draw_keys(struct builder *builder, const char *symbol)
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
         give_columns(builder, "W_k", &trace->weights.k, trace->group, config->d_k);
     }
-    builder_projection(builder, symbol, "k", &trace->weights.k);
+    builder_projection(builder, symbol, "x_j", "k", &trace->weights.k);
     if (config->cross && config->n_encoder_layer)
         builder_note(builder, "Keys and values come from the encoder: x_j is row j of its output.");
     else if (config->cross)
@@ -781,7 +781,7 @@ void step_values(struct builder *builder)
     const float *v = trace->v + builder->key * width;
     if (trace->config->projections)
         give_columns(builder, "W_v", &trace->weights.v, trace->group, width);
-    builder_projection(builder, "v_j", "v", &trace->weights.v);
+    builder_projection(builder, "v_j", "x_j", "v", &trace->weights.v);
     builder_keys(builder);
     builder_column(builder, "weight", NULL, trace->weight);
     builder_vectors(builder, "v", NULL, trace->v, width);

@@ -231,13 +231,6 @@ static const float *take_up(struct builder *builder)
     return up;
 }
 
-static void draw_product(struct builder *builder, const char *y, const char *x, const char *name,
-                         const struct weight *w)
-{
-    builder_add(builder, "%s = %s · W_%s", y, x, name);
-    builder_formula(builder, w->bias ? " + b_%s" : "", name);
-}
-
 void step_hidden(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -251,8 +244,8 @@ void step_hidden(struct builder *builder)
     give_whole(builder, "W_gate", &w->gate);
     give_whole(builder, "W_up", &w->fc);
     if (gated)
-        draw_product(builder, "gate", y.name, "gate", &w->gate);
-    draw_product(builder, "up", y.name, "up", &w->fc);
+        builder_projection(builder, "gate", y.name, "gate", &w->gate);
+    builder_projection(builder, "up", y.name, "up", &w->fc);
     builder_stack(builder, rows, 2, trace->config->n_inner);
     builder_dot(builder, rows[!gated].name, y.values, gated ? &w->gate : &w->fc, 0,
                 *rows[!gated].values);
@@ -301,7 +294,7 @@ void step_mlp_out(struct builder *builder)
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
     give_whole(builder, "W_down", &trace->mlp.proj);
-    draw_product(builder, out.name, act.name, "down", &trace->mlp.proj);
+    builder_projection(builder, out.name, act.name, "down", &trace->mlp.proj);
     builder_vector(builder, out, trace->input_size);
     builder_dot(builder, out.name, act.values, &trace->mlp.proj, 0, *out.values);
 }

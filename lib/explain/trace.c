@@ -116,7 +116,10 @@ size_t trace_width(const struct trace *trace, enum site site)
 const float *trace_row(const struct trace *trace, enum site site)
 {
     const struct kept *kept = find(trace, site_of(trace->part, site), trace->layer);
-    return kept ? kept->data + trace->query * kept->shape[kept->rank - 1] : NULL;
+    if (!kept)
+        return NULL;
+    size_t first = site == SITE_CONTEXT ? trace->head * kept->shape[1] : 0; /* of all heads */
+    return kept->data + (first + trace->query) * kept->shape[kept->rank - 1];
 }
 
 const float *trace_context(const struct trace *trace, size_t head)
@@ -320,7 +323,7 @@ void trace_set_query(struct trace *trace, size_t query)
         trace->softmax = trace_row(trace, SITE_SOFTMAX);
     trace->masked = trace_row(trace, SITE_MASKED);
     trace->weight = trace_row(trace, SITE_WEIGHTS);
-    trace->context = trace_context(trace, trace->head);
+    trace->context = trace_row(trace, SITE_CONTEXT);
     trace->out = trace_row(trace, SITE_ATTN_OUT);
 }
 
