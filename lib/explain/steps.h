@@ -71,14 +71,8 @@ size_t trace_width(const struct trace *trace, enum site site);
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
                      struct arena *arena, struct err *err);
 
-/* The query as it is projected: q_raw if a norm follows, q_pre if a rotary embedding does, or q. */
-struct named_vector trace_projected(const struct trace *trace);
-
-/* The context [dv] of any head for the query; the norm of the head's queries or keys; the norm of
- * the input, or NULL; ALiBi's slope of the head, 0: none. */
+/* The context [dv] of any head for the query; ALiBi's slope of the head, 0: none. */
 const float *trace_context(const struct trace *trace, size_t head);
-struct norm trace_head_norm(const struct trace *trace, bool of_keys);
-const struct norm *trace_norm(const struct trace *trace);
 float trace_slope(const struct trace *trace);
 
 /* --- a step ----------------------------------------------------------------------------------- */

@@ -62,11 +62,18 @@ void step_embedding(struct builder *builder)
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
 }
 
+/* The norm of the input, or NULL. */
+static const struct norm *input_norm(const struct trace *trace)
+{
+    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
+    return normed ? &trace->weights.norm : NULL;
+}
+
 /* The parts of the inputs of all tokens, so that those of keys can be followed, too. */
 static void give_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct norm *norm = trace_norm(trace);
+    const struct norm *norm = input_norm(trace);
     const char *position = trace->config->sinusoids ? "PE" : "wpe";
     struct weight projection;
     if (trace->tokens && trace->config->embedding_scale != 1)
@@ -86,7 +93,7 @@ static void give_input(struct builder *builder)
 void step_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct norm *norm = trace_norm(trace);
+    const struct norm *norm = input_norm(trace);
     bool normed = trace->embedding_norm.scale != NULL;
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector vectors[] = {
@@ -110,6 +117,16 @@ void step_input(struct builder *builder)
 }
 
 /* --- query ------------------------------------------------------------------------------------ */
+
+/* The query as it is projected: q_raw if a norm follows, q_pre if a rotary embedding does, or q. */
+static struct named_vector projected_query(const struct trace *trace)
+{
+    size_t first = trace->query * trace->config->d_k;
+    if (trace->raw_q.values)
+        return (struct named_vector){"q_raw", trace->raw_q.values + first};
+    return trace->q_pre ? (struct named_vector){"q_pre", trace->q_pre}
+                        : (struct named_vector){"q", trace->q};
+}
 
 /* x and W_q side by side, row by row, with their product q below them. */
 static void show_product(struct builder *builder, struct named_vector q)
@@ -138,7 +155,7 @@ void step_query(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->weights.q;
-    const struct named_vector q = trace_projected(trace);
+    const struct named_vector q = projected_query(trace);
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
     builder_projection(builder, q.name, "x", "q", w);
@@ -161,11 +178,19 @@ void step_query(struct builder *builder)
 
 /* --- norms of heads --------------------------------------------------------------------------- */
 
+static struct norm head_norm(const struct trace *trace, bool of_keys)
+{
+    struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
+    if (trace->config->head_norm == HEAD_NORM_WHOLE)
+        norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
+    return norm;
+}
+
 /* q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, and mean(q_raw²) = 0.0198, ε = 1.00e-05. */
 static void draw_head_norm(struct builder *builder, const char *y, const char *x, bool of_keys,
                            float square)
 {
-    const struct norm norm = trace_head_norm(builder->trace, of_keys);
+    const struct norm norm = head_norm(builder->trace, of_keys);
     builder_norm_formula(builder, y, x, &norm);
     if (builder->trace->config->head_norm == HEAD_NORM_WHOLE)
         builder_note(builder, "The mean is over all heads together.");
@@ -175,10 +200,10 @@ static void draw_head_norm(struct builder *builder, const char *y, const char *x
 void step_query_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct norm norm = trace_head_norm(trace, false);
+    const struct norm norm = head_norm(trace, false);
     const char *y = trace->q_pre ? "q_pre" : "q";
     const struct named_vector rows[] = {
-        trace_projected(trace), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
+        projected_query(trace), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
     float *squares = builder_floats(builder, 3);
     builder_stack(builder, rows, 3, trace->config->d_k);
     if (builder->failed)
@@ -192,7 +217,7 @@ void step_query_norm(struct builder *builder)
 void step_key_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const float *gamma = trace_head_norm(trace, true).scale;
+    const float *gamma = head_norm(trace, true).scale;
     bool rotates = trace->k_pre != NULL;
     struct given *given = give_matrix(builder, "gamma_k", "γ", gamma, 1, trace->config->d_k);
     if (given)

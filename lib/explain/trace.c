@@ -327,29 +327,6 @@ void trace_set_query(struct trace *trace, size_t query)
     trace->out = trace_row(trace, SITE_ATTN_OUT);
 }
 
-struct named_vector trace_projected(const struct trace *trace)
-{
-    size_t first = trace->query * trace->config->d_k;
-    if (trace->raw_q.values)
-        return (struct named_vector){"q_raw", trace->raw_q.values + first};
-    return trace->q_pre ? (struct named_vector){"q_pre", trace->q_pre}
-                        : (struct named_vector){"q", trace->q};
-}
-
-struct norm trace_head_norm(const struct trace *trace, bool of_keys)
-{
-    struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
-    if (trace->config->head_norm == HEAD_NORM_WHOLE)
-        norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
-    return norm;
-}
-
-const struct norm *trace_norm(const struct trace *trace)
-{
-    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
-    return normed ? &trace->weights.norm : NULL;
-}
-
 float trace_slope(const struct trace *trace)
 {
     return trace->config->alibi ? attention_slope(trace->config, trace->head) : 0;
