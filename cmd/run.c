@@ -128,8 +128,8 @@ static int take_maps(void *context, const struct report *whole, struct report *p
     if ((!streamed->writer.format && begin_stream(streamed, whole, err)) ||
         derive(part, &driver->derivation, driver->session.viewer.tokenizer, arena, err))
         return -1;
-    for (size_t i = 0; i < report_sheet_count(part); i++) {
-        struct sheet sheet = report_sheet(part, i);
+    for (size_t i = 0; i < kept_sheet_count(part->tensors); i++) { /* it is one tensor */
+        struct sheet sheet = kept_sheet(part, part->tensors, i);
         if (writer_sheet(&streamed->writer, &sheet, err))
             return -1;
     }

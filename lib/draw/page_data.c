@@ -141,10 +141,10 @@ static size_t seen_columns(const struct sheet *sheet, size_t row)
 size_t page_count_numbers(const struct report *report)
 {
     size_t count = 0;
-    for (size_t i = 0; i < report_sheet_count(report); i++) {
-        struct sheet sheet = report_sheet(report, i);
+    for (size_t i = 0; i < report->tensor_count; i++) { /* heads are alike */
+        struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
         for (size_t row = 0; row < sheet.rows.size; row++)
-            count += seen_columns(&sheet, row);
+            count += kept_sheet_count(&report->tensors[i]) * seen_columns(&sheet, row);
     }
     return count;
 }

@@ -154,16 +154,6 @@ size_t report_sheet_count(const struct report *report)
     return count;
 }
 
-struct sheet report_sheet(const struct report *report, size_t index)
-{
-    const struct kept *kept = report->tensors;
-    while (index >= kept_sheet_count(kept)) {
-        index -= kept_sheet_count(kept);
-        kept++;
-    }
-    return kept_sheet(report, kept, index);
-}
-
 bool report_has_tables(const struct report *report)
 {
     for (size_t i = 0; i < report->frame_count; i++)

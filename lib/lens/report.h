@@ -2,10 +2,9 @@
  * tensors, or their sheets: one per head. A report with tables may also have tensors with the same
  * numbers, for arrays and figures.
  *
- *     for (size_t i = 0; i < report_sheet_count(report); i++) {
- *         struct sheet sheet = report_sheet(report, i);
- *         ...
- *     }
+ *     for (size_t i = 0; i < report->tensor_count; i++)
+ *         for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
+ *             struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
  */
 #ifndef ATTN_LENS_REPORT_H
 #define ATTN_LENS_REPORT_H
@@ -89,9 +88,8 @@ size_t kept_sheet_count(const struct kept *kept);
 struct kept kept_head(const struct kept *kept, size_t index);
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
 
-/* The same for the sheets of all tensors, in the order of the tensors. */
+/* Of all tensors. */
 size_t report_sheet_count(const struct report *report);
-struct sheet report_sheet(const struct report *report, size_t index);
 
 /* True if data formats write tables instead of tensors: some table is not for people only. */
 bool report_has_tables(const struct report *report);

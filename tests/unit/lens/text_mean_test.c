@@ -51,8 +51,8 @@ TEST(each_cell_is_the_mean_over_the_texts_that_have_it)
         struct report whole = report(true);
         ck_assert_uint_eq(whole.tensor_count, 2);
         for (size_t sheet = 0; sheet < HEADS; sheet++) {
-            struct sheet weights = report_sheet(&whole, sheet);
-            struct sheet counts = report_sheet(&whole, HEADS);
+            struct sheet weights = kept_sheet(&whole, &whole.tensors[0], sheet);
+            struct sheet counts = kept_sheet(&whole, &whole.tensors[1], 0);
             ck_assert_uint_eq(weights.rows.size, LONGEST);
             ck_assert_int_eq(weights.head, sheet ? 3 : 1);
             for (size_t row = 0; row < LONGEST; row++)
@@ -65,8 +65,8 @@ TEST(each_cell_is_the_mean_over_the_texts_that_have_it)
                                                                                      : 1);
                 }
         }
-        ck_assert_str_eq(report_sheet(&whole, HEADS).tensor, "weights.count");
-        ck_assert_str_eq(report_sheet(&whole, 0).rows.labels[3].text, "3");
+        ck_assert_str_eq(kept_sheet(&whole, &whole.tensors[1], 0).tensor, "weights.count");
+        ck_assert_str_eq(kept_sheet(&whole, &whole.tensors[0], 0).rows.labels[3].text, "3");
         ck_assert_str_eq(whole.about, "mean of 3 texts");
         text_mean_release(&mean);
     }
@@ -93,10 +93,10 @@ TEST(a_cell_of_no_text_is_nan)
         ck_assert_int_eq(text_mean_add(&mean, &one, &err), 0);
     }
     struct report whole = report(true);
-    struct sheet weights = report_sheet(&whole, 0);
+    struct sheet weights = kept_sheet(&whole, &whole.tensors[0], 0);
     ck_assert_float_eq(sheet_cell(&weights, 0, 0), 1);
     ck_assert_float_eq(sheet_cell(&weights, 0, 1), 2);
     ck_assert(isnan(sheet_cell(&weights, 1, 1)));
-    struct sheet counts = report_sheet(&whole, 1);
+    struct sheet counts = kept_sheet(&whole, &whole.tensors[1], 0);
     ck_assert_float_eq(sheet_cell(&counts, 1, 1), 0);
 }
