@@ -220,85 +220,45 @@ const char *const lens_numbers[LENS_NUMBERS] = {
     [LENS_KL] = "kl",     [LENS_RANK] = "rank", [LENS_TARGET] = "target",
 };
 
-enum {
-    LAYER,
-    POSITION,
-    TOKEN,
-    BEST,
-    PROBABILITY,
-    LOGPROB,
-    ID,
-    ENTROPY,
-    KL,
-    RANK,
-    TARGET,
-    TARGET_LOGPROB,
-    DIFFERENCE, /* of two targets, instead of the two columns before it */
-    COLUMNS
-};
-
-/* Each column, the number of --show that has it, and whether it is in the sheet of that number. */
-static const struct lens_column {
-    struct column column;
-    enum lens_number number;
-    bool in_sheet;
-} lens_columns[COLUMNS] = {
-    [LAYER] = {{"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY}, LENS_NUMBERS},
-    [POSITION] = {{"position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY}, LENS_NUMBERS},
-    [TOKEN] = {{"token", .kind = COLUMN_LABEL, .flags = COLUMN_KEY}, LENS_NUMBERS},
-    [BEST] = {{"best", .kind = COLUMN_LABEL}, LENS_BEST},
-    [PROBABILITY] = {{"probability"}, LENS_BEST, true},
-    [LOGPROB] = {{"logprob", .unit = "nats"}, LENS_BEST},
-    [ID] = {{"id", .kind = COLUMN_INTEGER}, LENS_ID, true},
-    [ENTROPY] = {{"entropy", .unit = "nats"}, LENS_ENTROPY, true},
-    [KL] = {{"kl", .unit = "nats"}, LENS_KL, true},
-    [RANK] = {{"rank", .kind = COLUMN_INTEGER}, LENS_RANK, true},
-    [TARGET] = {{"target"}, LENS_TARGET, true},
-    [TARGET_LOGPROB] = {{"target_logprob", .unit = "nats"}, LENS_TARGET},
-    [DIFFERENCE] = {{"logit_difference"}, LENS_TARGET, true},
-};
+enum { TOKEN = 2 }; /* the column of the table with the token */
 
 static float probability(float logprob)
 {
     return isnan(logprob) ? NAN : exp_float(logprob);
 }
 
-static int fill_row(struct frame *frame, const struct logit_lens *lens, size_t row,
-                    const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+/* The keys and the columns of the numbers. */
+static int fill_row(struct frame_rows *rows, const struct logit_lens *lens, unsigned numbers,
+                    const struct tokenized *sentence, const struct tokenizer *tokenizer)
 {
-    const struct lens_cell *cell = &lens->cells[row];
-    struct label *best = &frame_labels(frame, BEST)[row];
-    frame_integers(frame, LAYER)[row] = (long long)lens->layers.items[row / lens->tokens];
-    frame_integers(frame, POSITION)[row] = (long long)(row % lens->tokens);
-    frame_labels(frame, TOKEN)[row] = frame->rows.labels[row];
-    frame_floats(frame, PROBABILITY)[row] = probability(cell->best->logprob);
-    frame_floats(frame, LOGPROB)[row] = cell->best->logprob;
-    frame_integers(frame, ID)[row] = cell->best->id;
-    frame_floats(frame, ENTROPY)[row] = cell->entropy;
-    frame_floats(frame, KL)[row] = cell->kl;
-    frame_integers(frame, RANK)[row] = cell->rank ? (long long)cell->rank : COLUMN_MISSING;
-    frame_floats(frame, TARGET)[row] = probability(cell->target);
-    frame_floats(frame, TARGET_LOGPROB)[row] = frame_floats(frame, DIFFERENCE)[row] = cell->target;
-    return label_of_word(best, tokenizer, cell->best->id, arena, err);
-}
-
-/* All columns, with a row for each layer and token. */
-static int make_table(struct frame *frame, const struct logit_lens *lens,
-                      const struct tokenized *sentence, const struct tokenizer *tokenizer,
-                      struct arena *arena, struct err *err)
-{
-    size_t rows = lens->layers.count * lens->tokens;
-    struct label *labels = arena_alloc(arena, rows, sizeof *labels, err);
-    struct column columns[COLUMNS];
-    for (size_t i = 0; i < COLUMNS; i++)
-        columns[i] = lens_columns[i].column;
-    *frame = (struct frame){"lens", {"token", rows, labels, 0}, .flags = COLUMN_DATA_ONLY};
-    if (!labels || frame_columns(frame, columns, COLUMNS, arena, err))
+    const struct lens_cell *cell = &lens->cells[rows->row];
+    size_t token = rows->row % lens->tokens;
+    long long rank = cell->rank ? (long long)cell->rank : COLUMN_MISSING;
+    struct label best;
+    if (label_of_word(&best, tokenizer, cell->best->id, rows->arena, rows->err))
         return -1;
-    for (size_t row = 0; row < rows; row++) {
-        labels[row] = sentence->labels[row % lens->tokens];
-        if (fill_row(frame, lens, row, tokenizer, arena, err))
-            return -1;
+    rows_integer(rows, "layer", COLUMN_KEY,
+                 (long long)lens->layers.items[rows->row / lens->tokens]);
+    rows_integer(rows, "position", COLUMN_KEY, (long long)token);
+    rows_label(rows, "token", COLUMN_KEY, sentence->labels[token]);
+    if (numbers >> LENS_BEST & 1) {
+        rows_label(rows, "best", 0, best);
+        rows_float(rows, (struct column){"probability"}, probability(cell->best->logprob));
+        rows_float(rows, (struct column){"logprob", .unit = "nats"}, cell->best->logprob);
+    }
+    if (numbers >> LENS_ID & 1)
+        rows_integer(rows, "id", 0, cell->best->id);
+    if (numbers >> LENS_ENTROPY & 1)
+        rows_float(rows, (struct column){"entropy", .unit = "nats"}, cell->entropy);
+    if (numbers >> LENS_KL & 1)
+        rows_float(rows, (struct column){"kl", .unit = "nats"}, cell->kl);
+    if (numbers >> LENS_RANK & 1)
+        rows_integer(rows, "rank", 0, rank);
+    if (numbers >> LENS_TARGET & 1 && lens->of_difference)
+        rows_float(rows, (struct column){"logit_difference"}, cell->target);
+    if (numbers >> LENS_TARGET & 1 && !lens->of_difference) {
+        rows_float(rows, (struct column){"target"}, probability(cell->target));
+        rows_float(rows, (struct column){"target_logprob", .unit = "nats"}, cell->target);
     }
     return 0;
 }
@@ -308,7 +268,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
                       size_t index, struct arena *arena, struct err *err)
 {
     const struct column *column = &table->columns[index];
-    bool has_texts = index == PROBABILITY;
+    bool has_texts = strcmp(column->name, "probability") == 0;
     const size_t *layers = lens->layers.items;
     size_t last = layers[lens->layers.count - 1];
     float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
@@ -321,7 +281,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
         labels[i] = numbers[layers[i]];
     for (size_t i = 0; i < table->rows.size; i++) {
         values[i] = (float)column_number(column, i);
-        texts[i] = column_text(&table->columns[BEST], i, true);
+        texts[i] = has_texts ? column_text(column - 1, i, true) : NULL;
     }
     *sheet = (struct sheet){
         .tensor = has_texts ? "best" : column->name,
@@ -339,40 +299,34 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
     return sheet->title ? 0 : -1;
 }
 
-static bool is_shown(const struct logit_lens *lens, size_t index, unsigned numbers)
-{
-    const struct lens_column *column = &lens_columns[index];
-    return (numbers >> column->number & 1) &&
-           (column->number != LENS_TARGET || (index == DIFFERENCE) == lens->of_difference);
-}
-
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     size_t cells = lens->layers.count * lens->tokens;
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
-    size_t shown_count = BEST; /* the columns before it are keys */
-    struct column shown[COLUMNS];
+    struct frame_rows rows = {.most = cells, .arena = arena, .err = err};
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
     struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
     const struct likely **best = arena_alloc(arena, cells, sizeof *best, err);
     struct facts *facts = facts_new(arena, err);
-    if (!frames || !sheets || !kept || !best || !facts ||
-        make_table(frames, lens, &report->sentence, tokenizer, arena, err))
+    if (!frames || !sheets || !kept || !best || !facts)
         return -1;
-    for (size_t i = 0; i < cells; i++)
+    for (size_t i = 0; i < cells; i++, rows_next(&rows)) {
         best[i] = lens->cells[i].best;
+        if (fill_row(&rows, lens, numbers, &report->sentence, tokenizer))
+            return -1;
+    }
+    if (rows_finish(frames, &rows, "lens", "token"))
+        return -1;
+    frames->flags = COLUMN_DATA_ONLY;
     const struct likely_table likely = {"best", frames, TOKEN, best, lens->best_count, tokenizer};
     if (lists && likely_frame(&frames[1], &likely, arena, err))
         return -1;
-    memcpy(shown, frames->columns, BEST * sizeof *shown);
-    for (size_t i = BEST; i < COLUMNS; i++) {
+    for (size_t i = TOKEN + 1; i < frames->count; i++) {
+        const struct column *column = &frames->columns[i];
         struct sheet *sheet = &sheets[report->tensor_count];
-        if (!is_shown(lens, i, numbers))
-            continue;
-        shown[shown_count++] = frames->columns[i];
-        if (!lens_columns[i].in_sheet)
+        if (!column_is_result(column) || strstr(column->name, "logprob"))
             continue;
         if (make_sheet(sheet, frames, lens, i, arena, err))
             return -1;
@@ -384,7 +338,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     report->shows_tensors = true;
     report->facts = &facts->frame;
     facts_text(facts, "site", site_rows[lens->site].name);
-    return frame_columns(frames, shown, shown_count, arena, err);
+    return 0;
 }
 
 /* --- as facts of a page ----------------------------------------------------------------------- */
