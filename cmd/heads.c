@@ -42,7 +42,7 @@ static const struct heads_options *heads_options(const struct options *options)
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(struct heads_options, score),
            "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
-           "previous-token to distance); NAME:texts measures on the texts, NAME:repeats on "
+           "the first seven); NAME:texts measures on the texts, NAME:repeats on "
            "repeated random tokens",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(struct heads_options, sort),

@@ -117,7 +117,7 @@ const struct option_row select_options[] = {
 
 const struct option_row output_options[] = {
     STRING("output", 'o', "PATH", IN(output.path),
-           "file, or folder/ for one file per text; the file extension sets the format",
+           "file, or folder/ for many matrices or texts; the file extension sets the format",
            .heading = "Output", .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
            "output format (default: by the extension of -o, else text; see 'help formats')",

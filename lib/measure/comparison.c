@@ -335,7 +335,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     *frame = (struct frame){"ways", {"head", count, labels, 0}};
     frame->note = "max, mean: |difference| from the context of dense attention\n"
                   "kept: dense attention's weight on the keys that the pattern keeps\n"
-                  "overlap: weight that both give to the same key\n"
+                  "overlap: sum over keys of the smaller of the two weights\n"
                   "Settings apply to every layer: differences carry over to the next.";
     if (s->plan->runs[1].edits)
         frame->note = arena_format(arena, err,

@@ -483,7 +483,7 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
                               .tensor_count = 1,
                               .facts = &facts->frame,
                               .has_encoder = true};
-    report->about = arena_format(arena, err, "%s-composition of heads; at random %.4f",
+    report->about = arena_format(arena, err, "%s-composition of heads; random matrices give %.4f",
                                  (const char *[]){"Q", "K", "V"}[way], baseline);
     return sheet->tensor && report->about ? 0 : -1;
 }

@@ -291,7 +291,7 @@ static int check_family(const struct mechanism *m, const struct config *config, 
     if (m->kind == ATTENTION_LINEAR && (alibi || config->score_cap > 0))
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "
-                               "\"%s\": there are no scores to apply it to",
+                               "\"%s\": linear attention has no scores",
                                alibi ? "ALiBi" : "a cap of scores", config_kind_name(config));
     if ((config->parallel || config->residual_normed) && mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
