@@ -5,22 +5,13 @@
  * the jobs. Several groups of short texts run at the same time, one per thread. One model is open
  * at a time: all items of a setting run before the next setting.
  *
- * A command is a `task`, a table of hooks. This one shows how far the last hidden state of each
- * text is from the origin, as a table:
+ * A command is a `task`, a table of hooks. This one writes a table for each text: how far the last
+ * hidden state of each token is from the origin.
  *
  *     struct state {
  *         struct selection selection;
- *         double *norms;
- *         size_t count;
  *     };
  *
- *     static int prepare(void *state, struct driver *driver, struct err *err)
- *     {
- *         struct state *own = state;
- *         own->norms = arena_alloc(&driver->kept, driver->jobs, sizeof *own->norms, err);
- *         driver_accumulate(driver, 1);
- *         return own->norms ? 0 : -1;
- *     }
  *     static int open(void *state, struct driver *driver, struct err *err)
  *     {
  *         struct selection *selection = &((struct state *)state)->selection;
@@ -29,31 +20,27 @@
  *         return selection_sites(selection, "resid_post", config, err) ||
  *                selection_layers(selection, "-1", config, &driver->session.arena, err);
  *     }
+ *     static int measure(struct report *report, struct arena *arena, struct err *err)
+ *     {
+ *         const struct kept *hidden = report->tensors;   data: [shape[0] tokens, shape[1]]
+ *         struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+ *         ... fill it; report->frames = frame, report->frame_count = 1, report->tensor_count = 0;
+ *     }
  *     static int run(void *state, const struct group *group, struct err *err)
  *     {
- *         return group_look(group, &((struct state *)state)->selection, err);
- *     }
- *     static int add(void *state, struct work *work, struct err *err)
- *     {
- *         const struct kept *hidden = work->report.tensors;   data: [shape[0] tokens, shape[1]]
- *         ... own->norms[own->count++] = ...; return 0;
- *     }
- *     static int finish(void *state, struct driver *driver, struct err *err)
- *     {
- *         struct state *own = state;
- *         const struct label *numbers = labels_of_numbers(own->count, &driver->kept, err);
- *         const struct column columns[] = {{"norm", .digits = 4, .values = own->norms}};
- *         const struct frame frame = {"norms", {"text", own->count, numbers, 0}, columns, 1};
- *         const struct report report = {.model = driver->session.viewer.model.name,
- *                                       .precision = driver->session.precision,
- *                                       .frames = &frame, .frame_count = 1};
- *         return numbers ? driver_write(driver, &report, err) : -1;
+ *         int failed = group_look(group, &((struct state *)state)->selection, err);
+ *         for (size_t i = 0; i < group->count && !failed; i++)
+ *             failed = measure(&group->works[i]->report, group->arena, err);
+ *         return failed;
  *     }
  *     static const struct task norm_task = {
- *         .many = ITEMS_SOME, .takes_source = true, .state_bytes = sizeof(struct state),
- *         .prepare = prepare, .open = open, .at_once = true, .run = run, .add = add,
- *         .finish = finish};
+ *         .many = ITEMS_SOME, .takes_source = true, .at_once = true,
+ *         .state_bytes = sizeof(struct state), .open = open, .run = run};
  *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
+ *
+ * lens_report in measure/logit_lens.c fills such tables. For one result of all texts, `prepare`
+ * calls driver_accumulate, `add` gets the texts in the order of the jobs, and `finish` calls
+ * driver_write, as in heads.c.
  *
  * A command refuses the first broken job and writes nothing. `batch` (batch_command.c) runs the
  * same tasks, but writes a failure in place of the result, continues, and keeps a log.

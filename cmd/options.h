@@ -10,6 +10,7 @@
  *         STRING("scale", 0, "X", IN(mechanism.scale), "multiply scores by X", .values = &values),
  *         {0},
  *     };
+ *     const struct lesson_options *own = (const void *)options->own;   reads what OWN stores
  *
  * Accepted: `--name value`, `--name=value`, `-n value`, `-nvalue`, grouped flags; `--` ends the
  * options.
