@@ -47,7 +47,7 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-/* A sentence with names of formulas: W_q. */
+/* A sentence in which W_q is a formula, but no quoted word. */
 static void add_prose(struct buf *out, const char *sentence)
 {
     while (*sentence) {
@@ -55,7 +55,7 @@ static void add_prose(struct buf *out, const char *sentence)
         size_t size = strcspn(sentence + blanks, " ");
         const char *word = sentence + blanks;
         buf_bytes(out, sentence, blanks);
-        if (memchr(word, '_', size))
+        if (memchr(word, '_', size) && *word != '\'')
             html_symbol(out, word, size);
         else
             html_text(out, word, size);

@@ -31,14 +31,16 @@ static void add_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* A sentence in which W_q is a formula: $W_{q}$. */
+/* A sentence in which W_q is a formula, $W_{q}$, but no quoted word. */
 static void add_prose(struct buf *out, const char *sentence)
 {
     while (*sentence) {
         size_t size = strcspn(sentence, " ");
         const char *mark = memchr(sentence, '_', size);
         size_t symbol = size - (size > 0 && strchr(",.:", sentence[size - 1]) != NULL);
-        if (mark && symbol) {
+        if (*sentence == '\'') {
+            add_text(out, sentence, size);
+        } else if (mark && symbol) {
             size_t base = (size_t)(mark - sentence);
             buf_format(out, "$%.*s_{%.*s}$", (int)base, sentence, (int)(symbol - base - 1),
                        mark + 1);
