@@ -2,7 +2,7 @@
  *
  *     build/generate-models models models life journey     read from FROM, write to TO, those two
  *
- * A worked example has a config.json; its numbers are drawn by recipe, or stand in this file.
+ * A worked example has a config.json; its numbers are drawn by recipe, or written in this file.
  * `tiny` is none: it is trained, by models/train.sh.
  */
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/stream.h"
+#include "math/torch_random.h"
 #include "model/new_model.h"
 #include "model/weight_init.h"
 
@@ -55,26 +56,33 @@ static const float journey_words[] = {
 };
 /* clang-format on */
 
-/* Numbers that were given by hand: so far one sentence has them. */
+/* The words of journey were written by hand. */
 static int give(const struct new_model *new_model, const char *model, struct err *err)
 {
     struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
-    bool is_journey = strncmp(model, "journey", strlen("journey")) == 0;
-    if (!is_journey || words->count != sizeof journey_words / sizeof *journey_words)
-        return err_set(err, "'%s': expected a model whose numbers stand in maker.c", model);
+    if (words->count != sizeof journey_words / sizeof *journey_words)
+        return err_set(err, "'%s': expected a model whose numbers are in maker.c", model);
     memcpy(words->data, journey_words, sizeof journey_words);
     return 0;
 }
 
+enum { SOURCE_ROWS = 8 }; /* of life-cross: words of a second text, which torch.rand makes */
+
 static int fill_example(struct new_model *new_model, const char *model, struct err *err)
 {
-    const struct origin *origin = origin_find(model);
-    const struct weight_init init = {
-        .seed = ORIGIN_SEED,
-        .source_rows = origin ? origin->source_rows : 0,
-    };
-    return origin && origin->given ? give(new_model, model, err)
-                                   : weight_init_draw(new_model, &init, err);
+    const struct weight_init init = {.seed = ORIGIN_SEED};
+    if (strncmp(model, "journey", strlen("journey")) == 0)
+        return give(new_model, model, err);
+    if (weight_init_draw(new_model, &init, err))
+        return -1;
+    if (strcmp(model, "life-cross") == 0) {
+        struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
+        size_t count = SOURCE_ROWS * words->shape[1];
+        struct torch_random random;
+        torch_random_seed(&random, ORIGIN_SEED);
+        torch_random_uniform(&random, words->data + words->count - count, count, 0, 1);
+    }
+    return 0;
 }
 
 static int write_example(const char *from, const char *to, const char *model, struct err *err)
