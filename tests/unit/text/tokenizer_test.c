@@ -95,7 +95,8 @@ TEST(bytes_that_are_not_utf8_are_refused)
     struct tokens tokens = {0};
     struct err err = {0};
     ck_assert_int_eq(tokenizer_encode(tokenizer, &tokens, "Life \xE7\x88", 7, &arena, &err), -1);
-    ck_assert_str_eq(err.text, "expected a text in UTF-8, found the byte 0xe7 at byte 5");
+    ck_assert_str_eq(err.text,
+                     "expected a text in UTF-8, found the byte 0xe7 at byte 5: save it as UTF-8");
     ck_assert_int_eq(err.kind, ERR_INPUT);
     arena_release(&arena);
     tokenizer_free(tokenizer);
