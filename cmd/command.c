@@ -153,6 +153,17 @@ void print_note(const char *format, ...)
     print_line("note: ", text);
 }
 
+void print_note_of_tokenizer(const struct tokenizer *tokenizer)
+{
+    long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
+    if (most > 0)
+        print_note("tokenizer.json: 'truncation' to %lld tokens is ignored: texts keep all of "
+                   "their tokens",
+                   most);
+    if (tokenizer && tokenizer_pads(tokenizer))
+        print_note("tokenizer.json: 'padding' is ignored");
+}
+
 void print_note_of_model(const struct model *model)
 {
     if (model->config.lacks_head)

@@ -75,7 +75,9 @@ void print_failure(const char *text);
 /* On a terminal, without --quiet, and for a file: "weights.csv: 12.3 KiB". */
 void print_written(const char *path);
 
-/* Notes of parts that a model's files lack, and of the length of its training texts. */
+/* Notes: settings of a tokenizer's file that are not applied (it may be NULL); parts that a model's
+ * files lack. */
+void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 void print_note_of_model(const struct model *model);
 
 /* --- signals ---------------------------------------------------------------------------------- */

@@ -547,6 +547,8 @@ int info_command(const struct options *options, struct err *err)
         failed = show_tokenizer(&info);
     else if (!failed)
         failed = model_open(&model, name, err) || show_model(&info, &model, &tokenizer);
+    if (!failed && tokenizer)
+        print_note_of_tokenizer(tokenizer);
     output_discard(&info.output);
     tokenizer_free(tokenizer);
     model_release(&model);

@@ -186,6 +186,7 @@ int session_begin(struct session *session, struct err *err)
                               &session->arena, err))
         return -1;
     viewer->model.weights.precision = session->precision;
+    print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
         print_note("%s: tokens are shown by their ids", viewer->why);
     if (options->verbose && *viewer->model.config.unread)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/stream.h"
 #include "command.h"
 #include "items.h"
 #include "model/model.h"
@@ -49,59 +50,62 @@ struct job {
     struct tokenizer *tokenizer;
     const struct chat *chat;
     struct items items;
-    struct buf lines; /* of --only-ids: a line of ids per text */
+    size_t count;     /* of the tokens of a text */
+    struct buf lines; /* of --only-ids: those of a text, with blanks between them */
     struct arena arena;
 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static int encode(const struct job *job, struct item *item, struct tokens *tokens, size_t index,
-                  struct arena *arena, struct err *err)
+static int take_ids(void *context, const struct token *tokens, size_t count, struct err *err)
 {
-    struct input *input = &item->input;
-    int failed = items_read(&job->items, item, index, arena, err);
-    if (!failed && !input->text)
-        failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
-    failed = failed || input_wrap(input, job->chat, arena, err) ||
-             tokenizer_encode(job->tokenizer, tokens, input->text, input->size, arena, err);
-    return failed ? items_blame(&job->items, index, err) : 0;
+    struct job *job = context;
+    char id[1 + NUM_COUNT_BYTES] = " ";
+    for (size_t i = 0; i < count && job->options->tokens.only_ids; i++) {
+        bool is_first = job->count + i == 0;
+        buf_bytes(&job->lines, id + is_first, 1 + num_count(id + 1, tokens[i].id) - is_first);
+    }
+    job->count += count;
+    return buf_check(&job->lines, err);
 }
 
-static void add_line(struct buf *lines, const struct tokens *tokens)
+/* The tokens of a text, and how many of its characters were dropped. */
+static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
 {
-    char id[1 + NUM_COUNT_BYTES] = " ";
-    for (size_t i = 0; i < tokens->count; i++)
-        buf_bytes(lines, id + (i == 0), 1 + num_count(id + 1, tokens->items[i].id) - (i == 0));
-    buf_char(lines, '\n');
+    struct item item;
+    struct arena arena = {0};
+    const struct token_sink sink = {take_ids, job};
+    struct token_list list = {.sink = &sink, .only_ids = true};
+    job->count = 0;
+    int failed = items_read(&job->items, &item, index, &arena, err);
+    if (!failed && !item.input.text)
+        failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
+    failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
+             tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err);
+    if (!failed) {
+        const struct tokenized text = {.text = item.input.text,
+                                       .size = item.input.size,
+                                       .count = job->count,
+                                       .dropped_count = list.dropped_count,
+                                       .dropped_first = list.dropped_first};
+        dropped_add(dropped, &text, index);
+        failed = tokenized_check(&text, err);
+    }
+    token_list_release(&list);
+    arena_release(&arena);
+    return failed ? items_blame(&job->items, index, err) : 0;
 }
 
 static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
-    struct arena arena = {0};
-    int failed = 0;
-    for (size_t i = 0; i < job->items.count && !failed; i++) {
-        struct item item;
-        struct tokens tokens = {0};
-        failed = encode(job, &item, &tokens, i, &arena, err);
-        if (failed)
-            break;
-        struct tokenized text = {.text = item.input.text,
-                                 .size = item.input.size,
-                                 .count = tokens.count,
-                                 .dropped_count = tokens.dropped_count};
-        if (tokens.dropped_first)
-            text.dropped_first = *tokens.dropped_first;
-        dropped_add(&dropped, &text, i);
-        failed = tokenized_check(&text, err) && items_blame(&job->items, i, err);
-        if (job->options->tokens.only_ids)
-            add_line(&job->lines, &tokens);
-        arena_clear(&arena);
+    for (size_t i = 0; i < job->items.count; i++) {
+        if (read_text(job, i, &dropped, err))
+            return -1;
+        buf_char(&job->lines, '\n');
     }
-    arena_release(&arena);
-    if (!failed)
-        dropped_note(&dropped, &job->items);
-    return failed || buf_check(&job->lines, err) ? -1 : 0;
+    dropped_note(&dropped, &job->items);
+    return buf_check(&job->lines, err);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -124,9 +128,11 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
     struct frame frame;
     struct report report = {
         .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
-    if (encode(job, &item, &tokens, place->index, arena, err) ||
+    if (items_read(&job->items, &item, place->index, arena, err) ||
+        input_wrap(&item.input, job->chat, arena, err) ||
+        tokenizer_encode(job->tokenizer, &tokens, item.input.text, item.input.size, arena, err) ||
         tokenized_label(&text, &tokens, job->tokenizer, arena, err))
-        return -1;
+        return items_blame(&job->items, place->index, err);
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;
     place->blank = item.number - place->index;
@@ -224,6 +230,8 @@ static int open_tokenizer(struct job *job, struct err *err)
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
+    if (!job->options->tokens.decode) /* there is no text */
+        print_note_of_tokenizer(job->tokenizer);
     return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options,
                                  &job->arena, err);
 }

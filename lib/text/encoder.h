@@ -79,7 +79,9 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
                               size_t start, size_t end, struct err *err)
 {
     struct text_range range = {piece->range.start + start, piece->range.start + end};
-    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
+    struct text_range place = {0};
+    if (!encoder->list->only_ids)
+        place = aligned_text_place(piece->text, range, &encoder->hint);
     return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
 }
 

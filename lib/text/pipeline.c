@@ -27,6 +27,15 @@ static int read_pre_tokenizer(const struct reader *reader, struct field *field, 
     return pre_tokenizers_read(&pipeline->pre_tokenizers, field->tree, &pipeline->arena, err);
 }
 
+/* How many tokens other programs leave of a text. */
+static int read_truncation(const struct reader *reader, struct field *field, struct err *err)
+{
+    (void)err; /* of another form it is nothing that we need */
+    json_get_integer(json_member(field->tree, "max_length"), 1, 1000000000000000,
+                     &reader->pipeline->truncation);
+    return 0;
+}
+
 static int read_post_processor(const struct reader *reader, struct field *field, struct err *err)
 {
     return post_processor_read(&reader->pipeline->special, field->tree, err);
@@ -112,17 +121,16 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
         enum root_field field;
         int (*read)(const struct reader *reader, struct field *field, struct err *err);
     } steps[] = {
-        {ROOT_NORMALIZER, read_normalizer},
-        {ROOT_PRE_TOKENIZER, read_pre_tokenizer},
-        {ROOT_POST_PROCESSOR, read_post_processor},
-        {ROOT_DECODER, read_decoder},
-        {ROOT_MODEL, read_model},
+        {ROOT_NORMALIZER, read_normalizer},         {ROOT_PRE_TOKENIZER, read_pre_tokenizer},
+        {ROOT_POST_PROCESSOR, read_post_processor}, {ROOT_DECODER, read_decoder},
+        {ROOT_TRUNCATION, read_truncation},         {ROOT_MODEL, read_model},
         {ROOT_ADDED_TOKENS, read_added_tokens},
     };
     struct json_cursor model;
     if (fields_find(reader->root, ROOT_FIELDS, &root, err) ||
         field_need(&model, &reader->root[ROOT_MODEL], "{", err))
         return -1;
+    reader->pipeline->pads = field_is_given(&reader->root[ROOT_PADDING]);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct field *field = &reader->root[steps[i].field];
         bool is_model = field->inner; /* too large for a tree, and it names itself */
@@ -144,6 +152,8 @@ static int read_file(void *pipeline, const struct file *file, struct err *err)
                  [ROOT_PRE_TOKENIZER] = {.name = "pre_tokenizer"},
                  [ROOT_POST_PROCESSOR] = {.name = "post_processor"},
                  [ROOT_DECODER] = {.name = "decoder"},
+                 [ROOT_TRUNCATION] = {.name = "truncation"},
+                 [ROOT_PADDING] = {.name = "padding"},
                  [ROOT_MODEL] = {.name = "model",
                                  .inner = reader.model,
                                  .inner_count = MODEL_FIELDS}},

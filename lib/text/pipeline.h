@@ -26,7 +26,9 @@ struct pipeline {
     struct subword model;
     struct special_ids special; /* that go around a text */
     struct decoder_step *decoders;
-    bool is_spelt; /* pieces come in GPT-2's alphabet: something follows on ByteLevel */
+    bool is_spelt;        /* pieces come in GPT-2's alphabet: something follows on ByteLevel */
+    long long truncation; /* tokens that other programs leave of a text; 0: all */
+    bool pads;            /* they put tokens after short texts */
     struct arena arena;
 };
 

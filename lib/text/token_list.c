@@ -9,6 +9,8 @@ enum { FIRST_ROOM = 64 };
 
 int token_list_grow(struct token_list *list, struct err *err)
 {
+    if (list->sink && list->count == TOKEN_PORTION)
+        return token_list_flush(list, err);
     size_t room = list->room ? 2 * list->room : FIRST_ROOM;
     struct token *items = heap_resize(list->items, room, sizeof *items, err);
     if (!items)
@@ -16,6 +18,13 @@ int token_list_grow(struct token_list *list, struct err *err)
     list->items = items;
     list->room = room;
     return 0;
+}
+
+int token_list_flush(struct token_list *list, struct err *err)
+{
+    size_t count = list->count;
+    list->count = 0;
+    return count ? list->sink->take(list->sink->context, list->items, count, err) : 0;
 }
 
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,

@@ -1,8 +1,9 @@
-/* token_list.h: the tokens of a text with their byte positions, as an encoder adds them.
+/* token_list.h: the tokens of a text: where each stands, and how they leave an encoder: all of them
+ * kept, or handed on in portions, so that a text of any size takes little memory.
  *
- *     struct token_list list = {0};
+ *     struct token_list list = {.sink = sink};     (NULL: keep them)
  *     if (token_list_add(&list, (struct token){id, start, end}, err)) ...
- *     if (token_list_keep(&list, &tokens, &arena, err)) ...
+ *     if (sink ? token_list_flush(&list, err) : token_list_keep(&list, &tokens, &arena, err)) ...
  *     token_list_release(&list);
  */
 #ifndef ATTN_TEXT_TOKEN_LIST_H
@@ -25,16 +26,28 @@ struct tokens {
     struct token *dropped_first; /* where the first of it stood, or NULL (its id means nothing) */
 };
 
+enum { TOKEN_PORTION = 4096 }; /* a sink gets at most so many at a time */
+
+/* Takes the tokens of a text, portion by portion, in order. They are gone when it returns. */
+struct token_sink {
+    int (*take)(void *context, const struct token *tokens, size_t count, struct err *err);
+    void *context;
+};
+
 struct token_list {
     struct token *items;
     size_t count;
     size_t room;
+    const struct token_sink *sink;
+    bool only_ids;        /* where tokens stand is not asked for: they have no place */
     size_t dropped_count; /* as in struct tokens */
     struct token dropped_first;
 };
 
-/* Allocate memory for more tokens; copy all tokens to the arena. */
+/* Make room for one more, when there is none; at the end hand on what is left, or move all to the
+ * arena. */
 int token_list_grow(struct token_list *list, struct err *err);
+int token_list_flush(struct token_list *list, struct err *err);
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
                     struct err *err);
 void token_list_release(struct token_list *list);

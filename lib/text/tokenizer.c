@@ -406,6 +406,13 @@ int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tok
     return tokenizer_encode(&bare, tokens, text, size, arena, err);
 }
 
+int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
+                     size_t size, struct err *err)
+{
+    struct token_text input = {text, size, tokenizer->spells_special};
+    return encode(tokenizer, list, &input, err) || token_list_flush(list, err) ? -1 : 0;
+}
+
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
     const char *shown = shown_tokens_at(&tokenizer->shown, id, size);
@@ -432,6 +439,16 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
     return token_set_size(tokenizer->set);
+}
+
+long long tokenizer_truncation(const struct tokenizer *tokenizer)
+{
+    return tokenizer->pipeline.truncation;
+}
+
+bool tokenizer_pads(const struct tokenizer *tokenizer)
+{
+    return tokenizer->pipeline.pads;
 }
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)

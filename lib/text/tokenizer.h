@@ -82,10 +82,20 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
 int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,
                            const char *text, size_t size, struct arena *arena, struct err *err);
 
+/* As tokenizer_encode, for a text of any size: all tokens go to the list's sink; the caller
+ * releases the list. */
+int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
+                     size_t size, struct err *err);
+
 /* The bytes of a token, not 0-terminated, valid as long as the tokenizer, NULL when the id is no
  * entry; one more than the largest id. */
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
+
+/* How many tokens its file would leave of a text, 0: all, and whether it would put others after a
+ * short one: nothing here does. */
+long long tokenizer_truncation(const struct tokenizer *tokenizer);
+bool tokenizer_pads(const struct tokenizer *tokenizer);
 
 /* From ids back to a text: begin, put token after token, and end. The first returns false for an id
  * that is no entry. */

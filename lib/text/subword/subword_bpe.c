@@ -158,8 +158,12 @@ static inline size_t place_of(struct part *part, size_t byte)
 
 static int add(struct encoder *encoder, struct part *part, struct bpe_token token, struct err *err)
 {
-    size_t start = place_of(part, token.start);
-    size_t end = place_of(part, token.end);
+    size_t start = 0;
+    size_t end = 0;
+    if (!encoder->list->only_ids) {
+        start = place_of(part, token.start);
+        end = place_of(part, token.end);
+    }
     return encoder_add(encoder, part->piece, token.id, start, end, err);
 }
 

@@ -9,25 +9,25 @@
 /* A walk as a line: tokens as <id start-end>, what lies between as it is, all between bars. */
 struct record {
     struct buf line;
-    struct token_list list;
 };
 
-/* Move the tokens of the list to the line. */
-static void take(struct record *record)
-{
-    for (size_t i = 0; i < record->list.count; i++) {
-        const struct token *token = &record->list.items[i];
-        buf_format(&record->line, "<%u %zu-%zu>", token->id, token->start, token->end);
-    }
-    record->list.count = 0;
-}
-
-static int between(void *context, const struct aligned_text *text, struct text_range range,
-                   struct err *err)
+static int take(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     struct record *record = context;
     (void)err;
-    take(record);
+    for (size_t i = 0; i < count; i++)
+        buf_format(&record->line, "<%u %zu-%zu>", tokens[i].id, tokens[i].start, tokens[i].end);
+    return 0;
+}
+
+/* The list hands on each token at once, so that both come in one line. */
+static int between(void *context, const struct aligned_text *text, struct text_range range,
+                   struct err *err)
+{
+    struct token_list *list = context;
+    struct record *record = list->sink->context;
+    if (token_list_flush(list, err))
+        return -1;
     ck_assert_uint_lt(range.start, range.end);
     buf_char(&record->line, '|');
     buf_bytes(&record->line, text->bytes + range.start, range.end - range.start);
@@ -47,13 +47,15 @@ static void walk(struct buf *line, const struct added_token *items, size_t count
     struct arena arena = {0};
     struct added_tokens tokens;
     struct record record = {0};
-    struct added_walk walk = {text, way.normalized, way.plain, &record.list, between, &record};
+    struct token_sink sink = {take, &record};
+    struct token_list list = {.sink = &sink};
+    struct added_walk walk = {text, way.normalized, way.plain, &list, between, &list};
     ck_assert_int_eq(added_tokens_init(&tokens, items, count, &arena, NULL), 0);
     ck_assert_int_eq(added_tokens_walk(&tokens, &walk, NULL), 0);
-    take(&record);
+    ck_assert_int_eq(token_list_flush(&list, NULL), 0);
     buf_text(&record.line, "");
     *line = record.line;
-    token_list_release(&record.list);
+    token_list_release(&list);
     arena_release(&arena);
 }
 

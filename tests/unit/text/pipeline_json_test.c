@@ -154,6 +154,25 @@ TEST(a_model_without_a_type_is_known_by_its_fields)
     }
 }
 
+TEST(how_many_tokens_others_would_leave_is_known)
+{
+    static const struct {
+        const char *json;
+        long long truncation;
+    } cases[] = {
+        {"{\"truncation\": {\"max_length\": 12}, \"model\": " BPE MERGES "}", 12},
+        {"{\"truncation\": null, \"model\": " BPE MERGES "}", 0},
+        {"{\"truncation\": {\"max_length\": -1}, \"model\": " BPE MERGES "}", 0},
+        {"{\"model\": " BPE MERGES "}", 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pipeline pipeline;
+        ck_assert_int_eq(pipeline_rig_open(&pipeline, cases[i].json, NULL), 0);
+        ck_assert_int_eq(pipeline.truncation, cases[i].truncation);
+        pipeline_release(&pipeline);
+    }
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 #define NORMAL(value) "{\"normalizer\": " value ", \"model\": " BPE MERGES "}"

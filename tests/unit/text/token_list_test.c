@@ -5,7 +5,26 @@
 #include "../unit.h"
 #include "base/heap.h"
 
-enum { MANY = 8202 };
+enum { MANY = 2 * TOKEN_PORTION + 10 };
+
+/* What a sink was given. */
+struct taken {
+    size_t count;
+    size_t portions;
+    size_t fail_at; /* the portion to refuse, from 1; 0: none */
+};
+
+static int take(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    struct taken *taken = context;
+    ck_assert_uint_ge(count, 1);
+    ck_assert_uint_le(count, TOKEN_PORTION);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(tokens[i].id, taken->count + i);
+    taken->count += count;
+    taken->portions++;
+    return taken->portions == taken->fail_at ? err_set(err, "no more") : 0;
+}
 
 static int add(struct token_list *list, size_t count, struct err *err)
 {
@@ -44,6 +63,34 @@ TEST(what_was_dropped_is_kept_too)
     ck_assert_uint_eq(tokens.dropped_first->start, 4);
     token_list_release(&list);
     arena_release(&arena);
+}
+
+TEST(a_sink_gets_portions_in_order)
+{
+    struct taken taken = {0};
+    struct token_sink sink = {take, &taken};
+    struct token_list list = {.sink = &sink};
+    ck_assert_int_eq(add(&list, MANY, NULL), 0);
+    ck_assert_uint_eq(taken.count, 2 * TOKEN_PORTION);
+    ck_assert_int_eq(token_list_flush(&list, NULL), 0);
+    ck_assert_uint_eq(taken.count, MANY);
+    ck_assert_uint_eq(taken.portions, 3);
+    ck_assert_int_eq(token_list_flush(&list, NULL), 0); /* nothing is left */
+    ck_assert_uint_eq(taken.portions, 3);
+    ck_assert_uint_le(list.room, TOKEN_PORTION);
+    token_list_release(&list);
+}
+
+TEST(a_sink_may_refuse)
+{
+    struct taken taken = {.fail_at = 2};
+    struct token_sink sink = {take, &taken};
+    struct token_list list = {.sink = &sink};
+    struct err err = {0};
+    ck_assert_int_eq(add(&list, MANY, &err), -1);
+    ck_assert_str_eq(err.text, "no more");
+    ck_assert_uint_eq(taken.count, 2 * TOKEN_PORTION);
+    token_list_release(&list);
 }
 
 TEST(an_allocation_that_fails_is_an_error)

@@ -174,6 +174,50 @@ TEST(a_token_to_begin_with_may_find_no_memory)
     }
 }
 
+static int count_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    size_t *total = context;
+    (void)tokens, (void)err;
+    *total += count;
+    return 0;
+}
+
+TEST(a_stream_gives_the_same_tokens_in_portions)
+{
+    struct tokenizer *tokenizer = open_files(&life, 1);
+    size_t total = 0;
+    struct token_sink sink = {count_tokens, &total};
+    struct token_list list = {.sink = &sink};
+    ck_assert_int_eq(tokenizer_stream(tokenizer, &list, "Life is short.", 14, NULL), 0);
+    ck_assert_uint_eq(total, 3);
+    ck_assert_uint_eq(list.dropped_count, 1);
+    ck_assert_uint_eq(list.dropped_first.start, 13);
+    token_list_release(&list);
+    tokenizer_free(tokenizer);
+}
+
+/* "b" has a place unless ids alone are asked for; the ids are the same. */
+TEST(tokens_of_ids_alone_have_no_place)
+{
+    const char *json = "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, "
+                       "\"merges\": []}}";
+    struct pipeline pipeline;
+    ck_assert_int_eq(pipeline_rig_open(&pipeline, json, NULL), 0);
+    for (int only_ids = 0; only_ids < 2; only_ids++) {
+        const struct token_text text = {"ab", 2, false};
+        struct token_list list = {.only_ids = only_ids};
+        struct encoder encoder = {.pipeline = &pipeline, .list = &list};
+        ck_assert_int_eq(encoder_run(&encoder, &text, NULL), 0);
+        ck_assert_uint_eq(list.count, 2);
+        ck_assert_uint_eq(list.items[1].id, 1);
+        ck_assert_uint_eq(list.items[1].start, only_ids ? 0 : 1);
+        ck_assert_uint_eq(list.items[1].end, only_ids ? 0 : 2);
+        encoder_release(&encoder);
+        token_list_release(&list);
+    }
+    pipeline_release(&pipeline);
+}
+
 TEST(a_vocabulary_of_all_bytes_knows_every_text)
 {
     static char json[4096];
