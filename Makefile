@@ -288,13 +288,13 @@ asan: ## what could go wrong in memory, with the address and undefined-behaviour
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=601 \
 		RACE_ROUNDS=3 LONG_HAULS_FREE=1 CLI_SHARE=1/5 \
-		ATTN_UNIT_FEW=4 \
+		ATTN_UNIT_FEW=12 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
 test-clang: ## all programs by clang, and unit tests and oracle of these; installs it
-	@ATTN_UNIT_FEW=4 STAGES='unit unit-2 oracle' \
+	@ATTN_UNIT_FEW=12 STAGES='unit unit-2 oracle' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/clang CC=clang
 
