@@ -19,7 +19,7 @@ static const char *about_score(char text[VALUE_TEXT_BYTES], const struct score_r
 {
     if (!row->verdict)
         return row->about;
-    snprintf(text, VALUE_TEXT_BYTES, "%s; label '%s' from %g", row->about, row->verdict, row->from);
+    snprintf(text, VALUE_TEXT_BYTES, "%s (label %g+)", row->about, row->from);
     return text;
 }
 

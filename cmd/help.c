@@ -18,7 +18,7 @@ WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some ite
       {"5", "output cannot be written"}, {"130", "interrupted (SIGINT)"},
       {"143", "terminated (SIGTERM)"})
 WORDS(variables, "Environment", {"ATTN_MODEL", "default model"},
-      {"ATTN_MODEL_PATH", "folders in which models are looked up by name, separated by :"},
+      {"ATTN_MODEL_PATH", "folders that hold models by name, separated by :"},
       {"HF_HUB_CACHE", "cache of the Hugging Face Hub, searched next; default: below HF_HOME, "
                        "XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
       {"COLUMNS", "width of text output on a terminal"}, {"NO_COLOR", "if set, no colours"},

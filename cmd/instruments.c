@@ -268,8 +268,8 @@ static const struct option_row patch_options[] = {
     STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
            "prompt without it, with the same number of tokens", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
-           "pairs of texts: CSV or JSONL with the columns clean, corrupt and, if wanted, answer "
-           "and position; - is standard input",
+           "pairs: CSV or JSONL with the columns clean and corrupt, and optionally answer and "
+           "position",
            .flags = OPTION_FIXED),
     FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
          .flags = OPTION_NOT_BATCH),

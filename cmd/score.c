@@ -14,31 +14,25 @@ static const struct option_row own_options[] = {
             "score a continuation of the text, such as ' are' (repeatable; the others are compared "
             "with the first)",
             .heading = "Scoring"),
-    FLAG("total", 0, IN(score.total),
-         "print only totals, of each text and of all: tokens, log-probability, perplexity"),
-    STRING(
-        "per", 0, "COLUMN", IN(score.per),
-        "print sums over the tokens, and the mean per token, for each value of a column of the "
-        "input, such as condition, or for each combination of several: condition,region (regions "
-        "are separated by | in the text and named in a column 'regions'); with --words: the mean "
-        "surprisal of each word"),
+    FLAG("total", 0, IN(score.total), "print only totals, of each text and of all"),
+    STRING("per", 0, "COLUMN", IN(score.per),
+           "print sums and the mean per token for each value of a column, such as condition, or of "
+           "several: condition,region (| separates regions in a text, a column 'regions' names "
+           "them); with --words: the mean surprisal of each word"),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
     FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
-    INTEGER(
-        "stride", 0, "N", IN(score.stride), 1, 100000000,
-        "read texts longer than the context in windows that advance by N tokens: a token has at "
-        "least the context minus N before it; half the context takes about twice the time of "
-        "one pass, a smaller N is slower and closer to the full context"),
+    INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
+            "read long texts in windows that advance by N tokens: a token has at least the context "
+            "minus N before it; half the context takes twice the time of one pass"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "show the N most likely tokens at each position, in text and json (default: 3)",
             .preset = 3),
-    FLAG(
-        "words", 0, IN(select.words),
-        "print words (separated by white space) instead of tokens; the surprisals of a word's "
-        "tokens are summed; texts begin with the model's beginning token, also with --total, --per "
-        "and pairs (--special none omits it)"),
+    FLAG("words", 0, IN(select.words),
+         "print words (between white space) instead of tokens, with summed surprisals; texts begin "
+         "with the model's beginning token, also with --total, --per and pairs (--special none "
+         "omits it)"),
     {0},
 };
 

@@ -16,12 +16,11 @@
 
 const struct option_row text_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "text (repeatable); operands and lines of standard input are also texts",
-            .heading = "Input", .flags = OPTION_FIXED),
+            "text (repeatable; also as operand or standard input)", .heading = "Input",
+            .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
-           "texts, one per line, or CSV / JSONL with a column \"text\" or \"sentence\" (score: or "
-           "pairs sentence_good, sentence_bad); other columns are copied to the output; - is "
-           "standard input",
+           "texts, one per line, or CSV / JSONL with a column \"text\" or \"sentence\" (score: "
+           "also good and bad); other columns are copied to the output; - is standard input",
            .flags = OPTION_FIXED),
     FLAG("document", 0, IN(input.document), "treat the whole file as one text",
          .flags = OPTION_FIXED),
@@ -31,18 +30,16 @@ const struct option_row text_options[] = {
            "text for the encoder (encoder-decoder and cross-attention models)",
            .flags = OPTION_FIXED),
     STRING("special", 0, "WHEN", IN(input.special),
-           "special tokens to add: auto (default: as the model's tokenizer does in Hugging Face), "
-           "none, or bos (only a beginning-of-text token, even if the tokenizer adds none)",
+           "special tokens to add: auto (default: as in Hugging Face), none, or bos (a "
+           "beginning-of-text token, even if the tokenizer adds none)",
            .values = &values_specials),
-    FLAG("chat", 0, IN(input.chat),
-         "wrap each text in the model's chat template, if its form is supported"),
+    FLAG("chat", 0, IN(input.chat), "wrap each text in the model's chat template"),
     FLAG("literal-special", 0, IN(input.literal_special),
-         "read special tokens in a text, such as <|endoftext|>, as plain text"),
+         "read special tokens in a text as plain text"),
     FLAG("words", 0, IN(select.words),
          "show words instead of subword tokens: the weights of a word's tokens are summed over "
          "keys and averaged over queries"),
-    FLAG("long", 0, IN(input.any_length),
-         "allow texts beyond the trained context length (rotary and ALiBi models)"),
+    FLAG("long", 0, IN(input.any_length), "allow texts beyond the trained context (rotary, ALiBi)"),
     {0},
 };
 
@@ -103,15 +100,14 @@ const struct option_row select_options[] = {
            "tensors to output: weights,context (default: by format; see 'help tensors')",
            .heading = "Select", .values = &values_tensors, .joints = ","),
     STRING("layer", 0, "LIST", IN(select.layer),
-           "layers: 0,3-5, -1 for the last, or all (default: by format)"),
+           "layers: 0,3-5, -1 (last), or all (default: by format)"),
     STRING("head", 0, "LIST", IN(select.head), "heads: 0,3-5, -1 for the last, or all (default)"),
-    STRING("query", 0, "LIST", IN(select.query),
-           "positions of the query tokens: 0,3-5, -1 for the last (default: all)"),
+    STRING("query", 0, "LIST", IN(select.query), "query positions: 0,3-5, -1 (last); default: all"),
     STRING("mean", 0, "AXES", IN(select.mean),
-           "average over heads, layers or texts, or over several: heads,layers",
-           .values = &values_means, .joints = ","),
+           "average over heads, layers, texts, or several of these", .values = &values_means,
+           .joints = ","),
     FLAG("hide-first", 0, IN(select.hide_first),
-         "drop the first token (attention sink) and renormalise the weights"),
+         "drop the first token (sink), renormalise the weights"),
     {0},
 };
 
@@ -127,8 +123,7 @@ const struct option_row output_options[] = {
 
 const struct option_row terminal_options[] = {
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
-            "width of text output in columns (default: that of the terminal, else 80)",
-            .looks = LOOKS_TERMINAL),
+            "columns of text output (default: terminal, else 80)", .looks = LOOKS_TERMINAL),
     FLAG("full", 0, IN(looks.full), "text output: abbreviate nothing"),
     STRING("color", 0, "WHEN", IN(looks.color), "colours in text: auto (default), always or never",
            .looks = LOOKS_TERMINAL, .values = &values_colors, .flags = OPTION_FIXED),
@@ -139,17 +134,16 @@ const struct option_row terminal_options[] = {
 
 const struct option_row figure_options[] = {
     STRING("figure-width", 0, "W", IN(looks.style.width),
-           "width: 3.25in, 8cm, 89mm, 234pt, or a venue listed below, such as acl",
-           .heading = "Figures", .looks = LOOKS_FIGURE, .values = &values_venues),
+           "3.25in, 8cm, 89mm, 234pt, or a venue listed below", .heading = "Figures",
+           .looks = LOOKS_FIGURE, .values = &values_venues),
     STRING("font", 0, "FAMILY", IN(looks.style.font),
-           "font family in svg, png and pdf, such as Times (default: sans serif)",
-           .looks = LOOKS_FONT),
+           "font family, such as Times (default: sans serif)", .looks = LOOKS_FONT),
     REAL("font-size", 0, "PT", IN(looks.font_size), 4, 72,
          "font size in points; numbers in cells may be smaller (default: 7 with --figure-width, "
          "else depends on the figure)",
          .looks = LOOKS_FIGURE),
-    INTEGER("dpi", 0, "N", IN(looks.dpi), 36, 2400,
-            "resolution of png files in pixels per inch (default: 192)", .looks = LOOKS_PIXELS),
+    INTEGER("dpi", 0, "N", IN(looks.dpi), 36, 2400, "pixels per inch of png files (default: 192)",
+            .looks = LOOKS_PIXELS),
     STRING("title", 0, "TEXT", IN(looks.title),
            "title ('' for none; default: the model and the text)", .looks = LOOKS_TITLE),
     STRING("view", 0, "VIEW", IN(looks.style.view),
@@ -166,8 +160,8 @@ const struct option_row figure_options[] = {
            "for attention, else all)",
            .looks = LOOKS_COLOURS, .values = &values_ranges),
     STRING("color-scale", 0, "SCALE", IN(looks.style.scale),
-           "colour scale: linear (default), or sqrt or log to bring out small values",
-           .looks = LOOKS_COLOURS, .values = &values_colour_scales),
+           "linear (default), or sqrt or log for small values", .looks = LOOKS_COLOURS,
+           .values = &values_colour_scales),
     STRINGS("mark", 0, "Q:K,...", IN(looks.marks),
             "draw a frame around cells (repeatable): 4:2 is query 4, key 2; 0:4:2 in one layer, "
             "0.1:4:2 in one head",

@@ -138,8 +138,8 @@ const struct score_row score_rows[] = {
     {"successor",
      "fraction of --pairs where the second word's logit is raised most among the words of the file",
      "successor", "succ.", "successor", 0.5, OF_PAIRS},
-    {"needle", "weight from the last token of a text to the needle (--needle)", "needle", "ndl.",
-     "retrieval", 0.5, OF_NEEDLES, needle},
+    {"needle", "weight from the last token to the needle", "needle", "ndl.", "retrieval", 0.5,
+     OF_NEEDLES, needle},
     {"needle-top", "fraction of texts where the key with the largest weight is in the needle",
      "top", "top", NULL, 0, OF_NEEDLES, needle_top},
 };

@@ -24,8 +24,7 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_K] = {"k", SITE_K, "keys of each head"},
     [PATCH_V] = {"v", SITE_V, "values of each head"},
     [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "attention weights of each head"},
-    [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT,
-                              "output of each head at each token: layers x heads x tokens"},
+    [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT, "output of each head at each token"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
                      "direct path from each head to the logits, or to the receiver of --path"},
 };
