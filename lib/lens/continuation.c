@@ -309,6 +309,7 @@ int continuation_tables(struct report *report, const struct continuation *text,
         rows_integer(&rows, "step", COLUMN_KEY, (long long)i);
         rows_integer(&rows, "id", 0, id);
         rows_label(&rows, "text", COLUMN_SHRINKS, label);
+        rows_title(&rows, "token");
         if (!choices)
             continue;
         lists[i] = choices[i].best;
@@ -319,8 +320,6 @@ int continuation_tables(struct report *report, const struct continuation *text,
     }
     if (rows_finish(frames, &rows, "tokens", "step"))
         return -1;
-    if (count)
-        rows.columns[2].title = "token"; /* of the text */
     const struct likely_table table = {
         "choices", frames, 1, lists, choices && count ? choices->best_count : 0, tokenizer};
     if (choices && likely_frame(&frames[1], &table, arena, err))

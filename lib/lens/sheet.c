@@ -247,6 +247,12 @@ void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struc
     *(struct label *)next_cell(rows, column) = value;
 }
 
+void rows_title(struct frame_rows *rows, const char *title)
+{
+    if (!rows->err->kind)
+        rows->columns[rows->at - 1].title = title;
+}
+
 int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
                 const char *row)
 {

@@ -253,6 +253,9 @@ void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const 
 void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value);
 void rows_next(struct frame_rows *rows);
 
+/* The header in text of the column of the last cell. */
+void rows_title(struct frame_rows *rows, const char *title);
+
 /* Add a column with values. */
 void rows_column(struct frame_rows *rows, const struct column *column);
 
