@@ -350,8 +350,9 @@ struct candidate {
 struct search {
     struct continuation *text;
     size_t width;
-    struct beam *live;  /* [width] the first `live_count` have a text */
-    struct beam *grown; /* [width] `live` after a step */
+    struct beam *beams; /* [2, width] */
+    struct beam *live;  /* [width] of these; the first `live_count` have a text */
+    struct beam *grown; /* the other half: `live` after a step */
     size_t live_count;
     struct text *texts;           /* [width] */
     struct candidate *candidates; /* [width, most] */
@@ -369,15 +370,16 @@ static int open_search(struct search *search, struct err *err)
     struct arena *arena = &search->arena;
     size_t width = search->width;
     search->most = config->vocab_size < 2 * width ? config->vocab_size : 2 * width;
-    search->live = arena_alloc(arena, 2 * width, sizeof *search->live, err);
+    search->beams = arena_alloc(arena, 2 * width, sizeof *search->beams, err);
     search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
     search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
     text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
-    if (!search->live || !search->texts || !search->candidates || !text->forced)
+    if (!search->beams || !search->texts || !search->candidates || !text->forced)
         return -1;
-    search->grown = search->live + width;
+    search->live = search->beams;
+    search->grown = search->beams + width;
     for (size_t i = 0; i < 2 * width; i++) {
-        struct beam *beam = &search->live[i];
+        struct beam *beam = &search->beams[i];
         beam->ids = arena_alloc(arena, text->room, sizeof *beam->ids, err);
         if (!beam->ids || cache_init(&beam->cache, config, err))
             return -1;
@@ -391,10 +393,9 @@ static int open_search(struct search *search, struct err *err)
 
 static void release_search(struct search *search)
 {
-    struct beam *beams = search->grown < search->live ? search->grown : search->live;
-    for (size_t i = 0; search->grown && i < 2 * search->width; i++)
-        if (beams[i].cache.config)
-            cache_release(&beams[i].cache);
+    for (size_t i = 0; search->beams && i < 2 * search->width; i++)
+        if (search->beams[i].cache.config)
+            cache_release(&search->beams[i].cache);
     arena_release(&search->arena);
 }
 
