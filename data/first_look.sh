@@ -3,9 +3,8 @@
 #
 #     sh data/first_look.sh build/attn-cli
 #
-# The head is chosen: of all in the default model, this one's habit is seen at a glance. The last
-# layer, which `attn-cli run` shows by itself, has heads that look at the first token for want of
-# anything else.
+# This head has the clearest pattern of the default model. The heads of the last layer, which
+# `attn-cli run` shows by default, put most of their weight on the first token.
 set -eu
 attn=$1
 sentence='Life is short, eat dessert first'
@@ -20,13 +19,13 @@ look() { # TENSOR: without its titles and blank lines
         --color "$color" | grep .
 }
 
-printf '"%s": layer 0, head 1 of the model in the binary\n' "$sentence"
-echo 'Its attention: nearly every word looks at the word before it.'
+printf '"%s": layer 0, head 1 of the built-in model\n' "$sentence"
+echo 'Attention weights: nearly every token (row) attends to the token before it.'
 look weights | sed 1,2d
 look context | sed -e 1,2d \
-    -e '3s/(\([0-9]* of [0-9]*\) .*/Its context vectors, \1 numbers: what the words took there./'
+    -e '3s/(\([0-9]* of [0-9]*\) .*/Context vectors (weighted sums of the values), \1 numbers:/'
 cat <<END
-The model, tiny, knows only short fables; give another one by --model.
+The model, tiny, was trained only on short fables; --model names another one.
 Try:  $attn run -s "A cat saw a dog on the road" -o page.html
       $attn explain -s "Life is short" --token short
       $attn lesson 1
