@@ -10,7 +10,6 @@
 #include "command.h"
 #include "driver.h"
 #include "lens/continuation.h"
-#include "lens/edits.h"
 #include "write/text.h"
 
 static const struct option_row own_options[] = {

@@ -13,7 +13,6 @@
 #include "model/model.h"
 #include "model/weight_init.h"
 #include "progress.h"
-#include "session.h"
 #include "text/subword/bpe_learn.h"
 #include "text/word_list.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/listing.h"
-#include "base/num.h"
 #include "command.h"
 
 bool output_is_standard(const char *path)

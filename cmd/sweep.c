@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "command.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 bool platform_random(void *bytes, size_t size)

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/transfer.h"
 #include "format/pytorch.h"
 
 extern char **environ;

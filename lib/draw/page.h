@@ -18,6 +18,8 @@
 #include "lens/report.h"
 #include "model/config.h"
 
+struct stream;
+
 /* The point of the residual stream that a prediction is read from. */
 enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_MLP, STEP_LAYER, PAGE_STEPS };
 

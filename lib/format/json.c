@@ -390,8 +390,9 @@ int json_grammar_check(struct json_extent *extent, const char *bytes, size_t siz
     return in.at == size ? 0 : refuse(&in, "the end");
 }
 
-/* In valid JSON a backslash occurs only in strings and is never the last byte. */
-int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err)
+/* Refuse the escape \u0000, which would end texts early. In valid JSON a backslash occurs only in
+ * strings and is never the last byte. */
+static int check_zeros(const char *bytes, size_t size, struct err *err)
 {
     const char *end = bytes + size;
     const char *at = bytes;
@@ -634,7 +635,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct json_extent extent;
-    if (json_grammar_check(&extent, bytes, size, err) || json_grammar_check_zeros(bytes, size, err))
+    if (json_grammar_check(&extent, bytes, size, err) || check_zeros(bytes, size, err))
         return -1;
     if (extent.values > JSON_VALUES_MAX) /* a tree takes up to forty times the bytes of its text */
         return err_set(err, "expected at most %d values, found %zu", JSON_VALUES_MAX,

@@ -61,10 +61,8 @@ static inline const char *json_blanks_end(const char *at, const char *end)
 }
 
 /* 0 when the bytes are one JSON value by RFC 8259 to the letter; errors give the byte offset.
- * `extent`, which may be NULL, is how much there is of it. The second refuses the escape \u0000 in
- * such a value: it would end texts early. */
+ * `extent`, which may be NULL, is how much there is of it. */
 int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err);
-int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err);
 
 struct json; /* one value: an object, array, text, number, true, false or null */
 

@@ -1,7 +1,6 @@
 #include "lens/viewer.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/num.h"
 #include "base/platform.h"
-#include "math/bf16.h"
 #include "math/kernel_body.h"
 #include "math/machine.h"
 #include "math/target.h"

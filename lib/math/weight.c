@@ -5,7 +5,6 @@
 
 #include "base/num.h"
 #include "math/bf16.h"
-#include "math/tensor.h"
 #include "math/transpose.h"
 
 enum {

@@ -1,7 +1,6 @@
 #include "measure/text_origin.h"
 
 #include "base/buf.h"
-#include "lens/continuation.h"
 #include "model/mechanism.h"
 
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err)

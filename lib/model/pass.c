@@ -1,7 +1,6 @@
 #include "model/pass.h"
 
 #include "base/num.h"
-#include "math/gemm.h"
 #include "math/rows.h"
 #include "model/cache.h"
 

@@ -22,34 +22,25 @@ static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t siz
     return terminal_sign(sign, bytes, size);
 }
 
-/* The visible form of all of it, whose blanks stay blanks in a line to read, to one of the two. */
-static void show_all(struct buf *buf, struct stream *stream, const char *bytes, size_t size,
-                     bool is_line)
+/* The visible form of all of it, whose blanks stay blanks in a line to read. */
+static void show_all(struct buf *out, const char *bytes, size_t size, bool is_line)
 {
     char sign[TERMINAL_SIGN_BYTES];
     for (size_t at = 0; at < size;) {
         const char *shown = is_line && bytes[at] == ' ' ? " " : sign;
         at += show(sign, bytes + at, size - at);
-        if (buf)
-            buf_text(buf, shown);
-        else
-            stream_text(stream, shown);
+        buf_text(out, shown);
     }
 }
 
 void label_visible(struct buf *out, const char *bytes, size_t size)
 {
-    show_all(out, NULL, bytes, size, false);
+    show_all(out, bytes, size, false);
 }
 
 void label_line(struct buf *out, const char *bytes, size_t size)
 {
-    show_all(out, NULL, bytes, size, true);
-}
-
-void label_write_line(struct stream *out, const char *bytes, size_t size)
-{
-    show_all(NULL, out, bytes, size, true);
+    show_all(out, bytes, size, true);
 }
 
 size_t label_fill(char *to, size_t room, const char *line)

@@ -7,14 +7,11 @@
 
 #include "base/buf.h"
 
-struct stream;
-
 enum { LABEL_EXCERPT_BYTES = 96 };
 
 /* Append the visible form of a token's bytes; or of a line to read, a path, whose blanks stay. */
 void label_visible(struct buf *out, const char *bytes, size_t size);
 void label_line(struct buf *out, const char *bytes, size_t size);
-void label_write_line(struct stream *out, const char *bytes, size_t size);
 
 /* The same of a line in `room` bytes with a closing 0; returns how long it is. The first character
  * without room and all after it are left out. */

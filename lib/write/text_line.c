@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/num.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "format/json.h"
 #include "text/label.h"
 
 const struct subword_row subword_rows[SUBWORD_COUNT] = {
