@@ -12,7 +12,6 @@
 #include "model/pass.h"
 #include "model/site.h"
 #include "output.h"
-#include "session.h"
 #include "text/label.h"
 #include "text/post_processor.h"
 #include "text/token_set.h"
@@ -73,17 +72,10 @@ struct info {
     struct output output;
     struct arena arena;
     struct err *err;
-    bool failed; /* out of memory, with `err` */
     char hash[SHA256_DIGITS + 1];
 };
 
-static const char *keep(struct info *info, const char *text)
-{
-    info->failed |= !text;
-    return text;
-}
-
-#define FORMAT(info, ...) keep(info, arena_format(&(info)->arena, (info)->err, __VA_ARGS__))
+#define FORMAT(info, ...) arena_format(&(info)->arena, (info)->err, __VA_ARGS__)
 
 /* `label` is NULL for data only, `name` for text output only. */
 static void tell(struct info *info, const char *label, const char *name, const char *text)
@@ -96,7 +88,7 @@ static void tell(struct info *info, const char *label, const char *name, const c
 static void tell_buf(struct info *info, const char *label, const char *name, struct buf *gathered)
 {
     bool empty = !gathered->size && !gathered->out_of_memory;
-    const char *text = empty ? NULL : keep(info, buf_keep(gathered, &info->arena, info->err));
+    const char *text = empty ? NULL : buf_keep(gathered, &info->arena, info->err);
     buf_release(gathered);
     tell(info, label, name, text);
 }
@@ -115,27 +107,18 @@ static void tell_numbers(struct info *info, const struct number *numbers, size_t
     }
 }
 
-/* A table; one whose first column has names begins without rows. */
-static struct frame *add_frame(struct info *info, struct frame frame, const struct column *columns,
-                               size_t count)
+/* A text as a label. */
+static struct label label_as(const char *text)
 {
-    struct frame *added = &info->frames[info->report.frame_count++];
-    *added = frame;
-    info->failed |= frame_columns(added, columns, count, &info->arena, info->err) != 0;
-    if (info->failed)
-        return NULL;
-    if (columns && columns->kind == COLUMN_LABEL) {
-        added->rows.size = 0;
-        added->rows.labels = frame_labels(added, 0);
-    }
-    return added;
+    return (struct label){text, text, text};
 }
 
-static size_t add_row(struct frame *frame, const char *name)
+static struct frame *add_frame(struct info *info, const struct frame_rows *rows, const char *name,
+                               const char *row)
 {
-    size_t row = frame->rows.size++;
-    frame_labels(frame, 0)[row] = (struct label){name, name, name};
-    return row;
+    struct frame *frame = &info->frames[info->report.frame_count++];
+    rows_finish(frame, rows, name, row);
+    return frame;
 }
 
 /* --- the tokenizer ---------------------------------------------------------------------------- */
@@ -157,7 +140,7 @@ static void tell_roles(struct info *info)
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         uint32_t id = 0;
         bool has = false;
-        info->failed |= tokenizer_role(info->tokenizer, role, &id, &has, info->err) != 0;
+        tokenizer_role(info->tokenizer, role, &id, &has, info->err);
         facts_integer(info->facts, roles[role].fact, has ? (long long)id : COLUMN_MISSING);
         if (!has)
             continue;
@@ -173,7 +156,7 @@ static void tell_around(struct info *info)
 {
     struct special_ids special = {0};
     struct buf row = {0};
-    info->failed |= tokenizer_special(&special, info->tokenizer, info->err) != 0;
+    tokenizer_special(&special, info->tokenizer, info->err);
     for (size_t i = 0; i < special.before_count; i++) {
         add_token(info, &row, special.before[i]);
         buf_char(&row, ' ');
@@ -188,26 +171,18 @@ static void tell_around(struct info *info)
 
 static void list_added(struct info *info)
 {
-    enum { ID, TOKEN, SPECIAL };
-    static const struct column columns[] = {
-        [ID] = {"id", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-        [TOKEN] = {"text", .kind = COLUMN_LABEL},
-        [SPECIAL] = {"special", .kind = COLUMN_INTEGER},
-    };
     const struct added_tokens *added = tokenizer_added(info->tokenizer);
-    const struct frame empty = {"added_tokens",
-                                {"token", added->count, NULL, 0},
-                                .heading = "Added tokens",
-                                .flags = added->count ? 0 : COLUMN_DATA_ONLY};
-    struct frame *frame = add_frame(info, empty, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; frame && i < added->count; i++) {
-        frame_integers(frame, ID)[i] = added->by_id[i].id;
-        frame_integers(frame, SPECIAL)[i] = added->by_id[i].special;
-        info->failed |= label_of_word(&frame_labels(frame, TOKEN)[i], info->tokenizer,
-                                      added->by_id[i].id, &info->arena, info->err) != 0;
+    struct frame_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
+    for (size_t i = 0; i < added->count; i++, rows_next(&rows)) {
+        struct label label = {0};
+        label_of_word(&label, info->tokenizer, added->by_id[i].id, &info->arena, info->err);
+        rows_integer(&rows, "id", COLUMN_KEY, added->by_id[i].id);
+        rows_label(&rows, "text", 0, label);
+        rows_integer(&rows, "special", 0, added->by_id[i].special);
     }
-    if (frame)
-        frame->rows.labels = frame_labels(frame, TOKEN);
+    struct frame *frame = add_frame(info, &rows, "added_tokens", "token");
+    frame->heading = "Added tokens";
+    frame->flags = added->count ? 0 : COLUMN_DATA_ONLY;
 }
 
 /* A model with a vocabulary of words reads no others. */
@@ -221,11 +196,9 @@ static void list_words(struct info *info)
     }
     if (count > WORDS_SHOWN)
         buf_format(&text, " and %zu more: see vocab.json or tokenizer.json", count - WORDS_SHOWN);
-    struct frame *frame = add_frame(
-        info, (struct frame){"words", .heading = "Words", .flags = COLUMN_TEXT_ONLY}, NULL, 0);
-    if (frame)
-        frame->note = keep(info, buf_keep(&text, &info->arena, info->err));
-    buf_release(&text);
+    info->frames[info->report.frame_count++] =
+        (struct frame){"words", .heading = "Words",
+                       .note = buf_keep(&text, &info->arena, info->err), .flags = COLUMN_TEXT_ONLY};
 }
 
 static void tell_tokenizer(struct info *info)
@@ -359,18 +332,9 @@ static bool site_bytes(size_t *bytes, const struct config *c, enum site site, si
 /* The bytes of a run with --show all. */
 static int list_sizes(struct info *info, const struct config *c, size_t tokens)
 {
-    enum { SITE, BYTES, SIZE };
-    static const struct column columns[] = {
-        [SITE] = {"site", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [BYTES] = {"bytes", .kind = COLUMN_INTEGER, .flags = COLUMN_DATA_ONLY},
-        [SIZE] = {"size", "", .kind = COLUMN_TEXT, .flags = COLUMN_TEXT_ONLY | COLUMN_RIGHT},
-    };
+    struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     size_t all = 0;
     char size[NUM_SIZE_BYTES];
-    struct frame *frame = add_frame(info, (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}},
-                                    columns, sizeof columns / sizeof *columns);
-    if (!frame)
-        return -1;
     for (enum site site = 0; site < SITE_COUNT; site++) {
         size_t bytes = 0;
         const char *name = site_rows[site].name;
@@ -380,14 +344,18 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
             return err_usage(info->err,
                              "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
                              name, tokens);
-        size_t row = add_row(frame, name);
-        frame_integers(frame, BYTES)[row] = (long long)bytes;
-        frame_texts(frame, SIZE)[row] = FORMAT(info, "%s", num_size(size, bytes));
+        rows_label(&rows, "site", COLUMN_KEY, label_as(name));
+        rows_title(&rows, "");
+        rows_integer(&rows, "bytes", COLUMN_DATA_ONLY, (long long)bytes);
+        rows_text(&rows, "size", COLUMN_TEXT_ONLY | COLUMN_RIGHT,
+                  FORMAT(info, "%s", num_size(size, bytes)));
+        rows_title(&rows, "");
+        rows_next(&rows);
     }
     facts_integer(info->facts, "all_bytes", (long long)all);
-    frame->heading = FORMAT(info, "Output of --show all for %zu tokens, as float32: %s", tokens,
-                            num_size(size, all));
-    return 0;
+    add_frame(info, &rows, "sites", "site")->heading = FORMAT(
+        info, "Output of --show all for %zu tokens, as float32: %s", tokens, num_size(size, all));
+    return info->err->kind ? -1 : 0;
 }
 
 /* The field of the output of a Hugging Face model, without and with an encoder, if it returns
@@ -410,17 +378,7 @@ static const char *const hugging_face[SITE_COUNT][2] = {
 /* --sites: the names of the model's tensors here and in other libraries. */
 static void list_site_names(struct info *info, const struct config *c)
 {
-    enum { SITE, AXES, LENS, FACE };
-    static const struct column columns[] = {
-        [SITE] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [AXES] = {"axes", .kind = COLUMN_TEXT},
-        [LENS] = {"transformer_lens", "TransformerLens", .kind = COLUMN_TEXT},
-        [FACE] = {"hugging_face", "Hugging Face", .kind = COLUMN_TEXT},
-    };
-    struct frame *frame =
-        add_frame(info, (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}}, columns, 4);
-    if (!frame)
-        return;
+    struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     for (enum site site = 0; site < SITE_COUNT; site++) {
         struct buf axes = {0};
         if (!site_exists(c, site))
@@ -430,42 +388,39 @@ static void list_site_names(struct info *info, const struct config *c)
                                : site_rows[site].name;
         for (size_t axis = 0; axis < 3 && site_axis_name(site, axis); axis++)
             buf_format(&axes, "%s%s", axis ? ", " : "", site_axis_name(site, axis));
-        size_t row = add_row(frame, name);
-        frame_texts(frame, AXES)[row] = keep(info, buf_keep(&axes, &info->arena, info->err));
-        buf_release(&axes);
-        frame_texts(frame, LENS)[row] = site_rows[site].alias; /* NULL: no such hook */
+        const char *lens = site_rows[site].alias; /* NULL: no such hook */
         if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
-            frame_texts(frame, LENS)[row] =
-                site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
-        frame_texts(frame, FACE)[row] = hugging_face[site][c->n_encoder_layer > 0];
+            lens = site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
+        rows_label(&rows, "site", COLUMN_KEY, label_as(name));
+        rows_text(&rows, "axes", 0, buf_keep(&axes, &info->arena, info->err));
+        rows_text(&rows, "transformer_lens", 0, lens);
+        rows_title(&rows, "TransformerLens");
+        rows_text(&rows, "hugging_face", 0, hugging_face[site][c->n_encoder_layer > 0]);
+        rows_title(&rows, "Hugging Face");
+        rows_next(&rows);
     }
+    add_frame(info, &rows, "sites", "site");
 }
 
 static void list_tensors(struct info *info, const struct weights *weights)
 {
-    enum { NAME, DTYPE, SHAPE };
-    static const struct column columns[] = {
-        [NAME] = {"name", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [DTYPE] = {"dtype", "", .kind = COLUMN_TEXT},
-        [SHAPE] = {"shape", "", .kind = COLUMN_TEXT},
-    };
     size_t most = weights_parameter_count(weights);
-    struct frame *frame =
-        add_frame(info, (struct frame){"tensors", {"tensor", most, NULL, 0}, .heading = "Tensors"},
-                  columns, 3);
-    if (!frame)
-        return;
+    struct frame_rows rows = {.most = most, .arena = &info->arena, .err = info->err};
     for (size_t i = 0; i < most; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         char shape[PARAMETER_SHAPE_BYTES];
         if (!own.entry)
             continue;
         parameter_shape_text(shape, own.entry->rank, own.entry->shape);
-        const char *name = FORMAT(info, "%s", own.name);
-        size_t row = add_row(frame, name);
-        frame_texts(frame, DTYPE)[row] = dtype_name(own.entry->dtype);
-        frame_texts(frame, SHAPE)[row] = FORMAT(info, "%s", shape);
+        rows_label(&rows, "name", COLUMN_KEY, label_as(FORMAT(info, "%s", own.name)));
+        rows_title(&rows, "");
+        rows_text(&rows, "dtype", 0, dtype_name(own.entry->dtype));
+        rows_title(&rows, "");
+        rows_text(&rows, "shape", 0, FORMAT(info, "%s", shape));
+        rows_title(&rows, "");
+        rows_next(&rows);
     }
+    add_frame(info, &rows, "tensors", "tensor")->heading = "Tensors";
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -478,7 +433,7 @@ static int write_report(struct info *info, const char *model)
     info->report.untitled = true;
     info->report.frames = info->frames;
     info->report.facts = &info->facts->frame;
-    return info->failed
+    return info->err->kind
                ? -1
                : output_write_table(&info->output, &info->report, info->options, info->err);
 }

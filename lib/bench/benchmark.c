@@ -602,33 +602,21 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
 {
     bool growth = bench->plan->ways != NULL;
     const char *thing = growth ? "attention" : "task";
-    size_t count = bench->task_count;
-    struct column *columns = arena_alloc(arena, 1 + VALUE_ROWS, sizeof *columns, err);
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    double *values = arena_alloc(arena, VALUE_ROWS * count, sizeof *values, err);
-    if (!columns || !labels || !values)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        labels[i] =
-            (struct label){bench->tasks[i].name, bench->tasks[i].name, bench->tasks[i].name};
-    *frame = (struct frame){"bench", {thing, count, labels, 0}, columns, .count = 1};
-    columns[0] =
-        (struct column){.name = thing, .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
-    for (const struct value_row *row = value_rows; row < value_rows + VALUE_ROWS; row++) {
-        struct column *column = &columns[frame->count];
-        if (growth ? !row->of_growth : !row->of_tasks)
-            continue;
-        for (size_t i = 0; i < count; i++)
-            values[i] = row->scale * bench->tasks[i].values[row->value];
-        *column = row->column;
-        column->flags |= COLUMN_PLAIN;
-        if (row->value == (growth ? SECONDS : OF_COMPUTE) && row->scale == 1)
-            column->flags |= COLUMN_COLOURED;
-        column->values = values;
-        values += count;
-        frame->count++;
+    struct frame_rows rows = {.most = bench->task_count, .arena = arena, .err = err};
+    for (size_t i = 0; i < bench->task_count; i++, rows_next(&rows)) {
+        const char *name = bench->tasks[i].name;
+        rows_label(&rows, thing, COLUMN_KEY, (struct label){name, name, name});
+        for (const struct value_row *row = value_rows; row < value_rows + VALUE_ROWS; row++) {
+            struct column column = row->column;
+            if (growth ? !row->of_growth : !row->of_tasks)
+                continue;
+            column.flags |= COLUMN_PLAIN;
+            if (row->value == (growth ? SECONDS : OF_COMPUTE) && row->scale == 1)
+                column.flags |= COLUMN_COLOURED;
+            rows_float(&rows, column, row->scale * bench->tasks[i].values[row->value]);
+        }
     }
-    return 0;
+    return rows_finish(frame, &rows, "bench", thing);
 }
 
 static size_t count_parameters(const struct weights *weights)

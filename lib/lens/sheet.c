@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/num.h"
 
 /* The tensor's name with its layer and head, where it has them: as numbers, or as means. */
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
@@ -173,26 +172,6 @@ static const size_t cell_bytes[] = {[COLUMN_FLOAT] = sizeof(double),
                                     [COLUMN_INTEGER] = sizeof(long long),
                                     [COLUMN_TEXT] = sizeof(const char *),
                                     [COLUMN_LABEL] = sizeof(struct label)};
-
-int frame_columns(struct frame *frame, const struct column *columns, size_t count,
-                  struct arena *arena, struct err *err)
-{
-    struct column *copy = arena_alloc(arena, count, sizeof *copy, err);
-    if (!copy)
-        return -1;
-    if (count)
-        memcpy(copy, columns, count * sizeof *copy);
-    frame->columns = copy;
-    frame->count = count;
-    for (size_t i = 0; i < count; i++) {
-        if (copy[i].values)
-            continue;
-        copy[i].values = arena_alloc(arena, frame->rows.size, cell_bytes[copy[i].kind], err);
-        if (!copy[i].values)
-            return -1;
-    }
-    return 0;
-}
 
 void rows_next(struct frame_rows *rows)
 {
@@ -427,31 +406,22 @@ int strongest_frame(struct frame *frame, const struct strongest *strongest, stru
                     struct err *err)
 {
     enum { BAR_COLUMNS = 24 };
-    enum { NAME, VALUE, BAR };
-    static const struct column columns[] = {
-        [NAME] = {"part", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-        [VALUE] = {"value", "", .digits = 4},
-        [BAR] = {"bar", "", .kind = COLUMN_TEXT},
-    };
-    *frame =
-        (struct frame){"strongest", {"part", strongest->count, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
-    if (frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err))
-        return -1;
-    frame->rows.labels = frame_labels(frame, NAME);
-    for (size_t i = 0; i < strongest->count; i++) {
+    struct frame_rows rows = {.most = strongest->count, .arena = arena, .err = err};
+    for (size_t i = 0; i < strongest->count; i++, rows_next(&rows)) {
         const struct strong_cell *cell = &strongest->cells[i];
         struct buf name = {0};
         struct buf bar = {0};
         strong_cell_name(&name, cell);
-        buf_text(&bar, "");
         float part = distance(strongest, cell) / distance(strongest, strongest->cells);
         for (long n = lroundf(part * BAR_COLUMNS); n > 0; n--)
             buf_text(&bar, cell->value > strongest->origin ? "█" : "░");
-        frame_labels(frame, NAME)[i].text = buf_keep(&name, arena, err);
-        frame_floats(frame, VALUE)[i] = cell->value;
-        frame_texts(frame, BAR)[i] = buf_keep(&bar, arena, err);
-        if (!frame_labels(frame, NAME)[i].text || !frame_texts(frame, BAR)[i])
-            return -1;
+        rows_label(&rows, "part", COLUMN_KEY, (struct label){buf_keep(&name, arena, err)});
+        rows_title(&rows, "");
+        rows_float(&rows, (struct column){"value", "", .digits = 4}, (double)cell->value);
+        rows_text(&rows, "bar", 0, buf_keep(&bar, arena, err));
+        rows_title(&rows, "");
     }
-    return 0;
+    int failed = rows_finish(frame, &rows, "strongest", "part");
+    frame->flags = COLUMN_TEXT_ONLY;
+    return failed;
 }

@@ -143,15 +143,6 @@ void numeral_latex(struct buf *latex, const char *text);
  *
  * A frame has a row per token, head, step and so on. Text, CSV and JSON write it as a table; for
  * arrays and figures its numbers become a sheet.
- *
- *     enum { LAYER, SCORE };
- *     static const struct column columns[] = {
- *         [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
- *         [SCORE] = {"induction", .digits = 3},
- *     };
- *     struct frame frame = {"heads", {"head", count, labels, 0}};
- *     if (frame_columns(&frame, columns, 2, &arena, err)) ...
- *     frame_floats(&frame, SCORE)[row] = 0.93;
  */
 
 enum column_kind {
@@ -171,6 +162,7 @@ enum {
     COLUMN_RIGHT = 16,    /* text: right-aligned texts */
     COLUMN_SHRINKS = 32,  /* text: shortened if the line is too long */
     COLUMN_PLAIN = 64,    /* text: never 1.2e-05 */
+    COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* only labels the rows */
 };
 
 struct column {
@@ -222,11 +214,6 @@ int frame_key(const struct frame *frame, const char *name, size_t row);
 /* The key column "model"; NULL: the table is about one model. */
 const struct column *frame_models(const struct frame *frame);
 
-/* Give a frame a copy of these columns. Columns without values get zeroed memory (texts: missing)
- * for frame_floats and so on. All memory is the arena's. */
-int frame_columns(struct frame *frame, const struct column *columns, size_t count,
-                  struct arena *arena, struct err *err);
-
 /* A frame that is filled row by row. Every row puts its cells in the same order; those of the first
  * row add the columns. Refused as usage: a name twice. The first error stays in `err`, and
  * rows_finish returns -1 for it.
@@ -262,26 +249,6 @@ void rows_column(struct frame_rows *rows, const struct column *column);
 /* Rows are labelled by the first column of labels. */
 int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
                 const char *row);
-
-static inline double *frame_floats(struct frame *frame, size_t column)
-{
-    return (double *)frame->columns[column].values;
-}
-
-static inline long long *frame_integers(struct frame *frame, size_t column)
-{
-    return (long long *)frame->columns[column].values;
-}
-
-static inline const char **frame_texts(struct frame *frame, size_t column)
-{
-    return (const char **)frame->columns[column].values;
-}
-
-static inline struct label *frame_labels(struct frame *frame, size_t column)
-{
-    return (struct label *)frame->columns[column].values;
-}
 
 /* The results as a matrix, rows by columns. Figures get only the coloured columns, if there are
  * any. Memory is the arena's; labels are the frame's. */

@@ -39,8 +39,9 @@ static int label_bytes(struct label *label, size_t index, const struct token_byt
     return failed;
 }
 
-int label_of_text(struct label *label, size_t index, const char *text, size_t size,
-                  struct arena *arena, struct err *err)
+/* Label a text that has an index on its axis. */
+static int label_of_text(struct label *label, size_t index, const char *text, size_t size,
+                         struct arena *arena, struct err *err)
 {
     const struct token_bytes own = {text, size};
     return label_bytes(label, index, &own, 1, 0, arena, err);
@@ -185,41 +186,36 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
     return 0;
 }
 
+/* The bytes of what is no text, in hexadecimal; else NULL. */
+static const char *hex_of(const struct token_bytes *bytes, struct arena *arena, struct err *err)
+{
+    char *hex =
+        bytes->bytes && !is_text(bytes) ? arena_alloc(arena, 2 * bytes->size + 1, 1, err) : NULL;
+    for (size_t i = 0; hex && i < bytes->size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes->bytes[i]);
+    return hex;
+}
+
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err)
 {
-    enum { INDEX, ID, START, END, TEXT, BYTES };
     const unsigned place_flags = tokenized->text ? 0 : COLUMN_DATA_ONLY;
-    const struct column columns[] = {
-        [INDEX] = {"index", "token", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-        [ID] = {"id", .kind = COLUMN_INTEGER},
-        [START] = {"start", .kind = COLUMN_INTEGER, .flags = place_flags},
-        [END] = {"end", .kind = COLUMN_INTEGER, .flags = place_flags},
-        [TEXT] = {"text", title, .kind = COLUMN_LABEL, .flags = COLUMN_SHRINKS},
-        [BYTES] = {"bytes", .kind = COLUMN_TEXT, .flags = COLUMN_DATA_ONLY},
-    };
-    *frame = (struct frame){"tokens", {"token", tokenized->count, tokenized->labels, 0}};
-    if (frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err))
-        return -1;
-    for (size_t i = 0; i < tokenized->count; i++) {
-        const struct token *token = &tokenized->tokens[i];
-        frame_integers(frame, INDEX)[i] = (long long)i;
-        frame_integers(frame, ID)[i] = token->id;
-        frame_integers(frame, START)[i] =
-            tokenized->text ? (long long)token->start : COLUMN_MISSING;
-        frame_integers(frame, END)[i] = tokenized->text ? (long long)token->end : COLUMN_MISSING;
-        frame_labels(frame, TEXT)[i] = tokenized->labels[i];
-        const struct token_bytes *bytes = tokenized->bytes ? &tokenized->bytes[i] : NULL;
-        if (!bytes || !bytes->bytes || is_text(bytes))
-            continue;
-        char *hex = arena_alloc(arena, 2 * bytes->size + 1, 1, err);
-        if (!hex)
-            return -1;
-        for (size_t k = 0; k < bytes->size; k++)
-            snprintf(hex + 2 * k, 3, "%02x", (unsigned char)bytes->bytes[k]);
-        frame_texts(frame, BYTES)[i] = hex;
+    struct frame_rows rows = {.most = tokenized->count, .arena = arena, .err = err};
+    for (size_t i = 0; i < tokenized->count; i++, rows_next(&rows)) {
+        struct token token = tokenized->tokens[i];
+        rows_integer(&rows, "index", COLUMN_KEY, (long long)i);
+        rows_title(&rows, "token");
+        rows_integer(&rows, "id", 0, token.id);
+        rows_integer(&rows, "start", place_flags,
+                     tokenized->text ? (long long)token.start : COLUMN_MISSING);
+        rows_integer(&rows, "end", place_flags,
+                     tokenized->text ? (long long)token.end : COLUMN_MISSING);
+        rows_label(&rows, "text", COLUMN_SHRINKS, tokenized->labels[i]);
+        rows_title(&rows, title);
+        rows_text(&rows, "bytes", COLUMN_DATA_ONLY,
+                  tokenized->bytes ? hex_of(&tokenized->bytes[i], arena, err) : NULL);
     }
-    return 0;
+    return rows_finish(frame, &rows, "tokens", "token");
 }
 
 int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,

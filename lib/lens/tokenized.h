@@ -101,10 +101,6 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Label a text that has an index on its axis. */
-int label_of_text(struct label *label, size_t index, const char *text, size_t size,
-                  struct arena *arena, struct err *err);
-
 /* A token's text without the blanks before it, or its visible form. */
 const char *label_name(const struct label *label);
 

@@ -288,51 +288,42 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 
 /* --- the report of settings ------------------------------------------------------------------- */
 
-enum { ATTENTION, LAYER, HEAD, MAX, MEAN, KEPT, OVERLAP };
-
-static const struct column setting_columns[] = {
-    [ATTENTION] = {"attention", .kind = COLUMN_TEXT, .flags = COLUMN_KEY},
-    [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [HEAD] = {"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [MAX] = {"max_difference", "max", .digits = 4},
-    [MEAN] = {"mean_difference", "mean", .digits = 4},
-    [KEPT] = {"kept", .digits = 4},
-    [OVERLAP] = {"overlap", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
-};
-
 /* Index 0: all heads; else one of them. */
-static int fill_setting(struct frame *frame, size_t row, const struct comparison *s,
-                        const char *name, size_t index, struct arena *arena, struct err *err)
+static void put_setting(struct frame_rows *rows, const struct comparison *s, const char *name,
+                        size_t index)
 {
     size_t heads = s->layers.count * s->head_count;
-    const struct head_sums *sums = s->of_heads + row / (1 + heads) * heads;
+    const struct head_sums *sums = s->of_heads + rows->row / (1 + heads) * heads;
     bool all = index == 0;
     size_t layer = all ? 0 : s->layers.items[(index - 1) / s->head_count];
     size_t head = all ? 0 : s->heads[(index - 1) % s->head_count];
     struct head_sums sum = all ? sum_heads(sums, heads) : sums[index - 1];
-    const char *label = all ? name : arena_format(arena, err, "%s L%zuH%zu", name, layer, head);
-    frame_texts(frame, ATTENTION)[row] = name;
-    frame_integers(frame, LAYER)[row] = all ? COLUMN_MISSING : (long long)layer;
-    frame_integers(frame, HEAD)[row] = all ? COLUMN_MISSING : (long long)head;
-    frame_floats(frame, MAX)[row] = sum.max;
-    frame_floats(frame, MEAN)[row] = sum.sum / (double)sum.numbers;
-    frame_floats(frame, KEPT)[row] = sum.kept / (double)sum.queries;
-    frame_floats(frame, OVERLAP)[row] = sum.overlap / (double)sum.queries;
-    ((struct label *)frame->rows.labels)[row] = (struct label){label, label, label};
-    return label ? 0 : -1;
+    const char *label =
+        all ? name : arena_format(rows->arena, rows->err, "%s L%zuH%zu", name, layer, head);
+    rows_label(rows, "", COLUMN_HIDDEN, (struct label){label, label, label});
+    rows_text(rows, "attention", COLUMN_KEY, name);
+    rows_integer(rows, "layer", COLUMN_KEY, all ? COLUMN_MISSING : (long long)layer);
+    rows_integer(rows, "head", COLUMN_KEY, all ? COLUMN_MISSING : (long long)head);
+    rows_float(rows, (struct column){"max_difference", "max", .digits = 4}, sum.max);
+    rows_float(rows, (struct column){"mean_difference", "mean", .digits = 4},
+               sum.sum / (double)sum.numbers);
+    rows_float(rows, (struct column){"kept", .digits = 4}, sum.kept / (double)sum.queries);
+    rows_float(rows,
+               (struct column){"overlap", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
+               sum.overlap / (double)sum.queries);
 }
 
 static int report_settings(struct report *report, const struct comparison *s, struct arena *arena,
                            struct err *err)
 {
     size_t lines = 1 + s->layers.count * s->head_count;
-    size_t count = (s->plan->run_count - 1) * lines;
+    struct frame_rows rows = {.most = (s->plan->run_count - 1) * lines, .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     struct buf about = {0};
-    if (!frame || !labels)
+    for (; rows.row < rows.most && !err->kind; rows_next(&rows))
+        put_setting(&rows, s, s->plan->runs[1 + rows.row / lines].name, rows.row % lines);
+    if (!frame || rows_finish(frame, &rows, "ways", "head"))
         return -1;
-    *frame = (struct frame){"ways", {"head", count, labels, 0}};
     frame->note = "max, mean: |difference| from the context of dense attention\n"
                   "kept: dense attention's weight on the keys that the pattern keeps\n"
                   "overlap: sum over keys of the smaller of the two weights\n"
@@ -342,11 +333,6 @@ static int report_settings(struct report *report, const struct comparison *s, st
                                    "%s\nFor predictions, use score --continue with and without "
                                    "--ablate or other edits.",
                                    frame->note);
-    if (!frame->note || frame_columns(frame, setting_columns, OVERLAP + 1, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        if (fill_setting(frame, i, s, s->plan->runs[1 + i / lines].name, i % lines, arena, err))
-            return -1;
     if (s->plan->pair_count > 1)
         buf_format(&about, "%zu texts of up to ", s->plan->pair_count);
     buf_format(&about, "%zu token%s · %zu layer%s, %zu head%s", s->longest, num_plural(s->longest),
@@ -358,7 +344,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->has_encoder = true; /* the source is not what the numbers are about */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
-    return report->about ? 0 : -1;
+    return err->kind ? -1 : 0;
 }
 
 /* --- the report of models ---------------------------------------------------------------------
@@ -368,112 +354,92 @@ static int report_settings(struct report *report, const struct comparison *s, st
  *     resid_pre,0,,0.054,,,0                     sites
  */
 
-enum { SITE, SITE_LAYER, SITE_HEAD, DISTANCE, MATCH, MATCHED, MASKED };
-
-static const struct column model_columns[] = {
-    [SITE] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-    [SITE_LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [SITE_HEAD] = {"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [DISTANCE] = {"distance", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
-    [MATCH] = {"match", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
-    [MATCHED] = {"matched_distance", "distance", .digits = 4},
-    [MASKED] = {"masked_in_one", .kind = COLUMN_INTEGER},
-};
-
-static int fill_heads(struct frame *data, const struct comparison *s, size_t layer,
-                      struct arena *arena, struct err *err)
+static void put_distance(struct frame_rows *rows, const char *site, long long layer, long long head,
+                         double distance, long long match, double matched, long long masked)
 {
-    size_t heads = s->head_count;
-    size_t number = s->layers.items[layer];
-    const double *sums = s->of_pairs + layer * heads * heads;
-    size_t *match = arena_alloc(arena, heads, sizeof *match, err);
-    if (!match || assignment_find(match, sums, heads, arena, err))
-        return -1;
-    for (size_t head = 0; head < heads; head++) {
-        size_t row = data->rows.size++;
-        frame_labels(data, SITE)[row] = (struct label){"weights", "weights", "weights"};
-        frame_integers(data, SITE_LAYER)[row] = (long long)number;
-        frame_integers(data, SITE_HEAD)[row] = (long long)s->heads[head];
-        frame_floats(data, DISTANCE)[row] = sums[head * heads + head] / (double)s->queries;
-        frame_integers(data, MATCH)[row] = (long long)s->heads[match[head]];
-        frame_floats(data, MATCHED)[row] = sums[head * heads + match[head]] / (double)s->queries;
-        frame_integers(data, MASKED)[row] = COLUMN_MISSING;
-    }
-    return 0;
+    rows_label(rows, "site", COLUMN_KEY, (struct label){site, site, site});
+    rows_integer(rows, "layer", COLUMN_KEY, layer);
+    rows_integer(rows, "head", COLUMN_KEY, head);
+    rows_float(rows,
+               (struct column){"distance", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
+               distance);
+    rows_integer(rows, "match", COLUMN_KEY, match);
+    rows_float(rows, (struct column){"matched_distance", "distance", .digits = 4}, matched);
+    rows_integer(rows, "masked_in_one", 0, masked);
+    rows_next(rows);
 }
 
-/* For people: over the layers of a site the mean and the largest, and its layer. */
-enum { OF_SITE, MEAN_OF_LAYERS, LARGEST, IN_LAYER };
-
-static const struct column site_columns[] = {
-    [OF_SITE] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
-    [MEAN_OF_LAYERS] = {"mean", .digits = 4},
-    [LARGEST] = {"largest", .digits = 4},
-    [IN_LAYER] = {"in layer", .kind = COLUMN_INTEGER},
-};
-
-/* A row of data for each layer of a site, and a row for people. */
-static void fill_site(struct frame *data, struct frame *shown, const struct comparison *s,
-                      enum site site)
+static void put_heads(struct frame_rows *data, const struct comparison *s, size_t layer)
 {
-    const struct label name = {site_rows[site].name, site_rows[site].name, site_rows[site].name};
+    size_t heads = s->head_count;
+    const double *sums = s->of_pairs + layer * heads * heads;
+    size_t *match = arena_alloc(data->arena, heads, sizeof *match, data->err);
+    if (!match || assignment_find(match, sums, heads, data->arena, data->err))
+        return;
+    for (size_t head = 0; head < heads; head++)
+        put_distance(data, "weights", (long long)s->layers.items[layer], (long long)s->heads[head],
+                     sums[head * heads + head] / (double)s->queries,
+                     (long long)s->heads[match[head]],
+                     sums[head * heads + match[head]] / (double)s->queries, COLUMN_MISSING);
+}
+
+/* A row of data for each layer of a site; for people a row of the mean over the layers and the
+ * largest, with its layer. */
+static void put_site(struct frame_rows *data, struct frame_rows *shown, const struct comparison *s,
+                     enum site site)
+{
+    const char *name = site_rows[site].name;
     bool in_layer = site_rows[site].in_layer;
     double sum = 0;
     double largest = -1;
+    long long largest_layer = COLUMN_MISSING;
     size_t count = 0;
-    size_t at = shown->rows.size;
     for (size_t i = 0; i < s->layers.count; i++) {
         const struct site_sums *sums = &s->of_sites[site * s->layers.count + i];
         double distance = sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
         long long layer = in_layer ? (long long)s->layers.items[i] : COLUMN_MISSING;
-        size_t row = data->rows.size;
         if (!sums->compared)
             continue;
-        frame_labels(data, SITE)[row] = name;
-        frame_integers(data, SITE_LAYER)[row] = layer;
-        frame_integers(data, SITE_HEAD)[row] = frame_integers(data, MATCH)[row] = COLUMN_MISSING;
-        frame_floats(data, DISTANCE)[row] = distance;
-        frame_floats(data, MATCHED)[row] = NAN;
-        frame_integers(data, MASKED)[row] = (long long)sums->masked_in_one;
-        data->rows.size++;
+        put_distance(data, name, layer, COLUMN_MISSING, distance, COLUMN_MISSING, (double)NAN,
+                     (long long)sums->masked_in_one);
         sum += distance;
         count++;
         if (distance > largest)
-            frame_integers(shown, IN_LAYER)[at] = layer;
+            largest_layer = layer;
         largest = fmax(largest, distance);
     }
     if (!count)
         return;
-    frame_labels(shown, OF_SITE)[at] = name;
-    frame_floats(shown, MEAN_OF_LAYERS)[at] = sum / (double)count;
-    frame_floats(shown, LARGEST)[at] = in_layer ? largest : (double)NAN;
-    shown->rows.size++;
+    rows_label(shown, "site", COLUMN_KEY, (struct label){name, name, name});
+    rows_float(shown, (struct column){"mean", .digits = 4}, sum / (double)count);
+    rows_float(shown, (struct column){"largest", .digits = 4}, in_layer ? largest : (double)NAN);
+    rows_integer(shown, "in layer", 0, largest_layer);
+    rows_next(shown);
 }
 
 /* Data have one table of heads and sites; people its heads, and a summary of the sites. */
-static int fill_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
+static int make_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
-    struct frame *data = &frames[0];
     size_t heads = s->layers.count * s->head_count;
-    frames[0] = (struct frame){"distances",
-                               {"line", heads + SITE_COUNT * s->layers.count, NULL, 0},
-                               .flags = COLUMN_DATA_ONLY};
-    frames[2] = (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
-    if (frame_columns(data, model_columns, MASKED + 1, arena, err) ||
-        frame_columns(&frames[2], site_columns, IN_LAYER + 1, arena, err))
-        return -1;
-    data->rows.labels = frame_labels(data, SITE);
-    frames[2].rows.labels = frame_labels(&frames[2], OF_SITE);
-    data->rows.size = frames[2].rows.size = 0;
+    struct frame_rows data = {
+        .most = heads + SITE_COUNT * s->layers.count, .arena = arena, .err = err};
+    struct frame_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
     for (size_t layer = 0; layer < s->layers.count; layer++)
-        if (fill_heads(data, s, layer, arena, err))
-            return -1;
+        put_heads(&data, s, layer);
     for (int site = 0; site < SITE_COUNT; site++)
-        fill_site(data, &frames[2], s, (enum site)site);
-    frames[1] =
-        (struct frame){"heads", {"head", heads, data->rows.labels, 0}, .flags = COLUMN_TEXT_ONLY};
-    return frame_columns(&frames[1], data->columns + SITE_LAYER, MASKED - SITE_LAYER, arena, err);
+        put_site(&data, &sites, s, (enum site)site);
+    if (rows_finish(&frames[0], &data, "distances", "line") ||
+        rows_finish(&frames[2], &sites, "sites", "site"))
+        return -1;
+    frames[1] = (struct frame){"heads",
+                               {"head", heads, frames->rows.labels, 0},
+                               frames->columns + 1, /* without "site" and "masked_in_one" */
+                               frames->count - 2,
+                               .flags = COLUMN_TEXT_ONLY};
+    frames[0].flags = COLUMN_DATA_ONLY;
+    frames[2].flags = COLUMN_TEXT_ONLY;
+    return 0;
 }
 
 static int report_models(struct report *report, struct facts *facts, const struct comparison *s,
@@ -482,7 +448,7 @@ static int report_models(struct report *report, struct facts *facts, const struc
     const char *second = s->plan->runs[1].name;
     struct frame *frames = arena_alloc(arena, 3, sizeof *frames, err);
     struct buf about = {0};
-    if (!frames || fill_distances(frames, s, arena, err))
+    if (!frames || make_distances(frames, s, arena, err))
         return -1;
     frames[2].note =
         "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"

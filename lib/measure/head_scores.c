@@ -539,71 +539,50 @@ static size_t row_count(const struct head_results *results, const struct head_re
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-enum { MODEL, LAYER, HEAD, SCORES }; /* the last column has verdicts */
-
 /* The name as a label that can be printed. */
-static int label_model(struct label *label, const char *model, struct arena *arena, struct err *err)
+static struct label label_model(const char *model, struct frame_rows *rows)
 {
     struct buf text = {0};
     label_line(&text, model, strlen(model));
-    *label = (struct label){buf_keep(&text, arena, err), model, model};
-    return label->text ? 0 : -1;
+    return (struct label){buf_keep(&text, rows->arena, rows->err), model, model};
 }
 
-static int add_heads(struct frame *frame, struct label *labels, const struct head_results *results,
-                     const struct head_result *result, struct arena *arena, struct err *err)
+static void add_heads(struct frame_rows *rows, const struct column *columns,
+                      const struct head_results *results, const struct head_result *result)
 {
-    size_t verdict = SCORES + column_count(results);
     size_t count = row_count(results, result);
-    const struct row *row = sort_heads(results, result, arena, err);
-    struct label model;
-    if (!row || label_model(&model, result->model, arena, err))
-        return -1;
-    for (size_t end = frame->rows.size + count; frame->rows.size < end; row++) {
-        size_t at = frame->rows.size++;
-        const char *name = describe_head(results, result, row, arena, err);
-        if (!name || label_of_head(&labels[at], row->layer, row->head, arena, err))
-            return -1;
-        frame_labels(frame, MODEL)[at] = model;
-        frame_integers(frame, LAYER)[at] = (long long)row->layer;
-        frame_integers(frame, HEAD)[at] = (long long)row->head;
-        frame_texts(frame, verdict)[at] = name;
-        for (size_t k = SCORES; k < verdict; k++)
-            frame_floats(frame, k)[at] = value_of(results, result, k - SCORES, row);
+    const struct row *row = sort_heads(results, result, rows->arena, rows->err);
+    struct label head, model = label_model(result->model, rows);
+    for (size_t i = 0; i < count && !rows->err->kind; i++, row++, rows_next(rows)) {
+        if (label_of_head(&head, row->layer, row->head, rows->arena, rows->err))
+            return;
+        rows_label(rows, "", COLUMN_HIDDEN, head);
+        if (results->count > 1)
+            rows_label(rows, "model", COLUMN_KEY, model);
+        rows_integer(rows, "layer", COLUMN_KEY, (long long)row->layer);
+        rows_integer(rows, "head", COLUMN_KEY, (long long)row->head);
+        for (size_t k = 0; k < column_count(results); k++)
+            rows_float(rows, columns[k], value_of(results, result, k, row));
+        rows_text(rows, "verdict", COLUMN_TEXT_ONLY,
+                  describe_head(results, result, row, rows->arena, rows->err));
+        rows_title(rows, "");
     }
-    return 0;
 }
 
 static int add_table(struct frame *frame, const struct head_results *results, struct arena *arena,
                      struct err *err)
 {
-    bool has_models = results->count > 1;
-    size_t count = 0;
     size_t scores = column_count(results);
-    for (size_t m = 0; m < results->count; m++)
-        count += row_count(results, &results->items[m]);
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    struct column *columns = arena_alloc(arena, SCORES + scores + 1, sizeof *columns, err);
-    if (!labels || !columns)
-        return -1;
-    columns[MODEL] = (struct column){"model", .kind = COLUMN_LABEL, .flags = COLUMN_KEY};
-    columns[LAYER] = (struct column){"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
-    columns[HEAD] = (struct column){"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY};
+    struct frame_rows rows = {.arena = arena, .err = err};
+    struct column *columns = arena_alloc(arena, scores, sizeof *columns, err);
     for (size_t k = 0; k < scores; k++)
-        if (make_column(&columns[SCORES + k], results, k, arena, err))
+        if (!columns || make_column(&columns[k], results, k, arena, err))
             return -1;
-    columns[SCORES + scores] =
-        (struct column){"verdict", .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_TEXT_ONLY};
-    *frame = (struct frame){"heads", {"head", count, labels, 0}};
-    if (frame_columns(frame, columns, SCORES + scores + 1, arena, err))
-        return -1;
-    frame->rows.size = 0;
     for (size_t m = 0; m < results->count; m++)
-        if (add_heads(frame, labels, results, &results->items[m], arena, err))
-            return -1;
-    frame->count -= !has_models;
-    frame->columns += !has_models;
-    return 0;
+        rows.most += row_count(results, &results->items[m]);
+    for (size_t m = 0; m < results->count; m++)
+        add_heads(&rows, columns, results, &results->items[m]);
+    return rows_finish(frame, &rows, "heads", "head");
 }
 
 /* The models and the texts that they were measured on. */
@@ -613,10 +592,7 @@ static int add_models(struct frame *frame, const struct head_results *results, s
     struct frame_rows rows = {.most = results->count, .arena = arena, .err = err};
     for (size_t m = 0; m < results->count; m++, rows_next(&rows)) {
         const struct head_result *result = &results->items[m];
-        struct label name;
-        if (label_model(&name, result->model, arena, err))
-            return -1;
-        rows_label(&rows, "model", COLUMN_KEY, name);
+        rows_label(&rows, "model", COLUMN_KEY, label_model(result->model, &rows));
         rows_text(&rows, "weights_sha256", COLUMN_DATA_ONLY, result->hash);
         rows_text(&rows, "measured_on", 0, result->origin);
     }
