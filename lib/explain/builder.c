@@ -44,13 +44,6 @@ static void write_list(const struct builder *builder, struct buf *out, const cha
     }
 }
 
-static const char *keep(struct builder *builder)
-{
-    const char *text = buf_keep(&builder->out, builder->arena, builder->err);
-    builder->failed |= !text;
-    return text;
-}
-
 void builder_note(struct builder *builder, const char *form, ...)
 {
     va_list values;
@@ -75,7 +68,8 @@ void builder_formula(struct builder *builder, const char *form, ...)
     write_list(builder, &builder->out, form, values);
     va_end(values);
     assert(builder->step->formula_count < STEP_FORMULAS_MAX);
-    builder->step->formulas[builder->step->formula_count++] = keep(builder);
+    builder->step->formulas[builder->step->formula_count++] =
+        buf_keep(&builder->out, builder->arena, builder->err);
 }
 
 void builder_work(struct builder *builder, const char *form, ...)
@@ -84,7 +78,7 @@ void builder_work(struct builder *builder, const char *form, ...)
     va_start(values, form);
     write_list(builder, &builder->out, form, values);
     va_end(values);
-    builder->step->worked = keep(builder);
+    builder->step->worked = buf_keep(&builder->out, builder->arena, builder->err);
 }
 
 /* The index to write after `i`: the next one, or, after dots, the last of too many. */
@@ -130,7 +124,7 @@ void builder_dot(struct builder *builder, const char *name, const float *x, cons
     float *factors = builder_floats(builder, w->in);
     for (size_t i = 0; factors && i < w->in; i++)
         factors[i] = weight_element(w, i, column);
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     builder_add(builder, "%s_0 = ", name);
     builder_add_dot(builder, x, factors, w->in);
@@ -211,7 +205,6 @@ void builder_keys(struct builder *builder)
 struct label *builder_rows(struct builder *builder, size_t count)
 {
     struct label *rows = arena_alloc(builder->arena, count, sizeof *rows, builder->err);
-    builder->failed |= !rows;
     builder->table->rows = rows;
     builder->table->row_count = count;
     return rows;
@@ -230,7 +223,6 @@ struct block *builder_vectors(struct builder *builder, const char *name, const c
     struct block *block = &table->blocks[table->block_count++];
     if (!symbol)
         symbol = arena_format(builder->arena, builder->err, "%s_j", name);
-    builder->failed |= !symbol;
     *block = (struct block){
         .name = name,
         .symbol = symbol,
@@ -265,7 +257,7 @@ void builder_stack(struct builder *builder, const struct named_vector *vectors, 
     struct label *rows = builder_rows(builder, count);
     float *values = builder_floats(builder, count * width);
     size_t used = 0;
-    for (size_t i = 0; i < count && !builder->failed; i++) {
+    for (size_t i = 0; i < count && !builder->err->kind; i++) {
         if (!vectors[i].values)
             continue;
         rows[used] = builder_label(vectors[i].name);
@@ -277,9 +269,7 @@ void builder_stack(struct builder *builder, const struct named_vector *vectors, 
 
 float *builder_floats(struct builder *builder, size_t count)
 {
-    float *values = arena_alloc(builder->arena, count, sizeof *values, builder->err);
-    builder->failed |= !values;
-    return values;
+    return arena_alloc(builder->arena, count, sizeof(float), builder->err);
 }
 
 /* --- given numbers and matrices --------------------------------------------------------------- */
@@ -293,8 +283,7 @@ static struct given *add_given(struct builder *builder)
     if (!step->givens)
         step->givens = builder->givens =
             arena_alloc(builder->arena, STEP_GIVENS_MAX, sizeof *builder->givens, builder->err);
-    builder->failed |= !step->givens;
-    if (builder->failed)
+    if (builder->err->kind)
         return NULL;
     assert(step->given_count < STEP_GIVENS_MAX);
     return &builder->givens[step->given_count++];
@@ -374,7 +363,6 @@ struct given *give_columns(struct builder *builder, const char *name, const stru
 {
     const char *bias = arena_format(builder->arena, builder->err, "b_%s", name + strlen("W_"));
     const float *matrix = builder->gives ? builder_columns(builder, w, head, width) : NULL;
-    builder->failed |= !bias;
     struct given *given = give_matrix(builder, name, name, matrix, w->in, width);
     if (given && w->bias) {
         given->table.total = bias;
@@ -392,7 +380,5 @@ void give_whole(struct builder *builder, const char *name, const struct weight *
 
 bool builder_word_projection(struct builder *builder, struct weight *w, bool out)
 {
-    struct weights *weights = &builder->trace->viewer->model.weights;
-    builder->failed |= weights_projection(weights, out, w, builder->err) != 0;
-    return !builder->failed;
+    return !weights_projection(&builder->trace->viewer->model.weights, out, w, builder->err);
 }

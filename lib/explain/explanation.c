@@ -232,7 +232,6 @@ static bool leave_layer(struct edit *edit, const struct trace *trace, struct bui
     for (size_t layer = 0; ranges && layer < layers && site_rows[edit->site].in_layer; layer++)
         if (layer != trace->layer && edits_have(&(struct edits){edit, 1}, edit->site, layer))
             ranges[others.count++] = (struct edit_range){(ptrdiff_t)layer, (ptrdiff_t)layer};
-    builder->failed |= !ranges;
     edit->layers = others;
     return others.count > 0;
 }
@@ -253,7 +252,7 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
         items[rest.count] = edits->items[i];
         rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);
     }
-    if (!items || builder->failed)
+    if (builder->err->kind)
         return -1;
     viewer->edits = rest.count ? &rest : NULL;
     int failed =
@@ -271,10 +270,8 @@ static const struct trace *find_before(const struct passes *passes, const struct
     struct trace *before = &passes->before[row - step_rows];
     if (!write_changes(NULL, builder->trace, sites))
         return NULL;
-    if (!before->viewer && run_without(before, passes, sites, builder)) {
-        builder->failed = true;
+    if (!before->viewer && run_without(before, passes, sites, builder))
         return NULL;
-    }
     before->keys_edited = builder->trace->keys_edited;
     trace_set_query(before, builder->trace->query);
     return before;
@@ -299,10 +296,9 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
         width = trace_width(trace, site);
         rows[count++] = (struct named_vector){name, values};
         name = arena_format(builder->arena, builder->err, "%s, edited", name);
-        builder->failed |= !name;
         rows[count++] = (struct named_vector){name, trace_row(trace, site)};
     }
-    if (count && !builder->failed)
+    if (count && !builder->err->kind)
         builder_stack(builder, rows, count, width);
 }
 
@@ -354,18 +350,15 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     builder.step = step;
     builder.table = &step->table;
     builder.gives &= !before;
-    builder.failed |= !step->name;
-    if (!builder.failed && before)
+    if (!builder.err->kind && before)
         show_edited(&builder, before, row->name);
-    else if (!builder.failed)
+    else if (!builder.err->kind)
         row->make(&builder);
-    if (!builder.failed && (builder.note.size || builder.note.out_of_memory)) {
+    if (!builder.err->kind && (builder.note.size || builder.note.out_of_memory))
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
-        builder.failed = !step->note;
-    }
     buf_release(&builder.note);
     buf_release(&builder.out); /* half a formula, when the step failed */
-    return builder.failed ? -1 : 0;
+    return builder.err->kind ? -1 : 0;
 }
 
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
@@ -376,7 +369,7 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
     const struct trace *before = dropped_later ? NULL : find_before(passes, row, &builder);
     builder.trace = before ? before : trace;
-    if (builder.failed || make_step(step, row, NULL, builder))
+    if (builder.err->kind || make_step(step, row, NULL, builder))
         return -1;
     if (!before)
         return 0;

@@ -1,5 +1,5 @@
 /* steps.h: the inside of explanation.c. A trace holds what a pass computed for one query of one
- * head; a builder makes steps of it. Failures stick to the builder: arrays are then NULL.
+ * head; a builder makes steps of it. Failures stick to the err: arrays are then NULL.
  *
  *     builder_formula(builder, "scaled_j = score_j / √%z", d_k);
  *     builder_keys(builder);
@@ -87,9 +87,8 @@ struct builder {
     int digits;               /* of numbers */
     struct buf out;           /* the formula that is being written */
     struct buf note;          /* the sentences of the step */
-    bool failed;              /* out of memory: err says so */
     struct arena *arena;
-    struct err *err;
+    struct err *err; /* of what failed so far */
 };
 
 /* Texts with values: %s a text, %z a size_t, %g a double, %k the key whose numbers are worked out;

@@ -138,7 +138,7 @@ static void show_product(struct builder *builder, struct named_vector q)
     struct label *rows = builder_rows(builder, count);
     float *x = builder_floats(builder, count);
     const float *values = builder_columns(builder, w, trace->head, width);
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     for (size_t c = 0; c < count; c++) {
         rows[c] = c < w->in ? trace->report->numbers[c] : builder_label("b_q");
@@ -206,7 +206,7 @@ void step_query_norm(struct builder *builder)
         projected_query(trace), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
     float *squares = builder_floats(builder, 3);
     builder_stack(builder, rows, 3, trace->config->d_k);
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     squares[0] = trace->raw_q.squares[trace->query];
     squares[1] = squares[2] = NAN;
@@ -309,7 +309,7 @@ static void show_rotation(struct builder *builder)
         for (size_t row = 0; row < ROTATION_ROWS; row++)
             all[row * pairs + i] = column[row];
     }
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     for (size_t row = 0; row < ROTATION_ROWS; row++)
         rows[row] = (struct named_vector){names[row], all + row * pairs};
@@ -394,7 +394,7 @@ void step_keys(struct builder *builder)
     builder_keys(builder);
     const struct block *block =
         builder_vectors(builder, keys.name, NULL, keys.values, builder->trace->config->d_k);
-    if (!builder->failed)
+    if (!builder->err->kind)
         draw_keys(builder, block->symbol);
 }
 
@@ -403,7 +403,7 @@ static void show_scores(struct builder *builder, const char *name, const float *
 {
     const struct trace *trace = builder->trace;
     size_t width = trace->config->d_k;
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     builder_keys(builder);
     builder_vectors(builder, name, NULL, b, width);
@@ -444,7 +444,7 @@ void step_features(struct builder *builder)
         builder,
         "Features are positive, and so are their products: there is no softmax and no scale.");
     builder_stack(builder, rows, 2, builder->trace->config->d_k);
-    if (!builder->failed)
+    if (!builder->err->kind)
         builder_work(builder, *q > 0 ? "f_0 = %n + 1 = %n" : "f_0 = e^(%n) = %n", *q, *features);
 }
 
@@ -510,7 +510,7 @@ static void show_change(struct builder *builder, enum change change, const char 
 {
     const float *before = change ? take_scores(builder, change - 1) : builder->trace->scores;
     const float *after = take_scores(builder, change);
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     builder_keys(builder);
     builder_column(builder, of, NULL, before);
@@ -576,7 +576,7 @@ void step_moved(struct builder *builder)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     for (size_t j = 0; biases && j < trace->keys; j++)
         biases[j] = bias_of(trace, j);
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     builder_keys(builder);
     builder_column(builder, of, NULL, before);
@@ -728,8 +728,7 @@ void step_softmax(struct builder *builder)
     const char *power = arena_format(builder->arena, builder->err, "e^(%s_j - max)", of);
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
-    builder->failed |= !power;
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     if (mechanism->kind == ATTENTION_BLOCKED)
         builder_note(
@@ -762,7 +761,7 @@ void step_shares(struct builder *builder)
     builder_keys(builder);
     add_summed(builder, "masked", NULL, trace->masked);
     add_summed(builder, to, NULL, results)->is_share = true;
-    if (!builder->failed)
+    if (!builder->err->kind)
         builder_work(builder, "%s_%k = %n / %n = %n", to, trace->masked[builder->key],
                      sum_of(trace->masked, trace->keys), results[builder->key]);
 }
@@ -785,7 +784,7 @@ void step_dropout(struct builder *builder)
     add_summed(builder, "weight", NULL, trace->weight)->is_share = true;
     while (key < trace->keys && trace->weight[key] == 0)
         key++;
-    if (builder->failed || key == trace->keys)
+    if (builder->err->kind || key == trace->keys)
         return;
     builder->key = key;
     builder_work(builder, "weight_%k = %n / (1 - %n) = %n", shares[key], mechanism->dropout,

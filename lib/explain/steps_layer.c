@@ -23,7 +23,6 @@ static struct label *take_heads(struct builder *builder, size_t more)
     builder->table->own_row = builder->trace->head;
     for (size_t head = 0; rows && head < heads; head++) {
         rows[head] = builder_label(arena_format(builder->arena, builder->err, "head %zu", head));
-        builder->failed |= !rows[head].text;
     }
     return rows;
 }
@@ -38,7 +37,7 @@ static void show_shares(struct builder *builder)
     size_t width = trace->config->d_v;
     struct label *rows = take_heads(builder, w->bias != NULL);
     float *shares = builder_floats(builder, (heads + 1) * w->out);
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     for (size_t at = 0; at < heads * w->out; at++) {
         size_t head = at / w->out;
@@ -169,7 +168,7 @@ void step_stream(struct builder *builder)
     struct named_vector terms[3];
     const struct named_vector post = row_of(builder->trace, SITE_RESID_POST);
     const float *sum = find_last_sum(terms, builder);
-    if (!builder->failed)
+    if (!builder->err->kind)
         show_sum(builder, sum != post.values ? "sum" : post.name, sum, terms);
 }
 
@@ -196,14 +195,14 @@ void step_norm(struct builder *builder)
     } else if (to == SITE_LN_F) {
         struct weights *weights = &trace->viewer->model.weights;
         from = row_of(trace, SITE_RESID_POST);
-        builder->failed |= weights_final_norm(weights, false, &norm, builder->err) != 0;
+        weights_final_norm(weights, false, &norm, builder->err);
     } else if (!trace->config->norm_first) {
         from = (struct named_vector){"sum", find_last_sum(terms, builder)};
         to = SITE_RESID_POST;
     } else if (trace->config->parallel) {
         from = (struct named_vector){"h", trace->stream};
     }
-    if (!builder->failed)
+    if (!builder->err->kind)
         builder_norm_step(builder, from, row_of(trace, to), lacks ? NULL : &norm);
 }
 
@@ -227,7 +226,6 @@ static const float *take_up(struct builder *builder)
     if (!up)
         up = trace_product(trace, mlp_input(trace).values, 1, &trace->mlp.fc, builder->arena,
                            builder->err);
-    builder->failed |= !up;
     return up;
 }
 
@@ -239,7 +237,7 @@ void step_hidden(struct builder *builder)
     const struct named_vector rows[] = {{"gate", trace_row(trace, SITE_MLP_GATE)},
                                         {"up", take_up(builder)}};
     bool gated = rows[0].values != NULL;
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     give_whole(builder, "W_gate", &w->gate);
     give_whole(builder, "W_up", &w->fc);
@@ -272,8 +270,7 @@ void step_activation(struct builder *builder)
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
     float *curve = builder_floats(builder, width);
     const char *called = arena_format(builder->arena, builder->err, "%s(gate)", name);
-    builder->failed |= !called;
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     activate((struct matrix){curve, 1, width, width},
              (struct matrix){(float *)from, 1, width, width}, NULL, activation);
@@ -317,7 +314,6 @@ static struct named_vector take_input(struct builder *builder)
         return y;
     give_whole(builder, "P_out", &projection);
     y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
-    builder->failed |= !y.values;
     return y;
 }
 
@@ -352,16 +348,15 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     float *vectors = builder_floats(builder, count * width);
     float *numbers = builder_floats(builder, 3 * count);
     topk(best, count, columns[2], words->out);
-    for (size_t i = 0; i < count && !builder->failed; i++) {
+    for (size_t i = 0; i < count && !builder->err->kind; i++) {
         uint32_t id = best[i];
-        builder->failed |= label_of_word(&rows[i], trace->viewer->tokenizer, id, builder->arena,
-                                         builder->err) != 0;
+        label_of_word(&rows[i], trace->viewer->tokenizer, id, builder->arena, builder->err);
         for (size_t k = 0; k < width; k++)
             vectors[i * width + k] = weight_element(words, k, id);
         for (size_t c = 0; c < 3; c++)
             numbers[c * count + i] = columns[c] ? columns[c][id] : 0;
     }
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     builder->table->corner = "token";
     builder_vectors(builder, "words", "w_v", vectors, width);
@@ -382,14 +377,11 @@ void step_logits(struct builder *builder)
     struct weight words;
     const float *bias = NULL;
     float *logits = builder_floats(builder, c->vocab_size);
-    if (builder->failed || weights_unembedding(weights, &words, builder->err) ||
-        weights_logit_bias(weights, &bias, builder->err)) {
-        builder->failed = true;
+    if (builder->err->kind || weights_unembedding(weights, &words, builder->err) ||
+        weights_logit_bias(weights, &bias, builder->err))
         return;
-    }
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
-    builder->failed |= !dots;
-    if (builder->failed)
+    if (builder->err->kind)
         return;
     bool finished = bias || c->logit_divisor > 0 || c->logit_cap > 0;
     memcpy(logits, dots, c->vocab_size * sizeof *logits);
