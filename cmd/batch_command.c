@@ -153,7 +153,7 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     if (!failed)
         add_digest(text, model.name, &hash);
     model_release(&model);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Each value of a swept option. */
@@ -274,7 +274,7 @@ static int run_logged(struct driver *driver, struct err *err)
     signals_hint(NULL);
     log_close(&log);
     buf_release(&hint);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* The status of a batch that went on without the items that failed. */
@@ -295,11 +295,9 @@ static int run_batch(struct driver *driver, struct err *err)
     if (options->batch.resume && !has_log)
         return err_usage(err, "--resume: expected a file or a folder as --output, found %s",
                          driver->output.to_stdout ? "standard output" : options->output.path);
-    return (has_log ? run_logged(driver, err) : driver_run(driver, 0, err)) ||
-                   check_failed(driver->failed, driver->end - driver->first, "failed",
-                                driver->failure, err)
-               ? -1
-               : 0;
+    return err_if(
+        (has_log ? run_logged(driver, err) : driver_run(driver, 0, err)) ||
+        check_failed(driver->failed, driver->end - driver->first, "failed", driver->failure, err));
 }
 
 /* --dry-run; items that would fail were printed.
@@ -326,10 +324,8 @@ static int preview_batch(struct driver *driver, struct err *err)
     if (driver->task->result_bytes)
         stream_format(&out, "%s as float32; csv and json take about three times that\n",
                       num_size(size, survey->bytes));
-    return stream_end(&out, 0, err) ||
-                   check_failed(driver->failed, jobs, "would fail", driver->failure, err)
-               ? -1
-               : 0;
+    return err_if(stream_end(&out, 0, err) ||
+                  check_failed(driver->failed, jobs, "would fail", driver->failure, err));
 }
 
 /* --- --join ----------------------------------------------------------------------------------- */
@@ -388,7 +384,7 @@ static int join_logs(const struct options *options, struct err *err)
     }
     failed = failed || check_failed(broken, jobs, "failed", failure, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -433,5 +429,5 @@ int batch_command(const struct options *options, struct err *err)
                  check_options(&driver, err) || driver_check(&driver, err);
     failed = failed || (own.batch.dry_run ? preview_batch : run_batch)(&driver, err);
     driver_release(&driver);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

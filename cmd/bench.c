@@ -137,9 +137,8 @@ static int find_folder(struct job *job, struct err *err)
     const struct options *options = job->options;
     bool named = options->input.operands.count || chosen_model(options->model.name);
     if (!own(options)->shape && (!own(options)->growth || named))
-        return only_model(&name, options, err) || model_find(&job->folder, name, &job->arena, err)
-                   ? -1
-                   : 0;
+        return err_if(only_model(&name, options, err) ||
+                      model_find(&job->folder, name, &job->arena, err));
     if (own(options)->shape ? shape_make(&job->new_model, own(options)->shape, err)
                             : shape_make_head(&job->new_model, err))
         return -1;
@@ -160,7 +159,7 @@ static int measure(struct job *job, struct err *err)
     job->plan.ways = ways;
     failed = failed || benchmark(&result, &job->plan, &job->arena, err);
     progress_end(&job->progress);
-    return failed || output_write_table(&job->output, &result, options, err) ? -1 : 0;
+    return err_if(failed || output_write_table(&job->output, &result, options, err));
 }
 
 int bench_command(const struct options *options, struct err *err)

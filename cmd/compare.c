@@ -62,10 +62,8 @@ static int open_first(struct job *job, struct err *err)
     if (items_open(&job->items, &job->options, 0, ITEMS_SOME, err) || session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
-    return selection_layers(&job->selection, select->layer, config, &first->arena, err) ||
-                   selection_heads(&job->selection, select->head, config, &first->arena, err)
-               ? -1
-               : 0;
+    return err_if(selection_layers(&job->selection, select->layer, config, &first->arena, err) ||
+                  selection_heads(&job->selection, select->head, config, &first->arena, err));
 }
 
 /* Both models must read a text as the same ids. */
@@ -228,5 +226,5 @@ int compare_command(const struct options *options, struct err *err)
     session_release(&job.sessions[0]);
     items_release(&job.items);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

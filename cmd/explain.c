@@ -154,7 +154,7 @@ static int check_options(struct job *job, struct err *err)
     const char *name = options->explain.part;
     job->format =
         format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
-    return !job->format || (name && names_choose(&job->part, parts, "--part", name, err)) ? -1 : 0;
+    return err_if(!job->format || (name && names_choose(&job->part, parts, "--part", name, err)));
 }
 
 static int explain(struct job *job, struct err *err)
@@ -191,5 +191,5 @@ int explain_command(const struct options *options, struct err *err)
                  choose_query(&job, err) || explain(&job, err);
     session_release(&job.session);
     items_release(&job.items);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

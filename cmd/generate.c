@@ -178,12 +178,10 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (options->select.show)
         own->generation.selection = &own->request.selection;
     own->beams = options->generate.beams > 1 ? (size_t)options->generate.beams : 0;
-    return check_output(driver, options, err) || check_options(options, err) ||
-                   choose_selection(&own->request, driver, err) ||
-                   continuation_prepare(&session->viewer, &own->generation, driver->items.count,
-                                        err)
-               ? -1
-               : 0;
+    return err_if(
+        check_output(driver, options, err) || check_options(options, err) ||
+        choose_selection(&own->request, driver, err) ||
+        continuation_prepare(&session->viewer, &own->generation, driver->items.count, err));
 }
 
 /* Refuse a --source that the model does not read, and none where it has an encoder. */
@@ -284,11 +282,9 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
     work->is_written = growth->typed == &driver->output.stream;
     if (work->is_written)
         return 0;
-    return continuation_report(&growth->text, &work->report, growth->arena, err) ||
-                   (!shows && continuation_tables(&work->report, &growth->text, growth->choices,
-                                                  growth->arena, err))
-               ? -1
-               : 0;
+    return err_if(continuation_report(&growth->text, &work->report, growth->arena, err) ||
+                  (!shows && continuation_tables(&work->report, &growth->text, growth->choices,
+                                                 growth->arena, err)));
 }
 
 static void note_work(const struct growth *growth)
@@ -331,7 +327,7 @@ static int run(void *state, const struct group *group, struct err *err)
     work->is_written |= is_broken(&growth);
     stream_discard(&growth.beside);
     continuation_release(&growth.text);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 static const struct task generate_task = {

@@ -175,13 +175,13 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
     const char *map = heads_options(options)->map;
     const char *sort = heads_options(options)->sort;
     bool is_listed = list && strcmp(list, "all") != 0;
-    if (options_exclude(options, "map", "score", err) ||
+    return err_if(
+        options_exclude(options, "map", "score", err) ||
         (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
         (is_listed && choose_listed(own, list, &driver->kept, err)) ||
         (!map && !is_listed && choose_rows(own, options, list, err)) ||
-        (sort && !(own->results.sort = score_choose(&own->scores, "--sort", sort, err))))
-        return -1;
-    return check_materials(own, driver, err);
+        (sort && !(own->results.sort = score_choose(&own->scores, "--sort", sort, err))) ||
+        check_materials(own, driver, err));
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -304,12 +304,10 @@ static int open(void *state, struct driver *driver, struct err *err)
                                    .on_texts = driver->items.count > 0,
                                    .with_baseline = own->results.with_baseline};
     if (own->composition)
-        return check_shape(own, driver, err) || circuits_check(&viewer->model, false, err) ? -1 : 0;
-    return check_shape(own, driver, err) || check_circuits(own, driver, err) ||
-                   find_bos(&survey->bos, viewer, err) ||
-                   head_survey_open(survey, &driver->session.arena, err)
-               ? -1
-               : 0;
+        return err_if(check_shape(own, driver, err) || circuits_check(&viewer->model, false, err));
+    return err_if(check_shape(own, driver, err) || check_circuits(own, driver, err) ||
+                  find_bos(&survey->bos, viewer, err) ||
+                  head_survey_open(survey, &driver->session.arena, err));
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -389,7 +387,7 @@ static int measure_words(struct state *own, struct driver *driver, enum score_ma
                                     survey->seed, err);
     own->sums.counts[material] = failed ? 0 : words.count;
     file_release(&file);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- needles ---------------------------------------------------------------------------------- */
@@ -472,12 +470,10 @@ static int begin(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     if (own->composition)
         return 0;
-    return head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
-                   measure_words(own, driver, OF_PAIRS, err) ||
-                   measure_words(own, driver, OF_WORDS, err) || measure_needles(own, driver, err) ||
-                   head_survey_run_repeats(&own->survey, &driver->session.viewer, &own->sums, err)
-               ? -1
-               : 0;
+    return err_if(head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
+                  measure_words(own, driver, OF_PAIRS, err) ||
+                  measure_words(own, driver, OF_WORDS, err) || measure_needles(own, driver, err) ||
+                  head_survey_run_repeats(&own->survey, &driver->session.viewer, &own->sums, err));
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -568,11 +564,9 @@ static int end(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch)
         return 0;
     if (own->composition)
-        return circuits_report(&report, (enum composition)own->way, &driver->session.viewer, arena,
-                               err) ||
-                       driver_write(driver, &report, err)
-                   ? -1
-                   : 0;
+        return err_if(circuits_report(&report, (enum composition)own->way, &driver->session.viewer,
+                                      arena, err) ||
+                      driver_write(driver, &report, err));
     struct head_result *result = &own->measured[model];
     if (head_result_keep(result, &own->survey, &own->sums, &driver->kept, err))
         return -1;
@@ -588,8 +582,8 @@ static int end(void *state, struct driver *driver, struct err *err)
         return 0;
     if (model == 0)
         note_material(own, driver, result->origin);
-    return make_report(&report, own, result, arena, err) || driver_write(driver, &report, err) ? -1
-                                                                                               : 0;
+    return err_if(make_report(&report, own, result, arena, err) ||
+                  driver_write(driver, &report, err));
 }
 
 static int finish(void *state, struct driver *driver, struct err *err)
@@ -599,10 +593,8 @@ static int finish(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch || own->in_maps)
         return 0;
     note_material(own, driver, own->measured[own->results.count - 1].origin);
-    return head_table_report(&report, &own->results, &driver->kept, err) ||
-                   driver_write(driver, &report, err)
-               ? -1
-               : 0;
+    return err_if(head_table_report(&report, &own->results, &driver->kept, err) ||
+                  driver_write(driver, &report, err));
 }
 
 static const struct task heads_task = {

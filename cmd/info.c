@@ -355,7 +355,7 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     facts_integer(info->facts, "all_bytes", (long long)all);
     add_frame(info, &rows, "sites", "site")->heading = FORMAT(
         info, "Output of --show all for %zu tokens, as float32: %s", tokens, num_size(size, all));
-    return info->err->kind ? -1 : 0;
+    return err_if(info->err->kind);
 }
 
 /* The field of the output of a Hugging Face model, without and with an encoder, if it returns
@@ -508,5 +508,5 @@ int info_command(const struct options *options, struct err *err)
     tokenizer_free(tokenizer);
     model_release(&model);
     arena_release(&info.arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

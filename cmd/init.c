@@ -131,7 +131,7 @@ static int list_words(struct model_maker *maker, struct err *err)
         word_list_json(&maker->json, &list);
     }
     word_list_release(&list);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Byte-level BPE of at most `size` tokens. */
@@ -152,7 +152,7 @@ static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
         print_note("no pair of tokens occurs twice: the vocabulary has %zu tokens, not %zu",
                    learner.token_count, size);
     bpe_learner_release(&learner);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 static int learn_words(struct model_maker *maker, struct err *err)
@@ -344,10 +344,8 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
     for (size_t i = 0; i < maker->words.file_count; i++)
         new_model_add_file(new_model, maker->files[i].name, maker->files[i].bytes,
                            maker->files[i].size);
-    return config_edit_check(&maker->edit, &new_model->config, err) || check_rows(maker, err) ||
-                   check_target(maker, err)
-               ? -1
-               : 0;
+    return err_if(config_edit_check(&maker->edit, &new_model->config, err) ||
+                  check_rows(maker, err) || check_target(maker, err));
 }
 
 void model_maker_release(struct model_maker *maker)
@@ -439,5 +437,5 @@ int init_command(const struct options *options, struct err *err)
     failed = failed || model_maker_open(&maker, options->output.path, err) ||
              draw_weights(&maker, way, err) || save(&maker, err);
     model_maker_release(&maker);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

@@ -169,11 +169,9 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct logit_lens lens;
     inquiry->lens.viewer = inquiry->viewer;
     inquiry->report.source = inquiry->pair->source;
-    return lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
-                   lens_report(&inquiry->report, &lens, inquiry->numbers,
-                               inquiry->viewer->tokenizer, arena, err)
-               ? -1
-               : 0;
+    return err_if(lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
+                  lens_report(&inquiry->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
+                              arena, err));
 }
 
 /* --- attribute -------------------------------------------------------------------------------- */
@@ -408,12 +406,10 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
 {
     struct patching_plan *plan = &inquiry->plan;
     plan->viewer = inquiry->viewer;
-    return read_over(plan, inquiry->options, err) ||
-                   read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-                   read_path(plan, inquiry->options, err) ||
-                   (inquiry->pair && read_corrupt(inquiry, arena, err))
-               ? -1
-               : 0;
+    return err_if(read_over(plan, inquiry->options, err) ||
+                  read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
+                  read_path(plan, inquiry->options, err) ||
+                  (inquiry->pair && read_corrupt(inquiry, arena, err)));
 }
 
 /* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
@@ -518,11 +514,10 @@ static int ask(const struct state *own, struct inquiry *inquiry, struct arena *a
                struct err *err)
 {
     const struct options *options = inquiry->options;
-    return read_answer(inquiry, own->instrument->answer, answer_option(own, options), arena, err) ||
-                   own->instrument->ask(inquiry, arena, err) ||
-                   (inquiry->pair && read_position(inquiry, err))
-               ? -1
-               : 0;
+    return err_if(
+        read_answer(inquiry, own->instrument->answer, answer_option(own, options), arena, err) ||
+        own->instrument->ask(inquiry, arena, err) ||
+        (inquiry->pair && read_position(inquiry, err)));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)

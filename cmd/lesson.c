@@ -404,5 +404,5 @@ int lesson_command(const struct options *options, struct err *err)
             failed = show_step(&tour, step, err);
     output_discard(&tour.output);
     arena_release(&tour.arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

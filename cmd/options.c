@@ -191,10 +191,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     reader->changes_nothing &= (row->flags & OPTION_PROCESS) != 0;
-    return texts_add(&reader->options->given, row->name, reader->arena, reader->err) ||
-                   set_option(reader, row, value)
-               ? -1
-               : 0;
+    return err_if(texts_add(&reader->options->given, row->name, reader->arena, reader->err) ||
+                  set_option(reader, row, value));
 }
 
 static bool takes_any_text(const struct option_row *row)
@@ -352,7 +350,7 @@ int options_parse(struct options *options, const struct command *command, char *
     if (!failed)
         options->line = buf_keep(&line, arena, err);
     buf_release(&line);
-    return failed || !options->line ? -1 : 0;
+    return err_if(failed || !options->line);
 }
 
 bool options_are_given(const struct options *options, const char *name)

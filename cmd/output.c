@@ -170,7 +170,7 @@ int output_clear_folder(const char *path, struct err *err)
             failed = !rest || file_remove(rest, err);
         }
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- where results come from ------------------------------------------------------------------ */
@@ -273,7 +273,7 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
         .form = {.font_size = looks->font_size, .dpi = looks->dpi},
     };
-    return style_read(style, &words, err) || read_colour(style, options, err) ? -1 : 0;
+    return err_if(style_read(style, &words, err) || read_colour(style, options, err));
 }
 
 /* Name the options given that have no effect on a format. Where pages hold pictures, html has the
@@ -317,8 +317,6 @@ int output_write_table(struct output *output, const struct report *report,
 {
     struct place place = page_place(&options->looks, NULL);
     place.lines = 0; /* such commands have no --full */
-    return output_open(output, err) || output_write(output, report, &place, err) ||
-                   output_commit(output, err)
-               ? -1
-               : 0;
+    return err_if(output_open(output, err) || output_write(output, report, &place, err) ||
+                  output_commit(output, err));
 }

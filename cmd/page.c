@@ -333,10 +333,8 @@ static int open(void *state, struct driver *driver, struct err *err)
         return -1;
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
-    return output_check_selection(&driver->output, &request->selection, err) ||
-                   read_explain(&own->source, &session->arena, err)
-               ? -1
-               : 0;
+    return err_if(output_check_selection(&driver->output, &request->selection, err) ||
+                  read_explain(&own->source, &session->arena, err));
 }
 
 /* --- what a page tells of a text besides its tensors ------------------------------------------ */
@@ -365,10 +363,8 @@ static int add_option(struct texts *words, const struct option_row *row,
         return 0;
     settings_value(&value, row, options);
     const char *text = buf_keep(&value, arena, err);
-    return !name || !text || texts_add(words, name, arena, err) ||
-                   (row->kind != OPTION_FLAG && texts_add(words, text, arena, err))
-               ? -1
-               : 0;
+    return err_if(!name || !text || texts_add(words, name, arena, err) ||
+                  (row->kind != OPTION_FLAG && texts_add(words, text, arena, err)));
 }
 
 /* The words of a command line that attends as this one does. */
@@ -407,11 +403,9 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
     const struct look look = {&selection, pair, 1, 0, &report, NULL};
     if (!plan.count)
         return 0; /* no decoder: nothing is predicted */
-    return selection_layers(&selection, NULL, config, arena, err) ||
-                   viewer_look(source->viewer, &look, arena, err) ||
-                   next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err)
-               ? -1
-               : 0;
+    return err_if(selection_layers(&selection, NULL, config, arena, err) ||
+                  viewer_look(source->viewer, &look, arena, err) ||
+                  next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err));
 }
 
 /* What only the model and its text tell of a live page. */
@@ -436,12 +430,10 @@ static int find_facts(struct page_facts *facts, const struct page_source *source
     *facts = (struct page_facts){.config = &source->viewer->model.config,
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
-    if (find_words(facts, source->options, arena, err) ||
-        find_scores(facts, source, &pair->sentence, arena, err) ||
-        find_explained(facts, source, pair, arena, err) ||
-        find_next(facts, source, pair, arena, err))
-        return -1;
-    return find_live(facts, source, err);
+    return err_if(find_words(facts, source->options, arena, err) ||
+                  find_scores(facts, source, &pair->sentence, arena, err) ||
+                  find_explained(facts, source, pair, arena, err) ||
+                  find_next(facts, source, pair, arena, err) || find_live(facts, source, err));
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -486,7 +478,7 @@ static int run(void *state, const struct group *group, struct err *err)
     viewer->edits = NULL;
     int failed = look_once(&runs->items[0], own, group, "unedited", err);
     viewer->edits = edits;
-    return failed || look_once(&runs->items[1], own, group, "edited", err) ? -1 : 0;
+    return err_if(failed || look_once(&runs->items[1], own, group, "edited", err));
 }
 
 static int add(void *state, struct work *work, struct err *err)
@@ -535,12 +527,12 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
     driver.output = (struct output){.path = NULL}; /* it is the caller's */
     place->index = own.place.index;
     driver_release(&driver);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int page_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
     own.output.format = "html";
-    return check_ending(own.output.path, err) || driver_do(&page_task, &own, err) ? -1 : 0;
+    return err_if(check_ending(own.output.path, err) || driver_do(&page_task, &own, err));
 }

@@ -113,7 +113,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
         json_put_integer(&json, "job", (long long)work->job);
     put_identity(&json, driver, work, place);
     place->item = identity.size ? buf_keep(&identity, arena, err) : NULL;
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 /* --- lines of the log ------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static int write_folder(struct driver *driver, const struct work *work, const st
                  report_write(driver->output.format, &(struct target){.folder = &folder},
                               &work->report, &alone, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* The bytes of a result, as the next after `index` others. */
@@ -156,7 +156,7 @@ static int put_output(struct json_writer *json, const char *name, const struct d
     if (!failed)
         json_put_hex(json, name, bytes.bytes, bytes.size);
     buf_release(&bytes);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* A line for a failure, or for a result of any format but JSON: its bytes (of the first result also
@@ -285,9 +285,8 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
     place.index = driver->written++;
     place.sentences = 1;
     place.model = name_of_model(driver);
-    return output_open(&driver->output, err) || output_write(&driver->output, report, &place, err)
-               ? -1
-               : 0;
+    return err_if(output_open(&driver->output, err) ||
+                  output_write(&driver->output, report, &place, err));
 }
 
 int driver_write_mean(struct driver *driver, struct err *err)
@@ -302,5 +301,5 @@ int driver_write_mean(struct driver *driver, struct err *err)
                  (driver->task->mean && driver->task->mean(driver->state, &report, arena, err)) ||
                  driver_write(driver, &report, err);
     text_mean_release(&driver->mean);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

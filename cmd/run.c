@@ -159,7 +159,7 @@ static int run(void *state, const struct group *group, struct err *err)
         writer_end(&streamed.writer, err);
     writer_release(&streamed.writer);
     work->is_written = true;
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* ---------------------------------------------------------------------------------------------- */

@@ -85,7 +85,7 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
             if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
                 return -1;
     list->config = NULL;
-    return edits_check(&list->edits, config, err) || check_texts(list, options, err) ? -1 : 0;
+    return err_if(edits_check(&list->edits, config, err) || check_texts(list, options, err));
 }
 
 /* Ids in place of a text, where the model has no tokenizer. */
@@ -139,7 +139,7 @@ static int edit_options_fill(struct edit_list *list, const struct options *optio
     texts.from = text ? &from : NULL;
     failed = failed || edit_list_fill(list, viewer, &texts, err);
     items_release(&items);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 bool edit_options_are_given(const struct edit_options *options)
@@ -165,9 +165,8 @@ static int read_edits(struct session *session, struct err *err)
 
 int session_read_options(struct session *session, struct err *err)
 {
-    if (options_precision(&session->precision, &session->options->model, err))
-        return -1;
-    return mechanism_options_read(&session->mechanism, &session->options->mechanism, err);
+    return err_if(options_precision(&session->precision, &session->options->model, err) ||
+                  mechanism_options_read(&session->mechanism, &session->options->mechanism, err));
 }
 
 /* With --long a model reads texts of any length; what it lacks is noted. */
@@ -192,8 +191,8 @@ int session_begin(struct session *session, struct err *err)
     if (options->verbose && *viewer->model.config.unread)
         print_note("'%s/config.json': a model of type \"%s\" ignores %s", viewer->model.folder.path,
                    config_kind_name(&viewer->model.config), viewer->model.config.unread);
-    return viewer_set_mechanism(viewer, &session->mechanism, err) || read_edits(session, err) ? -1
-                                                                                              : 0;
+    return err_if(viewer_set_mechanism(viewer, &session->mechanism, err) ||
+                  read_edits(session, err));
 }
 
 int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
@@ -207,13 +206,11 @@ int session_read_item(struct session *session, const struct item *item, struct t
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    return input_wrap(&input, viewer->chat, arena, err) ||
-                   viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
-                               text ? &source : NULL, arena, err) ||
-                   edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
-                                    pair->source.count, err)
-               ? -1
-               : 0;
+    return err_if(input_wrap(&input, viewer->chat, arena, err) ||
+                  viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
+                              text ? &source : NULL, arena, err) ||
+                  edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
+                                   pair->source.count, err));
 }
 
 struct text_pair *session_read_items(struct session *session, const struct items *items,

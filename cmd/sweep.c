@@ -208,7 +208,7 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
     globfree(&paths);
     if (!failed && found->count == count)
         failed = err_set(err, "--model: expected folders that match '%s', found none", pattern);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int models_read(struct listing *models, const struct options *options, struct arena *arena,

@@ -138,10 +138,8 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
     place->blank = item.number - place->index;
     place->extras = item.columns;
     place->extra_count = item.column_count;
-    return tokenized_frame(&frame, &text, NULL, arena, err) ||
-                   output_write(&job->output, &report, place, err)
-               ? -1
-               : 0;
+    return err_if(tokenized_frame(&frame, &text, NULL, arena, err) ||
+                  output_write(&job->output, &report, place, err));
 }
 
 static int print_tables(struct job *job, struct err *err)
@@ -157,7 +155,7 @@ static int print_tables(struct job *job, struct err *err)
         arena_clear(&arena);
     }
     arena_release(&arena);
-    return failed || output_commit(&job->output, err) ? -1 : 0;
+    return err_if(failed || output_commit(&job->output, err));
 }
 
 /* --- from ids back to the text ---------------------------------------------------------------- */
@@ -173,7 +171,7 @@ static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *
         if (!tokenizer_decode(tokenizer, decoder, id))
             return err_usage(err, "id %zu of the list: %u is not in the vocabulary", list->count,
                              id);
-    return list->failed ? -1 : 0;
+    return err_if(list->failed);
 }
 
 /* The ids of the operands, of the file or of standard input. */
@@ -205,7 +203,7 @@ static int decode(const struct job *job, struct err *err)
     token_decoder_release(&decoder);
     buf_release(&text);
     file_release(&file);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -251,5 +249,5 @@ int tokenize_command(const struct options *options, struct err *err)
     buf_release(&job.lines);
     items_release(&job.items);
     arena_release(&job.arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

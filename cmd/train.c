@@ -188,10 +188,8 @@ static int take_settings(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct trainer_settings *settings = &job->state.settings;
     if (own(options)->resume)
-        return train_checkpoint_open(&job->state, &job->model.like, err) ||
-                       check_settings(settings, options, err)
-                   ? -1
-                   : 0;
+        return err_if(train_checkpoint_open(&job->state, &job->model.like, err) ||
+                      check_settings(settings, options, err));
     *settings = settings_of(options);
     if (settings->warmup >= settings->steps)
         return err_usage(err, "--warmup-steps: expected fewer steps than %lld, found %lld",
@@ -235,7 +233,7 @@ static int read_texts(struct job *job, struct err *err)
     }
     if (!failed && dataset_finish(&job->texts, (size_t)settings->tokens, 0.02, err))
         failed = err_prefix(err, "--data");
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- saving ---------------------------------------------------------------------------------- */
@@ -386,5 +384,5 @@ int train_command(const struct options *options, struct err *err)
     dataset_release(&job.texts);
     model_maker_release(&job.model);
     buf_release(&job.log);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

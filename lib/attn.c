@@ -49,9 +49,8 @@ static int check_ids(const struct attn_ids *ids, const char *thing, struct err *
 /* Every call that runs the model or its tokenizer is between begin_call and end_call. */
 static int begin_call(struct host_call *call, const struct attn_model *model, struct err *err)
 {
-    if (check_given(model, "a model", err))
-        return -1;
-    return host_call_begin(call, (struct host_object *)&model->object, err);
+    return err_if(check_given(model, "a model", err) ||
+                  host_call_begin(call, (struct host_object *)&model->object, err));
 }
 
 static int end_call(const struct host_call *call, int failed, struct err *err,
@@ -205,10 +204,9 @@ static int read_selection(struct selection *selection, const struct attn_request
 {
     const struct config *config = &viewer->model.config;
     const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
-    if (selection_sites(selection, show, config, err) ||
-        selection_layers(selection, request->layers, config, &viewer->scratch, err))
-        return -1;
-    return selection_heads(selection, request->heads, config, &viewer->scratch, err);
+    return err_if(selection_sites(selection, show, config, err) ||
+                  selection_layers(selection, request->layers, config, &viewer->scratch, err) ||
+                  selection_heads(selection, request->heads, config, &viewer->scratch, err));
 }
 
 /* A run with a sink of the caller. */

@@ -62,4 +62,13 @@ int err_adopt(struct err *err, const struct err *from);
 /* Forget the message, so that the struct can be used again. */
 void err_clear(struct err *err);
 
+/* What a function returns whose steps may have failed: -1 if one has, else 0.
+ *
+ *     return err_if(open_input(&input, err) || read_all(&input, err));
+ */
+static inline int err_if(bool failed)
+{
+    return failed ? -1 : 0;
+}
+
 #endif

@@ -371,7 +371,7 @@ static int decode(struct bench *bench, const struct task *task, double *seconds,
     *seconds /= DECODE_STEPS;
     cache_release(&cache);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 static int run_task(struct bench *bench, const struct task *task, double *seconds, struct err *err)
@@ -472,10 +472,8 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
         return -1;
     if (plan->ways)
         return list_ways(bench, arena, err);
-    return list_tasks(bench, err) ||
-                   peak_init(&bench->peak, &viewer->machine, plan->precision, &bench->arena, err)
-               ? -1
-               : 0;
+    return err_if(list_tasks(bench, err) ||
+                  peak_init(&bench->peak, &viewer->machine, plan->precision, &bench->arena, err));
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -566,10 +564,8 @@ static int summarise(struct bench *bench, struct err *err)
         if (!bench->plan->ways)
             compare_with_limits(bench, task);
     }
-    return bench->plan->ways && (fit(bench, SECONDS, TIME_EXPONENT, err) ||
-                                 fit(bench, MEMORY, MEMORY_EXPONENT, err))
-               ? -1
-               : 0;
+    return err_if(bench->plan->ways && (fit(bench, SECONDS, TIME_EXPONENT, err) ||
+                                        fit(bench, MEMORY, MEMORY_EXPONENT, err)));
 }
 
 /* --- the result ------------------------------------------------------------------------------- */
@@ -677,5 +673,5 @@ int benchmark(struct report *result, const struct bench_plan *plan, struct arena
                  describe(result, frame, &bench, arena, err);
     viewer_release(&bench.viewer);
     arena_release(&bench.arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

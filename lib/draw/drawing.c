@@ -99,7 +99,7 @@ static int run(const char *const arguments[], FILE *in, FILE *out, struct err *e
         failed = read_line(remark, sizeof remark, remarks, err) ||
                  err_output(err, "%s failed: %s", program, *remark ? remark : "it did not say why");
     fclose(remarks);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- fonts ------------------------------------------------------------------------------------ */
@@ -219,7 +219,7 @@ static int convert(struct drawing *drawing, struct err *err)
     failed = failed || run(arguments, drawing->svg_file, result, err) ||
              copy_result(drawing, result, err);
     fclose(result);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,

@@ -351,7 +351,7 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
     }
     for (size_t i = 0; i < figure->section_count; i++)
         section_draw(&figure->sections[i], canvas);
-    return canvas->failed ? -1 : 0;
+    return err_if(canvas->failed);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -377,7 +377,7 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
     }
     buf_release(&metadata);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 #define PICTURE(ending, form)                                                  \
@@ -419,5 +419,5 @@ int figure_write_page(struct stream *out, const struct report *report, const str
         failed = write_picture(out, DRAWING_SVG, report, place, err);
     }
     buf_release(&title);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

@@ -90,7 +90,7 @@ static int put_live(struct stream *out, const struct folder *folder, struct err 
         if (is_of_model(listing.names[i]))
             failed = put_file(out, folder, listing.names[i], &left, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */

@@ -293,7 +293,7 @@ int document_write(const struct document_format *format, struct stream *out,
         failed = send(&document);
     }
     buf_release(&document.text);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 const char *explain_token(const struct explanation *explanation)

@@ -358,7 +358,7 @@ static int make_step(struct step *step, const struct step_row *row, const struct
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
     buf_release(&builder.note);
     buf_release(&builder.out); /* half a formula, when the step failed */
-    return builder.err->kind ? -1 : 0;
+    return err_if(builder.err->kind);
 }
 
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,

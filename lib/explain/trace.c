@@ -208,9 +208,8 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
     if (trace->config->head_norm == HEAD_NORM_NONE ||
         mechanism_lacks(&trace->config->mechanism, PART_NORM))
         return 0;
-    if (project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err))
-        return -1;
-    return project_raw(trace, &trace->raw_k, trace->sources, true, arena, err);
+    return err_if(project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
+                  project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
 }
 
 /* The embeddings of tokens and of positions, whose sum is the input of a first layer. */

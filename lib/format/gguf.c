@@ -361,10 +361,8 @@ static int read_all(struct gguf *gguf, struct err *err)
     gguf->tensors = arena_alloc(&gguf->arena, gguf->tensor_count + 1, sizeof *gguf->tensors, err);
     if (!gguf->pairs || !gguf->tensors)
         return -1;
-    if (read_pairs(gguf, &cursor, err) || read_alignment(gguf, err) ||
-        read_tensors(gguf, &cursor, err))
-        return -1;
-    return place_tensors(gguf, &cursor, err);
+    return err_if(read_pairs(gguf, &cursor, err) || read_alignment(gguf, err) ||
+                  read_tensors(gguf, &cursor, err) || place_tensors(gguf, &cursor, err));
 }
 
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err)

@@ -418,9 +418,8 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
 {
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
     skip_blanks(cursor);
-    if (sniff_format_refuse(bytes, size, "JSON", err))
-        return -1;
-    return json_grammar_check(extent, bytes, size, err);
+    return err_if(sniff_format_refuse(bytes, size, "JSON", err) ||
+                  json_grammar_check(extent, bytes, size, err));
 }
 
 struct json_cursor json_cursor_at(struct json_span value)
@@ -669,7 +668,7 @@ static int read_root(void *context, const struct file *file, struct err *err)
                  json_parse(&root, file->bytes, file->size, err) ||
                  reader->read(reader->context, root, err);
     json_free(root);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int json_read_file(const struct folder *folder, const char *name,

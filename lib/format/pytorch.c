@@ -199,7 +199,7 @@ static int global_by_lines(struct machine *m, struct err *err)
         if (text(m, err) || !read(m, 1, err))
             return -1;
     }
-    return take(m, 2, err) || global(m, err) ? -1 : 0;
+    return err_if(take(m, 2, err) || global(m, err));
 }
 
 static int put(struct machine *m, struct err *err)

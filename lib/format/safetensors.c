@@ -163,10 +163,9 @@ static int read_entry(struct safetensors_entry *entry, const struct json *info, 
     if (!json_is_object(info))
         return err_set(err, "expected an object, found %s",
                        json_describe(info, found, sizeof found));
-    if (json_unique_keys(info, err) || read_dtype(entry, info, err) ||
-        read_shape(entry, info, err) || read_range(entry, info, err))
-        return -1;
-    return check_size(entry, err);
+    return err_if(json_unique_keys(info, err) || read_dtype(entry, info, err) ||
+                  read_shape(entry, info, err) || read_range(entry, info, err) ||
+                  check_size(entry, err));
 }
 
 static int read_entries(struct safetensors *tensors, const struct json *header, struct err *err)

@@ -507,5 +507,5 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
     for (size_t i = 0; !failed && search.ended < beams && i < search.live_count; i++)
         keep_best(&search, &search.live[i], NULL, search.live[i].total);
     release_search(&search);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

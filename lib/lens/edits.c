@@ -299,11 +299,9 @@ static int read_words(struct reader *reader, const char *text)
                          "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + FILE, such as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
-    if (read_site(reader, trim(text, open ? open : sign)) ||
-        (open && read_positions(reader, trim(open + 1, close))) ||
-        read_value(reader, *sign, trim(sign + 1, end)))
-        return -1;
-    return append(reader);
+    return err_if(read_site(reader, trim(text, open ? open : sign)) ||
+                  (open && read_positions(reader, trim(open + 1, close))) ||
+                  read_value(reader, *sign, trim(sign + 1, end)) || append(reader));
 }
 
 /* `9.6`, or `9` where no head is needed. */
@@ -539,5 +537,5 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

@@ -61,7 +61,7 @@ static int show_square(const struct effective *e, const struct announcement *lik
         values[i] = (float)square[i];
     int failed = !values || show(e, like, site, values, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 static double length_of(const float *x, size_t count)
@@ -111,7 +111,7 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
             lengths[head * v.rows + key] = length_of(y.data + key * width, width);
     }
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* |a| · length, which is |a v W_O| */
@@ -133,7 +133,7 @@ static int make_weighted(const struct effective *e, const struct announcement *s
     }
     failed = failed || show(e, seen, site, values, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- rollout ---------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ static int measure_query(double *distances, const struct effective *e, const str
     for (size_t i = 0; i < keys && !failed; i++)
         distances[i] = cosine_distance(x.data + i * width, x.data + keys * width, width);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Restore the context before its edits, which are applied again without a token. */
@@ -295,7 +295,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     }
     failed = failed || show_square(e, seen, SITE_VALUE_ZEROING, square, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- the tap ---------------------------------------------------------------------------------- */

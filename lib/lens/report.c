@@ -292,7 +292,7 @@ static int take_means(struct report *report, const struct derivation *how, struc
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     report->tensors = tensors;
-    return !tensors || (how->mean_of_layers && join_layers(report, arena, err)) ? -1 : 0;
+    return err_if(!tensors || (how->mean_of_layers && join_layers(report, arena, err)));
 }
 
 /* --- words and hidden tokens --------------------------------------------------------------------

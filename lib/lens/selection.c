@@ -201,11 +201,9 @@ int selection_layers(struct selection *selection, const char *list, const struct
         return -1;
     if (in_encoder && !is_in_stack(selection, false))
         return 0;
-    return parse_list(list, &range, &selection->layers.items, &selection->layers.count, arena,
-                      err) ||
-                   check_layers(selection, config, err)
-               ? -1
-               : 0;
+    return err_if(
+        parse_list(list, &range, &selection->layers.items, &selection->layers.count, arena, err) ||
+        check_layers(selection, config, err));
 }
 
 int selection_heads(struct selection *selection, const char *list, const struct config *config,

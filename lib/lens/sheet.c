@@ -239,7 +239,7 @@ int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *
     for (size_t i = 0; i < rows->count && !frame->rows.labels; i++)
         if (rows->columns[i].kind == COLUMN_LABEL)
             frame->rows.labels = rows->columns[i].values;
-    return rows->err->kind ? -1 : 0;
+    return err_if(rows->err->kind);
 }
 
 /* "surprisal (bits)": in pictures a name does not end in its unit. */

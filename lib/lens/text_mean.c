@@ -82,7 +82,7 @@ static int begin(struct text_mean *mean, const struct report *report, struct err
             return -1;
     if (mechanism)
         mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
-    return !mean->sums || (mechanism && !mean->first.mechanism) ? -1 : 0;
+    return err_if(!mean->sums || (mechanism && !mean->first.mechanism));
 }
 
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err)

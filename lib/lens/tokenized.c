@@ -99,10 +99,8 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
 {
     const struct config *config = limits->config;
     if (!input->text)
-        return tokens_from_ids(tokens, input->ids, config->vocab_size, arena, err) ||
-                       batch_check_length(config, tokens->count, err)
-                   ? -1
-                   : 0;
+        return err_if(tokens_from_ids(tokens, input->ids, config->vocab_size, arena, err) ||
+                      batch_check_length(config, tokens->count, err));
     if (!limits->tokenizer) {
         if (limits->why && *limits->why)
             err_unsupported(err, "%s", limits->why);
@@ -114,10 +112,8 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
         return -1;
     const struct tokenized text = {
         .size = input->size, .count = tokens->count, .dropped_count = tokens->dropped_count};
-    return tokenized_check(&text, err) || batch_check_length(config, tokens->count, err) ||
-                   check_ids(tokens, limits, err)
-               ? -1
-               : 0;
+    return err_if(tokenized_check(&text, err) || batch_check_length(config, tokens->count, err) ||
+                  check_ids(tokens, limits, err));
 }
 
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
@@ -574,7 +570,7 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     script.tokens = tokens;
     int failed = !tokens || buf_check(&text, err) || find(tokenized, &script, arena, err);
     buf_release(&text);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 struct text_range word_range(const struct tokenized *tokenized, size_t word)

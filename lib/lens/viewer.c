@@ -85,11 +85,9 @@ int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err 
     *shared = *viewer;
     shared->scratch = (struct arena){0};
     shared->machine = (struct machine){0};
-    return weights_share(&shared->model.weights, &viewer->model.weights, &shared->model.config,
-                         err) ||
-                   machine_open(&shared->machine, 1, err)
-               ? -1
-               : 0;
+    return err_if(
+        weights_share(&shared->model.weights, &viewer->model.weights, &shared->model.config, err) ||
+        machine_open(&shared->machine, 1, err));
 }
 
 void viewer_release_shared(struct viewer *shared)
@@ -137,7 +135,7 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
                  forward(&run, &tap, scratch, err);
     }
     arena_clear(scratch);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Run the pairs of a look as one ragged batch. */
@@ -462,10 +460,10 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 {
     struct capture capture;
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
-    if (capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
-        watch_pairs(viewer, look, tap, err))
-        return -1;
-    return make_reports(viewer, look, capture.lists, arena, err);
+    return err_if(
+        capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
+        watch_pairs(viewer, look, tap, err) ||
+        make_reports(viewer, look, capture.lists, arena, err));
 }
 
 /* --- one map after another -------------------------------------------------------------------- */
@@ -599,5 +597,5 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
         failed = failed || run_heads(&by, map, take, context, err);
     }
     arena_release(&by.arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

@@ -58,10 +58,9 @@ static int read_selection(struct selection *selection, const char *show, struct 
                           struct err *err)
 {
     const struct config *config = &live->viewer.model.config;
-    if (selection_sites(selection, show ? show : usual, config, err) ||
-        selection_layers(selection, NULL, config, &live->arena, err))
-        return -1;
-    return selection_heads(selection, NULL, config, &live->arena, err);
+    return err_if(selection_sites(selection, show ? show : usual, config, err) ||
+                  selection_layers(selection, NULL, config, &live->arena, err) ||
+                  selection_heads(selection, NULL, config, &live->arena, err));
 }
 
 /* The sites that explain the cells of all heads; none if they take too long for every key. */
@@ -125,14 +124,14 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     if (next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
     selection.sites |= explained | next_tokens_sites(&plan);
-    if (edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
+    return err_if(
+        edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||
         choose_sites(&parts[0], &report, shown, &live->arena, err) ||
         choose_sites(&parts[1], &report, explained, &live->arena, err) ||
         next_tokens_of_report(&facts.next, &plan, &report, &pair->sentence, &live->arena, err) ||
-        find_words(&facts, request, &live->arena, err))
-        return -1;
-    return page_sentence_put(out, &parts[0], true, &facts, err);
+        find_words(&facts, request, &live->arena, err) ||
+        page_sentence_put(out, &parts[0], true, &facts, err));
 }
 
 int live_write(struct live *live, struct stream *out, const struct live_request *request,

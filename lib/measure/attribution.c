@@ -180,9 +180,8 @@ static int sublayer_back(struct way *way, size_t layer, enum site out, const str
         return -1;
     if (c->norm_out)
         norm_back(way, way->added, way->rows[layer][out], post);
-    return edits_back(way, way->added, out, layer) || matrix_back(way, way->inner, last, way->added)
-               ? -1
-               : 0;
+    return err_if(edits_back(way, way->added, out, layer) ||
+                  matrix_back(way, way->inner, last, way->added));
 }
 
 /* --- the parts of a layer --------------------------------------------------------------------- */
@@ -445,18 +444,14 @@ static int make_frame(struct sheet *frame, const struct viewer *viewer, enum att
     }
     if (by == BY_NEURON) {
         frame->tensor = "attribution_by_neuron";
-        return axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
-                       axis_of_numbers(&frame->columns, "neuron", c->n_inner, arena, err)
-                   ? -1
-                   : 0;
+        return err_if(axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
+                      axis_of_numbers(&frame->columns, "neuron", c->n_inner, arena, err));
     }
     frame->tensor = "attribution";
     frame->rows = (struct axis){"layer", c->n_layer, NULL, 0};
     frame->columns = (struct axis){"part", c->n_head, NULL, 0};
-    return make_axis(&frame->rows, stages, 1, 1, arena, err) ||
-                   make_axis(&frame->columns, parts, 0, part_count(viewer->edits), arena, err)
-               ? -1
-               : 0;
+    return err_if(make_axis(&frame->rows, stages, 1, 1, arena, err) ||
+                  make_axis(&frame->columns, parts, 0, part_count(viewer->edits), arena, err));
 }
 
 static float *make_report(struct report *report, const struct viewer *viewer,
@@ -512,5 +507,5 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
     failed = failed || begin_back(&way, pair->sentence.ids[question->position]) ||
              report_add_strongest(&attribution->report, NULL, 0, arena, err);
     arena_release(&way.scratch);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

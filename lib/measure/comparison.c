@@ -344,7 +344,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->has_encoder = true; /* the source is not what the numbers are about */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 /* --- the report of models ---------------------------------------------------------------------

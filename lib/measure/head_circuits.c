@@ -239,7 +239,7 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
         failed = count_layer(&circuit, layer);
     arena_release(&circuit.of_layer);
     arena_release(&circuit.arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- composition --------------------------------------------------------------------------------
@@ -448,7 +448,7 @@ static int compose(float *values, enum composition way, struct viewer *viewer, s
                                &layers[first], &parts[sides[way][0]], &parts[sides[way][1]], err);
     }
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int circuits_report(struct report *report, enum composition way, struct viewer *viewer,

@@ -352,7 +352,7 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
     for (size_t i = 0; i < count && !failed; i++)
         texts[i].sums->counts[material]++;
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,

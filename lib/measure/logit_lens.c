@@ -207,10 +207,9 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
     struct selection selection = {.sites = sites_of(plan)};
     struct report report;
     struct look look = {&selection, pair, 1, 0, &report};
-    if (selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
-        viewer_look(plan->viewer, &look, arena, err))
-        return -1;
-    return look_at_report(lens, plan, &report, &pair->sentence, arena, err);
+    return err_if(selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
+                  viewer_look(plan->viewer, &look, arena, err) ||
+                  look_at_report(lens, plan, &report, &pair->sentence, arena, err));
 }
 
 /* --- as a report ------------------------------------------------------------------------------ */

@@ -304,11 +304,10 @@ static int run_both(struct sweep *s)
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     struct text_list both = {texts, 2, 0, NULL};
     texts[0].cache = s->whole ? NULL : &s->cache;
-    if (selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
-        capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
-        viewer_run(viewer, &selection, &both, tap, s->err))
-        return -1;
-    return keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s) ? -1 : 0;
+    return err_if(selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
+                  capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
+                  viewer_run(viewer, &selection, &both, tap, s->err) ||
+                  keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s));
 }
 
 static int take_copies(struct sweep *s)
@@ -386,7 +385,7 @@ static int run_all(struct sweep *s)
     int failed = !copies.columns || !copies.firsts || !copies.logits;
     for (size_t i = 0; i < found->layers && !failed; i++)
         failed = run_layer(s, found->first_layer + i, copies);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- the plan ------------------------------------------------------------------------------ */
@@ -518,7 +517,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     cache_release(&s.cache);
     arena_release(&s.chunk);
     arena_release(&s.kept);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- as a report ------------------------------------------------------------------------------ */

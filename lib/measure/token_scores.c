@@ -72,7 +72,7 @@ static int make_piece(const struct logits_work *work, size_t first, size_t count
     if (atomic_load(&piece.unsound))
         failed = forward_logits_blame(&run, err);
     arena_clear(&viewer->scratch);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int logits_of_rows(const struct logits_work *work, struct err *err)
@@ -249,11 +249,9 @@ static int read_windows(struct reading *reading, size_t scored, struct arena *ar
                              .first = reading->look->first + reading->windows->text};
     struct tap tap = {.sink = keep_rows, .context = reading};
     struct logits_work work = {viewer, reading->rows, true, score_row, reading};
-    return !texts ||
-                   selection_layers(&selection, "-1", &viewer->model.config, &reading->pass, err) ||
-                   viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err)
-               ? -1
-               : 0;
+    return err_if(!texts ||
+                  selection_layers(&selection, "-1", &viewer->model.config, &reading->pass, err) ||
+                  viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err));
 }
 
 static int begin_scores(struct scored *scored, const struct scoring *scoring,
@@ -313,5 +311,5 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     arena_release(&reading.pass);
     for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
         move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

@@ -132,7 +132,7 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
     failed = failed || check_files(root, folder, err);
     json_free(root);
     file_release(&file);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- numbers --------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     }
     buf_release(&json);
     buf_release(&optimizer);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* From weights of any type, in any number of files. */

@@ -95,10 +95,8 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
         return -1;
     heads->q_plain = heads->q;
     heads->k_plain = heads->k;
-    return c->head_norm && (take_matrix(step, &heads->q_plain, queries, err) ||
-                            take_matrix(step, &heads->k_plain, keys, err))
-               ? -1
-               : 0;
+    return err_if(c->head_norm && (take_matrix(step, &heads->q_plain, queries, err) ||
+                                   take_matrix(step, &heads->k_plain, keys, err)));
 }
 
 static int take_layer(struct train_step *step, struct layer_tape *layer, struct err *err)

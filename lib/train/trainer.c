@@ -31,7 +31,7 @@ static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, 
     dataset->starts = (const void *)dataset->start_bytes.bytes;
     if (!failed && dataset->count > UINT32_MAX / 2)
         return err_set(err, "expected at most %u tokens in all", UINT32_MAX / 2);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* A line with its newline, as GPT-2 read its texts. */

@@ -99,10 +99,9 @@ static int open_stream(struct folder_files *folder, const char *stem, const char
     folder->path.size = folder->folder_size;
     buf_text(&folder->path, stem);
     buf_text(&folder->path, ending);
-    return buf_check(&folder->path, err) || stream_open_inside(&folder->stream, folder->path.bytes,
-                                                               folder->target->replaces, err)
-               ? -1
-               : 0;
+    return err_if(
+        buf_check(&folder->path, err) ||
+        stream_open_inside(&folder->stream, folder->path.bytes, folder->target->replaces, err));
 }
 
 /* Begin a file with its share of the report. */
@@ -355,7 +354,7 @@ int report_write(const struct format *format, const struct target *target,
                  write_sheets(&writer, err) || writer_end(&writer, err);
     writer_release(&writer);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int format_write(const struct format *format, struct stream *out, const struct report *report,

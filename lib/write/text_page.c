@@ -432,7 +432,7 @@ static int write_running(struct stream *out, struct shown_table *shown, struct e
     failed = failed || text_end(out, &line, err);
     stream_char(out, '\n');
     buf_release(&line);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 static void write_cell(struct table *table, struct shown_table *shown, size_t index, size_t row)
@@ -521,7 +521,7 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
         text_wrap(out, frame->note, 0, 0, place->columns);
     }
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- a tensor ---------------------------------------------------------------------------------
@@ -820,7 +820,7 @@ static int write_tensor(struct stream *out, const struct report *report, const s
         failed = table_close(&matrices.table, err);
     }
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- a page ----------------------------------------------------------------------------------- */
@@ -834,7 +834,7 @@ static int write_tokens(struct stream *out, const struct tokenized *tokenized, c
     int failed = tokenized_frame(&frame, tokenized, title, &arena, err) ||
                  frame_text_write(out, &frame, place, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Write the rows of facts above the tables of a report without a title. */
