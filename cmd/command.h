@@ -21,14 +21,15 @@ enum {
 /* A command is one file: its row, its options and its functions. */
 struct command {
     const char *name;
-    const char *group;                       /* its heading in the overview; NULL: not listed */
-    const char *about;                       /* one line */
-    const char *operands;                    /* after the options in its usage line; "": none */
-    const char *examples;                    /* lines, each a command that works as it is */
-    const struct task *task;                 /* how the driver runs its texts, in a batch, too */
-    command_verb *run;                       /* NULL: the driver runs the task */
-    const struct option_row *options;        /* its own */
-    struct option_use shared[OPTION_USES];   /* shared options, in the order of help */
+    const char *group;                /* its heading in the overview; NULL: not listed */
+    const char *about;                /* one line */
+    const char *operands;             /* after the options in its usage line; "": none */
+    const char *examples;             /* lines, each a command that works as it is */
+    const struct task *task;          /* how the driver runs its texts, in a batch, too */
+    command_verb *run;                /* NULL: the driver runs the task */
+    const struct option_row *options; /* its own */
+    const struct option_row *shared[OPTION_USES]; /* shared options, in the order of help */
+    const char *without; /* names of shared options that it lacks, "ids source"; NULL: none */
     const struct value_list *operand_values; /* NULL: free */
     bool reads_texts;                        /* 'help options' describes its shared options */
     const struct command *done;              /* batch: the command without --do */

@@ -34,12 +34,9 @@ const struct command command_compare = {
         "attn-cli compare life life-causal -s \"Life is short\"\n",
     .run = compare_command,
     .options = own_options,
-    .shared = {{text_options, "words"},
-               {model_options, "precision"},
-               {edit_options, NULL},
-               {select_options, "show query mean hide-first"},
-               {output_options, NULL},
-               {running_options, "verbose"}},
+    .shared = {text_options, model_options, edit_options, select_options, output_options,
+               running_options},
+    .without = "words precision show query mean hide-first verbose",
     .reads_texts = true,
 };
 

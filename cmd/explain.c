@@ -52,12 +52,9 @@ const struct command command_explain = {
                 "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --part cross\n",
     .run = explain_command,
     .options = own_options,
-    .shared = {{text_options, "document words"},
-               {model_options, "precision"},
-               {mechanism_options, NULL},
-               {edit_options, NULL},
-               {terminal_options, "color force"},
-               {running_options, "verbose"}},
+    .shared = {text_options, model_options, mechanism_options, edit_options, terminal_options,
+               running_options},
+    .without = "document words precision color force verbose",
     .reads_texts = true,
 };
 

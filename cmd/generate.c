@@ -58,15 +58,9 @@ const struct command command_generate = {
         "attn-cli generate -m translate --source \"the small black cat sees a white cow\"\n",
     .task = &generate_task,
     .options = own_options,
-    .shared = {{text_options, "document"},
-               {model_options, NULL},
-               {mechanism_options, NULL},
-               {edit_options, NULL},
-               {select_options, NULL},
-               {output_options, NULL},
-               {terminal_options, NULL},
-               {figure_options, NULL},
-               {running_options, NULL}},
+    .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
+               output_options, terminal_options, figure_options, running_options},
+    .without = "document",
     .reads_texts = true,
 };
 

@@ -90,13 +90,9 @@ const struct command command_heads = {
     .task = &heads_task,
     .run = heads_command,
     .options = own_options,
-    .shared = {{text_options, "source words"},
-               {model_options, "precision"},
-               {edit_options, NULL},
-               {output_options, NULL},
-               {terminal_options, NULL},
-               {figure_options, "view token-range"},
-               {running_options, "verbose"}},
+    .shared = {text_options, model_options, edit_options, output_options, terminal_options,
+               figure_options, running_options},
+    .without = "source words precision view token-range verbose",
     .reads_texts = true,
 };
 

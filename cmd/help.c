@@ -52,7 +52,8 @@ const struct command command_help = {
                 "eval \"$(attn-cli help --completion bash)\"\n",
     .run = help_command,
     .options = own_options,
-    .shared = {{running_options, "threads quiet verbose"}},
+    .shared = {running_options},
+    .without = "threads quiet verbose",
     .operand_values = &values_commands,
 };
 

@@ -70,7 +70,8 @@ const struct command command_init = {
                 "attn-cli init --shape tiny --vocab-from fables.txt --vocab-size 1024 -o bpe\n",
     .run = init_command,
     .options = own_options,
-    .shared = {{running_options, "threads verbose"}},
+    .shared = {running_options},
+    .without = "threads verbose",
 };
 
 static bool has_texts(const struct options *options)

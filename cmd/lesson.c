@@ -197,7 +197,8 @@ const struct command command_lesson = {
                 "attn-cli lesson --list\n",
     .run = lesson_command,
     .options = own_options,
-    .shared = {{running_options, "threads quiet verbose"}},
+    .shared = {running_options},
+    .without = "threads quiet verbose",
     .operand_values = &values_steps,
 };
 

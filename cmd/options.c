@@ -12,13 +12,11 @@
 enum { TABLES = 1 + OPTION_USES };
 
 /* A command's own table, then the shared ones; then the tables of the command of --do. */
-static struct option_use table_at(struct option_set set, size_t index)
+static const struct option_row *table_at(struct option_set set, size_t index)
 {
     const struct command *command = index < TABLES ? set.command : set.done;
-    if (!command)
-        return (struct option_use){0};
     index %= TABLES;
-    return index ? command->shared[index - 1] : (struct option_use){command->options, NULL};
+    return !command ? NULL : index ? command->shared[index - 1] : command->options;
 }
 
 bool name_is_among(const char *names, const char *name)
@@ -36,10 +34,11 @@ bool name_is_among(const char *names, const char *name)
 const struct option_row *option_find(struct option_set set, const char *name, size_t size)
 {
     for (size_t i = 0; i < 2 * TABLES; i++) {
-        struct option_use table = table_at(set, i);
-        for (const struct option_row *row = table.rows; row && row->name; row++)
+        const struct command *command = i < TABLES ? set.command : set.done;
+        bool excepts = i % TABLES && command && command->without;
+        for (const struct option_row *row = table_at(set, i); row && row->name; row++)
             if (strlen(row->name) == size && memcmp(row->name, name, size) == 0 &&
-                !(table.except && name_is_among(table.except, row->name)) &&
+                !(excepts && name_is_among(command->without, row->name)) &&
                 !(i >= TABLES && row->flags & OPTION_NOT_BATCH))
                 return row;
     }
@@ -54,7 +53,7 @@ static const struct option_row *find_text(struct option_set set, const char *nam
 bool option_next(struct option_walk *walk)
 {
     for (; walk->table < 2 * TABLES; walk->table++, walk->place = 0) {
-        const struct option_row *rows = table_at(walk->set, walk->table).rows;
+        const struct option_row *rows = table_at(walk->set, walk->table);
         walk->is_shared = walk->table % TABLES != 0;
         while (rows && rows[walk->place].name) {
             walk->row = &rows[walk->place++];

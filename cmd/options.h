@@ -215,12 +215,6 @@ struct option_row {
 extern const struct option_row text_options[], model_options[], mechanism_options[], edit_options[],
     select_options[], output_options[], terminal_options[], figure_options[], running_options[];
 
-/* A table of shared options, without some names: "ids source". */
-struct option_use {
-    const struct option_row *rows;
-    const char *except;
-};
-
 /* Find an option by its long name of `size` bytes, or by its letter; NULL if there is none. */
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);

@@ -39,14 +39,10 @@ const struct command command_page = {
                 "attn-cli page -s \"Life is short\" --layer 1 --view lines > lines.html\n",
     .run = page_command,
     .options = own_options,
-    .shared = {{text_options, NULL},
-               {model_options, NULL},
-               {mechanism_options, NULL},
-               {edit_options, NULL},
-               {select_options, "query"},
-               {figure_options,
-                "figure-width font font-size dpi cells mark token-range panel-labels mask"},
-               {running_options, "verbose"}},
+    .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
+               figure_options, running_options},
+    .without =
+        "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
     .reads_texts = true,
 };
 

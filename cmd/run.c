@@ -22,15 +22,8 @@ const struct command command_run = {
                 "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
     .task = &run_task,
     .run = run_command,
-    .shared = {{text_options, NULL},
-               {model_options, NULL},
-               {mechanism_options, NULL},
-               {edit_options, NULL},
-               {select_options, NULL},
-               {output_options, NULL},
-               {terminal_options, NULL},
-               {figure_options, NULL},
-               {running_options, NULL}},
+    .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
+               output_options, terminal_options, figure_options, running_options},
     .reads_texts = true,
 };
 

@@ -54,14 +54,9 @@ const struct command command_score = {
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
     .task = &score_task,
     .options = own_options,
-    .shared = {{text_options, NULL},
-               {model_options, NULL},
-               {mechanism_options, NULL},
-               {edit_options, NULL},
-               {output_options, NULL},
-               {terminal_options, NULL},
-               {figure_options, "range"},
-               {running_options, "verbose"}},
+    .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
+               terminal_options, figure_options, running_options},
+    .without = "range verbose",
     .reads_texts = true,
 };
 

@@ -89,7 +89,8 @@ const struct command command_train = {
                 "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
     .run = train_command,
     .options = own_options,
-    .shared = {{running_options, "verbose"}},
+    .shared = {running_options},
+    .without = "verbose",
 };
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
