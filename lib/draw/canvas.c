@@ -142,8 +142,7 @@ void canvas_text_fit(struct canvas *canvas, struct point at, const char *text, d
     struct buf fitted = {0};
     buf_text(&fitted, "");
     letters_fit(&fitted, text, width, font->size);
-    canvas->failed = canvas->failed || buf_check(&fitted, canvas->err);
-    if (!canvas->failed)
+    if (!buf_check(&fitted, canvas->err))
         canvas->text(canvas, at, fitted.bytes, font);
     buf_release(&fitted);
 }

@@ -77,8 +77,7 @@ struct canvas {
     /* cells that fill a box without gaps */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    bool failed; /* sticks: memory ran out, as `err` says; what is drawn afterwards may be lost */
-    struct err *err;
+    struct err *err; /* once it is set what is drawn may be lost */
 };
 
 /* A light hatching for masked cells, which a grey copy still tells from numbers. */

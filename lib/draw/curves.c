@@ -116,7 +116,6 @@ static void draw_line(const struct section *section, size_t line, struct canvas 
     struct pen pen = {palette_line(line, sheet->columns.size), WIDTH, 1};
     struct point *points = arena_alloc(&arena, sheet->rows.size, sizeof *points, canvas->err);
     size_t count = 0;
-    canvas->failed |= !points;
     canvas->open(canvas, sheet->columns.labels[line].text);
     for (size_t i = 0; points && i < sheet->rows.size; i++) {
         struct point at = place_of(section, i, (double)sheet_cell(sheet, i, line));

@@ -351,7 +351,7 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
     }
     for (size_t i = 0; i < figure->section_count; i++)
         section_draw(&figure->sections[i], canvas);
-    return err_if(canvas->failed);
+    return err_if(err->kind);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

@@ -303,9 +303,8 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
     struct cells cells;
     int decimals = 0;
     bool numbers = panel_has_numbers(section, &decimals);
-    if (cells_make(&cells, section, sheet, &arena, canvas->err)) {
-        canvas->failed = true;
-    } else if (section->style->cells != CELLS_NUMBERS || !numbers) {
+    bool failed = cells_make(&cells, section, sheet, &arena, canvas->err);
+    if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
         bool masked = section->style->form.mask == MASK_HATCH; /* shown below cells */
         if (masked && fmin(area.width, area.height) < HATCHED)
             canvas->rect(canvas, area, colour_of_hex(0xececec));
@@ -313,7 +312,7 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
             canvas_hatch(canvas, area);
         canvas->cells(canvas, area, &cells, &section->ramp);
     }
-    if (numbers && !canvas->failed)
+    if (numbers && !failed)
         draw_numbers(section, sheet, &cells, canvas, area);
     arena_release(&arena);
 }
@@ -377,10 +376,9 @@ static void draw_lines(const struct section *section, const struct sheet *sheets
     size_t most = section->rows.cells * section->columns.cells; /* of a head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
-    canvas->failed |= !cells || !strokes;
-    for (size_t head = 0; head < heads && !canvas->failed; head++)
-        canvas->failed = cells_make(&cells[head], section, &sheets[head], &arena, canvas->err);
-    for (size_t i = 0; i < PENS * heads && !canvas->failed; i++) {
+    for (size_t head = 0; head < heads && !canvas->err->kind; head++)
+        cells_make(&cells[head], section, &sheets[head], &arena, canvas->err);
+    for (size_t i = 0; i < PENS * heads && !canvas->err->kind; i++) {
         unsigned rank = (unsigned)(i / heads);
         size_t count = collect(strokes, section, &cells[i % heads], area, i % heads, rank);
         struct pen pen = choose_pen(section, i % heads, rank);
@@ -490,7 +488,6 @@ static void draw_border(const struct section *section, const struct spot *spot,
         return;
     }
     struct point *points = arena_alloc(&arena, 2 * rows + 3, sizeof *points, canvas->err);
-    canvas->failed |= !points;
     for (size_t row = 0; points && row < rows; row++) {
         double right =
             area.x + section->columns.pitch * (double)num_min(row + 1, section->columns.cells);
