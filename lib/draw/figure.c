@@ -138,12 +138,12 @@ static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
     return 0;
 }
 
-/* True for tensors of one site, and for sheets of one name that were made together. */
-static bool is_alike(const struct kept *a, const struct kept *b, size_t distance)
+/* True for tensors of one site, and for sheets of one name. */
+static bool is_alike(const struct kept *a, const struct kept *b)
 {
     if (!a->made || !b->made)
         return !a->made && !b->made && a->site == b->site;
-    return b->made == a->made + distance && strcmp(a->made->tensor, b->made->tensor) == 0;
+    return strcmp(a->made->tensor, b->made->tensor) == 0;
 }
 
 /* Collect the tensors like the first one, which are drawn together; they are marked as taken. */
@@ -155,11 +155,11 @@ static int gather(struct section_sheets *what, const struct report *report, size
     *what = (struct section_sheets){.heads = heads,
                                     .first_hidden = !tensors[first].made && report->first_shown};
     for (size_t i = first; i < report->tensor_count; i++)
-        what->layers += is_alike(&tensors[first], &tensors[i], i - first);
+        what->layers += is_alike(&tensors[first], &tensors[i]);
     struct sheet *sheets = arena_alloc(arena, what->layers * heads, sizeof *sheets, err);
     what->sheets = sheets;
     for (size_t i = first; i < report->tensor_count && sheets; i++) {
-        if (!is_alike(&tensors[first], &tensors[i], i - first))
+        if (!is_alike(&tensors[first], &tensors[i]))
             continue;
         taken[i] = true;
         for (size_t head = 0; head < heads; head++, sheets++) {

@@ -87,6 +87,20 @@ struct kept kept_made(const struct sheet *sheet)
     };
 }
 
+int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
+                     struct err *err)
+{
+    size_t count = report->tensor_count;
+    struct sheet *made = arena_alloc(arena, 1, sizeof *made, err);
+    struct kept *kept = arena_grow(arena, (void *)report->tensors, count, sizeof *kept, err);
+    if (!made || !kept)
+        return -1;
+    *made = *sheet;
+    kept[report->tensor_count++] = kept_made(made);
+    report->tensors = kept;
+    return 0;
+}
+
 size_t kept_cells(const struct kept *kept)
 {
     size_t cells = 1;
@@ -165,23 +179,14 @@ bool report_has_tables(const struct report *report)
 int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err)
 {
-    size_t count = report->frame_count;
-    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
+    struct sheet sheet;
     *copy = *report;
     copy->frame_count = 0;
-    if (!sheets || !kept)
-        return -1;
-    if (report->tensor_count)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        if (report->frames[i].flags & COLUMN_TEXT_ONLY)
-            continue;
-        if (frame_sheet(&sheets[i], &report->frames[i], for_picture, arena, err))
+    for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++)
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
+            (frame_sheet(&sheet, &report->frames[i], for_picture, arena, err) ||
+             report_add_sheet(copy, &sheet, arena, err)))
             return -1;
-        kept[copy->tensor_count++] = kept_made(&sheets[i]);
-    }
-    copy->tensors = kept;
     return 0;
 }
 

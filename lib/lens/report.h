@@ -82,6 +82,10 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept);
 /* A sheet as a tensor, which lives as long as the sheet. */
 struct kept kept_made(const struct sheet *sheet);
 
+/* Add a copy of a sheet to the tensors of a report, which are from this function. */
+int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
+                     struct err *err);
+
 /* The number of sheets: one per head, or one; the tensor of one head; one sheet, which is a
  * view. */
 size_t kept_sheet_count(const struct kept *kept);

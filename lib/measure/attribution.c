@@ -461,25 +461,23 @@ static float *make_report(struct report *report, const struct viewer *viewer,
     struct text_origin origin = {.viewer = viewer};
     struct tokenized begin = pair->sentence; /* the text up to the position */
     size_t count = question->by == BY_SOURCE ? viewer->model.config.n_layer : 1;
-    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
+    float *values = NULL;
     begin.count = question->position + 1;
     if (begin.text)
         begin.size = begin.tokens[question->position].end;
-    if (!sheets || !kept || text_origin_attends(&origin, arena, err))
+    if (text_origin_attends(&origin, arena, err))
         return NULL;
-    for (size_t i = 0; i < count; i++)
-        if (make_frame(&sheets[i], viewer, question->by, i, &begin, arena, err))
-            return NULL;
-    size_t cells = sheets->rows.size * sheets->columns.size;
-    float *values = arena_alloc(arena, count * cells, sizeof *values, err);
-    for (size_t i = 0; values && i < count; i++) {
-        sheets[i].values = values + i * cells;
-        kept[i] = kept_made(&sheets[i]);
-    }
     *report = text_origin_report(&origin, &begin);
-    report->tensors = kept;
-    report->tensor_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct sheet sheet;
+        if (make_frame(&sheet, viewer, question->by, i, &begin, arena, err))
+            return NULL;
+        size_t cells = sheet.rows.size * sheet.columns.size; /* the same in all layers */
+        values = values ? values : arena_alloc(arena, count * cells, sizeof *values, err);
+        sheet.values = values ? values + i * cells : NULL;
+        if (!values || report_add_sheet(report, &sheet, arena, err))
+            return NULL;
+    }
     return values;
 }
 

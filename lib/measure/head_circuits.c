@@ -459,16 +459,14 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
     size_t heads = c->n_layer * c->n_head;
     float *values = arena_alloc(arena, heads * heads, sizeof *values, err);
     struct label *labels = arena_alloc(arena, heads, sizeof *labels, err);
-    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
-    struct kept *kept = arena_alloc(arena, 1, sizeof *kept, err);
     struct facts *facts = facts_new(arena, err);
-    if (!values || !labels || !sheet || !kept || !facts ||
-        circuits_check(&viewer->model, false, err) || compose(values, way, viewer, err))
+    if (!values || !labels || !facts || circuits_check(&viewer->model, false, err) ||
+        compose(values, way, viewer, err))
         return -1;
     for (size_t i = 0; i < heads; i++)
         if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
             return -1;
-    *sheet = (struct sheet){
+    const struct sheet sheet = {
         .tensor = arena_format(arena, err, "%s_composition", composition_names[way]),
         .layer = -1,
         .head = -1,
@@ -476,14 +474,10 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
         .columns = {"later", heads, labels, 0},
         .values = values,
     };
-    *kept = kept_made(sheet);
     facts_float(facts, "baseline", baseline);
-    *report = (struct report){.model = viewer->model.name,
-                              .tensors = kept,
-                              .tensor_count = 1,
-                              .facts = &facts->frame,
-                              .has_encoder = true};
+    *report =
+        (struct report){.model = viewer->model.name, .facts = &facts->frame, .has_encoder = true};
     report->about = arena_format(arena, err, "%s-composition of heads; random matrices give %.4f",
                                  (const char *[]){"Q", "K", "V"}[way], baseline);
-    return sheet->tensor && report->about ? 0 : -1;
+    return err_if(err->kind || report_add_sheet(report, &sheet, arena, err));
 }

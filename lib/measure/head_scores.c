@@ -661,14 +661,11 @@ int head_map_report(struct report *report, const struct head_results *results,
     size_t cells = result->layers * result->heads;
     struct axis layers, heads;
     struct column column;
-    struct sheet *sheets = arena_alloc(arena, most, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, most, sizeof *kept, err);
-    if (!sheets || !kept || begin_report(report, results, arena, err) ||
+    if (begin_report(report, results, arena, err) ||
         axis_of_numbers(&layers, "layer", result->layers, arena, err) ||
         axis_of_numbers(&heads, "head", result->heads, arena, err))
         return -1;
     for (size_t k = 0; k < most; k++) {
-        struct sheet *sheet = &sheets[report->tensor_count];
         float *values = arena_alloc(arena, cells, sizeof *values, err);
         if (only && only != score_of(results, k))
             continue;
@@ -678,16 +675,16 @@ int head_map_report(struct report *report, const struct head_results *results,
             const struct row row = {0, i / result->heads, i % result->heads};
             values[i] = (float)value_of(results, result, k, &row);
         }
-        *sheet = (struct sheet){.tensor = column.name,
-                                .layer = -1,
-                                .head = -1,
-                                .rows = layers,
-                                .columns = heads,
-                                .values = values,
-                                .fraction = column.fraction};
-        kept[report->tensor_count++] = kept_made(sheet);
+        const struct sheet sheet = {.tensor = column.name,
+                                    .layer = -1,
+                                    .head = -1,
+                                    .rows = layers,
+                                    .columns = heads,
+                                    .values = values,
+                                    .fraction = column.fraction};
+        if (report_add_sheet(report, &sheet, arena, err))
+            return -1;
     }
-    report->tensors = kept;
     report->about = arena_format(arena, err, "%s%smeasured on %s", only ? only->row->about : "",
                                  only ? " · " : "", result->origin);
     return report->about ? 0 : -1;

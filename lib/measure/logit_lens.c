@@ -305,11 +305,9 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
     struct frame_rows rows = {.most = cells, .arena = arena, .err = err};
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
-    struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
     const struct likely **best = arena_alloc(arena, cells, sizeof *best, err);
     struct facts *facts = facts_new(arena, err);
-    if (!frames || !sheets || !kept || !best || !facts)
+    if (!frames || !best || !facts)
         return -1;
     for (size_t i = 0; i < cells; i++, rows_next(&rows)) {
         best[i] = lens->cells[i].best;
@@ -324,14 +322,12 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
         return -1;
     for (size_t i = TOKEN + 1; i < frames->count; i++) {
         const struct column *column = &frames->columns[i];
-        struct sheet *sheet = &sheets[report->tensor_count];
-        if (!column_is_result(column) || strstr(column->name, "logprob"))
-            continue;
-        if (make_sheet(sheet, frames, lens, i, arena, err))
+        struct sheet sheet;
+        if (column_is_result(column) && !strstr(column->name, "logprob") &&
+            (make_sheet(&sheet, frames, lens, i, arena, err) ||
+             report_add_sheet(report, &sheet, arena, err)))
             return -1;
-        kept[report->tensor_count++] = kept_made(sheet);
     }
-    report->tensors = kept;
     report->frames = frames;
     report->frame_count = lists ? 2 : 1;
     report->shows_tensors = true;

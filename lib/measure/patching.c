@@ -586,27 +586,23 @@ int patching_report(struct report *report, const struct patching *patching, unsi
 {
     size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
     size_t cells = patching->layers * patching->columns / count;
-    struct sheet *sheets = arena_alloc(arena, PATCH_NUMBERS * count, sizeof *sheets, err);
-    struct kept *kept = arena_alloc(arena, PATCH_NUMBERS * count, sizeof *kept, err);
-    if (!sheets || !kept)
-        return -1;
     report->corrupt = patching->plan->corrupt;
-    report->tensors = kept;
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
         size_t number = n / count;
         const double *logits = patching->logits + n % count * cells;
-        struct sheet *sheet = &sheets[report->tensor_count];
+        struct sheet sheet;
         if (!(numbers >> number & 1))
             continue;
         float *values = arena_alloc(arena, cells, sizeof *values, err);
-        if (!values || make_frame(sheet, patching, n % count, arena, err))
+        if (!values || make_frame(&sheet, patching, n % count, arena, err))
             return -1;
         for (size_t i = 0; i < cells; i++)
             values[i] =
                 (float)(number == PATCH_LOGIT ? logits[i] : fraction_of(patching, logits[i]));
-        sheet->tensor = patch_numbers[number].name;
-        sheet->values = values;
-        kept[report->tensor_count++] = kept_made(sheet);
+        sheet.tensor = patch_numbers[number].name;
+        sheet.values = values;
+        if (report_add_sheet(report, &sheet, arena, err))
+            return -1;
     }
     return patching_add_strongest(report, patching->plan->noise, arena, err);
 }
