@@ -148,9 +148,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     struct lens_plan *plan = &inquiry->lens;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        read_numbers(inquiry, NAMES_LIST(lens_numbers), err))
-        return -1;
-    if (selection_layers(&selection, options->select.layer, config, arena, err))
+        read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
+        selection_layers(&selection, options->select.layer, config, arena, err))
         return -1;
     plan->layers = selection.layers;
     plan->best_count = (size_t)options->lens.best;

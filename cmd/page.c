@@ -198,12 +198,6 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
 /* Weights of layers of a model whose scores take less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
-static bool is_quick(const struct config *config)
-{
-    double width = (double)config->n_embd;
-    return 12 * (double)config->n_layer * width * width <= QUICK_WEIGHTS;
-}
-
 /* The scores that `heads` shows and that need no file or lexicon. */
 static int choose_scores(struct score_list *list, struct err *err)
 {
@@ -260,10 +254,12 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
 {
     const char *wanted = source->options->page.scores;
     const struct config *config = &source->viewer->model.config;
+    double weights = 12 * (double)config->n_layer * (double)config->n_embd * (double)config->n_embd;
     struct err none = {0};
     if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, "none") != 0)
         return err_usage(err, "--scores: expected all or none, found '%s'", wanted);
-    if (wanted ? strcmp(wanted, "none") == 0 : source->options->page.live || !is_quick(config))
+    if (wanted ? strcmp(wanted, "none") == 0
+               : source->options->page.live || weights > QUICK_WEIGHTS)
         return 0;
     struct page_scores *scores = arena_alloc(arena, 1, sizeof *scores, err);
     if (!scores)

@@ -267,9 +267,8 @@ int driver_write_works(struct driver *driver, struct work *works, size_t count, 
     if (!driver->log && output_open(&driver->output, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        if (write_work(driver, &works[i], arena, err))
-            return -1;
-        if (works[i].fault && driver_count_failure(driver, &works[i], err))
+        if (write_work(driver, &works[i], arena, err) ||
+            (works[i].fault && driver_count_failure(driver, &works[i], err)))
             return -1;
     }
     if (!driver->log)

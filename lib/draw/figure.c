@@ -18,17 +18,11 @@ static const double BOLD = 1.16;        /* width of bold letters in widths of ot
 
 /* --- titles ----------------------------------------------------------------------------------- */
 
-/* A folder's own name is enough. */
-static const char *model_name(const struct report *report)
-{
-    const char *slash = strrchr(report->model, '/');
-    return slash && slash[1] ? slash + 1 : report->model;
-}
-
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
     bool given = style->title && *style->title;
-    const char *name = given ? style->title : model_name(report);
+    const char *slash = strrchr(report->model, '/'); /* a folder's own name is enough */
+    const char *name = given ? style->title : slash && slash[1] ? slash + 1 : report->model;
     label_line(out, name, strlen(name));
     if (given)
         return;

@@ -45,13 +45,6 @@ static unsigned encode(const struct short_code *code, float value)
     return FIRST + (unsigned)(code->has_sign ? 2 * level + (value < 0) : level);
 }
 
-static void put_short(struct stream *out, const struct short_code *code, float value)
-{
-    unsigned pair = encode(code, value);
-    char text[2] = {digits[pair / 64], digits[pair % 64]};
-    stream_bytes(out, text, sizeof text);
-}
-
 /* Base64, three bytes at a time. */
 struct base64 {
     struct stream *out;
@@ -157,10 +150,12 @@ static void put_values(struct stream *out, const struct report *report, const st
         struct sheet sheet = kept_sheet(report, kept, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
             for (size_t column = 0; column < seen_columns(&sheet, row); column++) {
+                float value = sheet_cell(&sheet, row, column);
+                unsigned pair = code ? encode(code, value) : 0;
                 if (code)
-                    put_short(out, code, sheet_cell(&sheet, row, column));
+                    stream_bytes(out, (char[]){digits[pair / 64], digits[pair % 64]}, 2);
                 else
-                    put_float(&exact, sheet_cell(&sheet, row, column));
+                    put_float(&exact, value);
             }
         }
     }

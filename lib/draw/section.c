@@ -652,20 +652,14 @@ static enum section_kind choose_kind(const struct section *section)
     return view == VIEW_OVERLAY && section->what.heads > 1 ? KIND_OVERLAY : KIND_LINES;
 }
 
-static const char *title_of(const struct section *section)
-{
-    const struct sheet *sheet = section->what.sheets;
-    return section->what.attention ? section->what.attention
-           : sheet->title          ? sheet->title
-                                   : sheet->tensor;
-}
-
 /* weights · layer 3 · head 1 · rows: query, columns: key */
 static void describe(struct buf *text, const struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
-    buf_text(text, title_of(section));
+    buf_text(text, section->what.attention ? section->what.attention
+                   : sheet->title          ? sheet->title
+                                           : sheet->tensor);
     if (style_is_untitled(section->style) || section->kind == KIND_CURVES)
         return;
     if (section->what.layers == 1 && sheet->layer >= 0)

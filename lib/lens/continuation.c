@@ -253,12 +253,11 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
         .most = table->places->rows.size * table->each, .arena = arena, .err = err};
     for (size_t i = 0; i < rows.most && !err->kind; i++) {
         size_t place = i / table->each, rank = i % table->each;
-        struct label label;
+        struct label label = {0};
         if (!table->lists[place])
             continue;
         const struct likely *likely = &table->lists[place][rank];
-        if (label_of_word(&label, table->tokenizer, likely->id, arena, err))
-            return -1;
+        label_of_word(&label, table->tokenizer, likely->id, arena, err);
         for (size_t k = 0; k < table->keys; k++)
             rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], place));
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
@@ -303,9 +302,8 @@ int continuation_tables(struct report *report, const struct continuation *text,
         return -1;
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         uint32_t id = i < added ? text->ids[text->prompt_count + i] : text->chosen;
-        struct label label;
-        if (label_of_word(&label, tokenizer, id, arena, err))
-            return -1;
+        struct label label = {0};
+        label_of_word(&label, tokenizer, id, arena, err);
         rows_integer(&rows, "step", COLUMN_KEY, (long long)i);
         rows_integer(&rows, "id", 0, id);
         rows_label(&rows, "text", COLUMN_SHRINKS, label);

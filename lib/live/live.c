@@ -54,22 +54,6 @@ static int read_edits(struct edit_list *list, const char *words, struct err *err
     return 0;
 }
 
-static int read_selection(struct selection *selection, const char *show, struct live *live,
-                          struct err *err)
-{
-    const struct config *config = &live->viewer.model.config;
-    return err_if(selection_sites(selection, show ? show : usual, config, err) ||
-                  selection_layers(selection, NULL, config, &live->arena, err) ||
-                  selection_heads(selection, NULL, config, &live->arena, err));
-}
-
-/* The sites that explain the cells of all heads; none if they take too long for every key. */
-static uint64_t sites_of_cells(const struct config *config, size_t tokens)
-{
-    bool is_much = page_explained_numbers(config, tokens) > CELLS_MAX || config->n_encoder_layer;
-    return is_much ? 0 : page_explained_sites(config);
-}
-
 /* The part of a report that is of these sites. */
 static int choose_sites(struct report *part, const struct report *report, uint64_t sites,
                         struct arena *arena, struct err *err)
@@ -112,7 +96,9 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
 {
     const struct config *config = &live->viewer.model.config;
     const uint64_t shown = selection.sites;
-    const uint64_t explained = sites_of_cells(config, pair->sentence.count);
+    bool is_much = page_explained_numbers(config, pair->sentence.count) > CELLS_MAX ||
+                   config->n_encoder_layer; /* for every key */
+    const uint64_t explained = is_much ? 0 : page_explained_sites(config);
     struct report report;
     struct report parts[2];
     struct next_plan plan;
@@ -139,13 +125,16 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
 {
     struct viewer *viewer = &live->viewer;
     struct mechanism mechanism = {.temperature = request->temperature};
-    struct edit_list list = {.config = &viewer->model.config, .arena = &live->arena};
+    const struct config *config = &viewer->model.config;
+    struct edit_list list = {.config = config, .arena = &live->arena};
     struct selection selection = {0};
     struct text_pair pair;
     struct input input = {.text = request->text, .size = request->size};
     arena_clear(&live->arena);
     if (viewer_set_mechanism(viewer, &mechanism, err) ||
-        read_selection(&selection, request->show, live, err) ||
+        selection_sites(&selection, request->show ? request->show : usual, config, err) ||
+        selection_layers(&selection, NULL, config, &live->arena, err) ||
+        selection_heads(&selection, NULL, config, &live->arena, err) ||
         read_edits(&list, request->edits, err) ||
         viewer_read(viewer, &pair, &input, NULL, &live->arena, err))
         return -1;

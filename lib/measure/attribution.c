@@ -355,10 +355,9 @@ static int end_back(struct way *way)
 {
     const struct config *c = way->config;
     struct norm norm;
-    if (logits_back(way))
-        return -1;
-    if (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
-                          site_back(way, SITE_LN_F, 0, last_stream(way), &norm)))
+    if (logits_back(way) ||
+        (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
+                           site_back(way, SITE_LN_F, 0, last_stream(way), &norm))))
         return -1;
     put_constants(way, c->n_layer + 1);
     return 0;

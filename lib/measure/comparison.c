@@ -164,6 +164,8 @@ static void add_tensor(struct comparison *s, const struct kept *a, const struct 
 {
     size_t layer = 0;
     size_t heads = s->head_count;
+    if (!have_same_shape(a, b))
+        return;
     while (a->layer >= 0 && s->layers.items[layer] != (size_t)a->layer)
         layer++;
     struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers.count + layer];
@@ -175,14 +177,6 @@ static void add_tensor(struct comparison *s, const struct kept *a, const struct 
     double work = 16 * (double)heads * (double)kept_cells(a); /* a logarithm costs 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = heads, .work = work, .round = add_pairs}, &loop);
-}
-
-static void add_tensors(struct comparison *s, const struct report *a, const struct report *b)
-{
-    for (size_t i = 0; i < a->tensor_count; i++)
-        for (size_t k = 0; k < b->tensor_count; k++)
-            if (have_same_shape(&a->tensors[i], &b->tensors[k]))
-                add_tensor(s, &a->tensors[i], &b->tensors[k]);
 }
 
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err)
@@ -257,9 +251,10 @@ static int compare_layers(struct comparison *s, const struct look *at, size_t fi
         size_t place = (run - 1) * s->layers.count + first;
         if (look(&other, &plan->runs[run], *at, &s->other, err))
             return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
-        if (s->of_models)
-            add_tensors(s, &base, &other);
-        else
+        for (size_t i = 0; i < base.tensor_count * other.tensor_count && s->of_models; i++)
+            add_tensor(s, &base.tensors[i / other.tensor_count],
+                       &other.tensors[i % other.tensor_count]);
+        if (!s->of_models)
             add_heads(s->of_heads + place * s->head_count, &base, &other);
     }
     return 0;

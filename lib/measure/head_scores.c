@@ -552,10 +552,9 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
 {
     size_t count = row_count(results, result);
     const struct row *row = sort_heads(results, result, rows->arena, rows->err);
-    struct label head, model = label_model(result->model, rows);
+    struct label head = {0}, model = label_model(result->model, rows);
     for (size_t i = 0; i < count && !rows->err->kind; i++, row++, rows_next(rows)) {
-        if (label_of_head(&head, row->layer, row->head, rows->arena, rows->err))
-            return;
+        label_of_head(&head, row->layer, row->head, rows->arena, rows->err);
         rows_label(rows, "", COLUMN_HIDDEN, head);
         if (results->count > 1)
             rows_label(rows, "model", COLUMN_KEY, model);

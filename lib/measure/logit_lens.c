@@ -227,15 +227,14 @@ static float probability(float logprob)
 }
 
 /* The keys and the columns of the numbers. */
-static int fill_row(struct frame_rows *rows, const struct logit_lens *lens, unsigned numbers,
+static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsigned numbers,
                     const struct tokenized *sentence, const struct tokenizer *tokenizer)
 {
     const struct lens_cell *cell = &lens->cells[rows->row];
     size_t token = rows->row % lens->tokens;
     long long rank = cell->rank ? (long long)cell->rank : COLUMN_MISSING;
-    struct label best;
-    if (label_of_word(&best, tokenizer, cell->best->id, rows->arena, rows->err))
-        return -1;
+    struct label best = {0};
+    label_of_word(&best, tokenizer, cell->best->id, rows->arena, rows->err);
     rows_integer(rows, "layer", COLUMN_KEY,
                  (long long)lens->layers.items[rows->row / lens->tokens]);
     rows_integer(rows, "position", COLUMN_KEY, (long long)token);
@@ -259,7 +258,6 @@ static int fill_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
         rows_float(rows, (struct column){"target"}, probability(cell->target));
         rows_float(rows, (struct column){"target_logprob", .unit = "nats"}, cell->target);
     }
-    return 0;
 }
 
 /* A column of the table, layers by tokens; that of LENS_BEST shows tokens above its numbers. */
@@ -309,10 +307,9 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     struct facts *facts = facts_new(arena, err);
     if (!frames || !best || !facts)
         return -1;
-    for (size_t i = 0; i < cells; i++, rows_next(&rows)) {
+    for (size_t i = 0; i < cells && !err->kind; i++, rows_next(&rows)) {
         best[i] = lens->cells[i].best;
-        if (fill_row(&rows, lens, numbers, &report->sentence, tokenizer))
-            return -1;
+        put_row(&rows, lens, numbers, &report->sentence, tokenizer);
     }
     if (rows_finish(frames, &rows, "lens", "token"))
         return -1;

@@ -78,11 +78,6 @@ static double answer_of(const struct sweep *s, const float *logits)
     return (double)logits[s->found->answer] - (against < 0 ? 0 : (double)logits[against]);
 }
 
-static double fraction_of(const struct patching *patching, double logit)
-{
-    return (logit - patching->corrupt) / (patching->clean - patching->corrupt);
-}
-
 /* --- copies in passes ------------------------------------------------------------------------- */
 
 struct reading {
@@ -597,8 +592,9 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         if (!values || make_frame(&sheet, patching, n % count, arena, err))
             return -1;
         for (size_t i = 0; i < cells; i++)
-            values[i] =
-                (float)(number == PATCH_LOGIT ? logits[i] : fraction_of(patching, logits[i]));
+            values[i] = (float)(number == PATCH_LOGIT ? logits[i]
+                                                      : (logits[i] - patching->corrupt) /
+                                                            (patching->clean - patching->corrupt));
         sheet.tensor = patch_numbers[number].name;
         sheet.values = values;
         if (report_add_sheet(report, &sheet, arena, err))

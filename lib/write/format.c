@@ -260,9 +260,8 @@ static int folder_end(struct writer *writer, struct err *err)
 {
     struct folder_files *folder = writer->folder;
     struct json_writer json = {.stream = &folder->stream};
-    if (folder->unit == UNIT_SENTENCE && close_file(writer, err))
-        return -1;
-    if (open_stream(folder, "manifest", ".json", err))
+    if ((folder->unit == UNIT_SENTENCE && close_file(writer, err)) ||
+        open_stream(folder, "manifest", ".json", err))
         return -1;
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("files"));

@@ -117,13 +117,6 @@ const struct palette *palette_find(const char *name)
     return names_find(&index, names, name, strlen(name)) ? &palette_rows[index] : NULL;
 }
 
-/* The default for numbers of one sign or both, on paper or on a dark ground. */
-static const struct palette *default_palette(bool two_sided, bool dark)
-{
-    static const char *const names[2][2] = {{"blues", "night"}, {"blue-orange", "dusk"}};
-    return palette_find(names[two_sided][dark]);
-}
-
 /* Fill levels `low` to `high` by even steps from stop `first` to stop `last`. */
 static void fill(struct ramp *ramp, const struct palette *palette, size_t first, size_t last,
                  size_t low, size_t high)
@@ -249,6 +242,8 @@ unsigned norm_level(const struct colour_norm *norm, float value)
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark)
 {
+    /* for numbers of one sign or both, on paper or on a dark ground */
+    static const char *const usual[2][2] = {{"blues", "night"}, {"blue-orange", "dusk"}};
     bool whole = fraction && !style->range_given && extent.low >= 0 && extent.high <= 1;
     struct extent range = style_has_bounds(style) ? style->bounds
                           : whole                 ? (struct extent){0, 1}
@@ -257,7 +252,7 @@ struct colour_norms norms_of(struct extent extent, bool fraction, const struct s
         style->palette ? style->palette->two_sided : style->two_sided || extent.low < 0;
     return (struct colour_norms){
         .range = style->range,
-        .palette = style->palette ? style->palette : default_palette(two_sided, dark),
+        .palette = style->palette ? style->palette : palette_find(usual[two_sided][dark]),
         .whole = {style->scale, two_sided, range},
         .found = extent,
     };
