@@ -407,8 +407,8 @@ static int read_operand(struct options *options, struct err *err)
 static int check_options(const struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
-    if (options->batch.resume && options->output.force)
-        return err_usage(err, "--resume and --force cannot be combined");
+    if (options_exclude(options, "resume", "force", err))
+        return -1;
     if (format_is(driver->output.format, "html") && !driver->output.to_folder)
         return err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
                               "texts");

@@ -578,9 +578,8 @@ int help_command(const struct options *options, struct err *err)
                          operands->items[1]);
     if (own->completion)
         return write_completion(own->completion, err);
-    for (size_t i = 0; i < command_count && word; i++)
-        if (strcmp(commands[i]->name, word) == 0)
-            command = commands[i];
+    if (word)
+        command = command_find(word, NULL);
     if (word && names_find(&index, NAMES(topics, TOPICS), word, strlen(word)))
         topic = &topics[index];
     if (word && !command && !topic)

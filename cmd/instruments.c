@@ -630,11 +630,8 @@ int patch_command(const struct options *options, struct err *err)
     if (options->input.operands.count)
         return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found the operand '%s'",
                          options->input.operands.items[0]);
-    if (options->input.file && (clean || options->patch.corrupt || options->tokens.only_ids))
-        return err_usage(err, "--file and --%s cannot be combined",
-                         clean                    ? "clean"
-                         : options->patch.corrupt ? "corrupt"
-                                                  : "ids");
+    if (options_exclude(options, "file", "clean corrupt ids", err))
+        return -1;
     if (!options->input.file && !clean)
         return err_usage(err, "expected --clean TEXT, found none");
     if (options->tokens.only_ids)

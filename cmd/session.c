@@ -26,9 +26,8 @@ int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_o
                          options->temperature);
     if ((float)options->dropout == 1)
         return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
-    if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
-        return -1;
-    if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
+    if ((options->attention && mechanism_set_attention(mechanism, options->attention, err)) ||
+        (options->scale && mechanism_set_scale(mechanism, options->scale, err)))
         return -1;
     return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
 }
@@ -314,9 +313,9 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
     const struct input_options *input = &options->input;
     size_t when = AUTO;
     *chat = NULL;
-    if (input->special && names_choose(&when, NAMES_LIST(words), "--special", input->special, err))
-        return -1;
-    if (input->chat && set_chat(chat, tokenizer, folder, options, arena, err))
+    if ((input->special &&
+         names_choose(&when, NAMES_LIST(words), "--special", input->special, err)) ||
+        (input->chat && set_chat(chat, tokenizer, folder, options, arena, err)))
         return -1;
     if (!tokenizer || input->ids)
         return 0; /* texts are refused for that; ids are taken as they are */

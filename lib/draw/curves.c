@@ -32,13 +32,6 @@ static struct point place_of(const struct section *section, size_t row, double v
                           section->at.y + section->area.y + section->area.height * share};
 }
 
-/* How far a slanted first label, which ends below the middle of its cell, begins before that. */
-static double hanging(const struct axis_fit *columns, const char *label)
-{
-    double width = fmin(letters_width(label, columns->size), columns->label);
-    return columns->turn == -45 ? SLANT * (width + GAP) - columns->pitch / 2 : 0;
-}
-
 void curves_fit(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
@@ -60,7 +53,10 @@ void curves_fit(struct section *section)
                                              .print = section->style->form.font_size};
         section->rows = section->columns;
         axis_fit_columns(&section->columns, &sheet->rows, LABELS);
-        left = fmax(left, hanging(&section->columns, sheet->rows.labels[0].text));
+        const struct axis_fit *columns = &section->columns;
+        double first = letters_width(sheet->rows.labels[0].text, columns->size);
+        if (columns->turn == -45) /* the label ends below the middle of its cell */
+            left = fmax(left, SLANT * (fmin(first, columns->label) + GAP) - columns->pitch / 2);
     }
     section->foot =
         section->area.y + section->area.height + axis_fit_snap(section->columns.room) + 2 * GAP;

@@ -91,16 +91,6 @@ static void put_step(struct json_writer *json, const struct step *step, struct b
     json_put_close(json, '}');
 }
 
-static void put_steps(struct json_writer *json, const struct explanation *explanation,
-                      struct buf *latex)
-{
-    json_put_integer(json, "query", explanation->query);
-    json_put_open(json, "\n steps", '[');
-    for (size_t i = 0; i < explanation->step_count; i++)
-        put_step(json, &explanation->steps[i], latex);
-    json_put_close(json, ']');
-}
-
 /* What all queries take; the first has it. */
 static void put_givens(struct json_writer *json, const struct explanation *first)
 {
@@ -140,7 +130,12 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     for (size_t i = 0; i < explanations->count; i++) {
         if (explanations->several)
             json_put_open(&json, "\n ", '{');
-        put_steps(&json, &explanations->items[i], &latex);
+        const struct explanation *explanation = &explanations->items[i];
+        json_put_integer(&json, "query", explanation->query);
+        json_put_open(&json, "\n steps", '[');
+        for (size_t k = 0; k < explanation->step_count; k++)
+            put_step(&json, &explanation->steps[k], &latex);
+        json_put_close(&json, ']');
         if (explanations->several)
             json_put_close(&json, '}');
     }

@@ -524,15 +524,6 @@ const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
 };
 
 /* Mary|John, where the texts differ. */
-static int label_both(struct label *label, const struct label *clean, const struct label *corrupt,
-                      struct arena *arena, struct err *err)
-{
-    label->text = arena_format(arena, err, "%s|%s", clean->text, corrupt->text);
-    label->exact = arena_format(arena, err, "%s|%s", clean->exact, corrupt->text);
-    label->plain = arena_format(arena, err, "%s|%s", clean->plain, corrupt->plain);
-    return label->text && label->exact && label->plain ? 0 : -1;
-}
-
 static const struct label *label_tokens(const struct patching *patching, struct arena *arena,
                                         struct err *err)
 {
@@ -541,12 +532,14 @@ static const struct label *label_tokens(const struct patching *patching, struct 
     size_t count = patching->plan->position + 1;
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
-        labels[i] = clean->labels[i];
-        if (clean->ids[i] != corrupt->ids[i] &&
-            label_both(&labels[i], &clean->labels[i], &corrupt->labels[i], arena, err))
-            return NULL;
+        const struct label *a = &clean->labels[i], *b = &corrupt->labels[i];
+        labels[i] = *a;
+        if (clean->ids[i] != corrupt->ids[i])
+            labels[i] = (struct label){arena_format(arena, err, "%s|%s", a->text, b->text),
+                                       arena_format(arena, err, "%s|%s", a->exact, b->text),
+                                       arena_format(arena, err, "%s|%s", a->plain, b->plain)};
     }
-    return labels;
+    return err->kind ? NULL : labels;
 }
 
 /* Axes: heads by tokens of one layer, else layers by heads or tokens. */
