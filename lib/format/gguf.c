@@ -53,8 +53,11 @@ const struct gguf_type gguf_types[GGUF_TYPES] = {
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
+/* After a failure numbers are 0, and texts and bytes have none. */
 struct cursor {
     const char *at, *end;
+    struct err *err;
+    bool failed;
 };
 
 static size_t left(const struct cursor *cursor)
@@ -62,39 +65,37 @@ static size_t left(const struct cursor *cursor)
     return (size_t)(cursor->end - cursor->at);
 }
 
-static int take(struct cursor *cursor, uint64_t size, const char **bytes, struct err *err)
+static const char *take(struct cursor *cursor, uint64_t size)
 {
-    if (size > left(cursor))
-        return err_set(err, "expected %" PRIu64 " bytes, found %zu to the end of the file", size,
-                       left(cursor));
-    *bytes = cursor->at;
-    cursor->at += size;
-    return 0;
+    const char *bytes = cursor->at;
+    if (!cursor->failed && size > left(cursor)) {
+        err_set(cursor->err, "expected %" PRIu64 " bytes, found %zu to the end of the file", size,
+                left(cursor));
+        cursor->failed = true;
+    }
+    cursor->at += cursor->failed ? 0 : size;
+    return cursor->failed ? NULL : bytes;
 }
 
-static int take_number(struct cursor *cursor, size_t size, uint64_t *number, struct err *err)
+static uint64_t take_number(struct cursor *cursor, size_t size)
 {
-    const char *bytes = NULL;
-    if (take(cursor, size, &bytes, err))
-        return -1;
-    *number = num_of_bytes(bytes, size);
-    return 0;
+    const char *bytes = take(cursor, size);
+    return bytes ? num_of_bytes(bytes, size) : 0;
 }
 
-static int take_text(struct cursor *cursor, struct gguf_text *text, struct err *err)
+static struct gguf_text take_text(struct cursor *cursor)
 {
-    uint64_t size = 0;
-    if (take_number(cursor, LENGTH_BYTES, &size, err) || take(cursor, size, &text->bytes, err))
-        return -1;
-    text->size = (size_t)size;
-    return 0;
+    uint64_t size = take_number(cursor, LENGTH_BYTES);
+    const char *bytes = take(cursor, size);
+    return (struct gguf_text){bytes, bytes ? (size_t)size : 0};
 }
 
 /* A key or a tensor's name, kept as a text of its own. */
-static int take_name(struct cursor *cursor, const char **name, struct arena *arena, struct err *err)
+static int take_name(struct cursor *cursor, const char **name, struct arena *arena)
 {
-    struct gguf_text text = {0};
-    if (take_text(cursor, &text, err))
+    struct err *err = cursor->err;
+    struct gguf_text text = take_text(cursor);
+    if (cursor->failed)
         return -1;
     if (!text.size || text.size > KEY_MAX)
         return err_set(err, "expected a name of 1 to %d bytes, found %zu", KEY_MAX, text.size);
@@ -106,79 +107,71 @@ static int take_name(struct cursor *cursor, const char **name, struct arena *are
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static int take_kind(struct cursor *cursor, enum gguf_kind *kind, struct err *err)
+static int take_kind(struct cursor *cursor, enum gguf_kind *kind)
 {
-    uint64_t number = 0;
-    if (take_number(cursor, 4, &number, err))
-        return -1;
+    uint64_t number = take_number(cursor, 4);
     if (number >= GGUF_KINDS)
-        return err_set(err, "expected a kind of value from 0 to %d, found %" PRIu64, GGUF_KINDS - 1,
-                       number);
+        return err_set(cursor->err, "expected a kind of value from 0 to %d, found %" PRIu64,
+                       GGUF_KINDS - 1, number);
     *kind = (enum gguf_kind)number;
-    return 0;
+    return err_if(cursor->failed);
 }
 
 /* Count times, one behind the other. */
-static int take_items(struct cursor *cursor, enum gguf_kind kind, uint64_t count, struct err *err)
+static int take_items(struct cursor *cursor, enum gguf_kind kind, uint64_t count)
 {
     size_t size = gguf_kinds[kind].size;
-    const char *bytes = NULL;
-    struct gguf_text text = {0};
     if (size && count > left(cursor) / size)
-        return err_set(err,
+        return err_set(cursor->err,
                        "expected %" PRIu64 " items of %zu bytes, found %zu to the end of the "
                        "file",
                        count, size, left(cursor));
     if (size)
-        return take(cursor, count * size, &bytes, err);
+        return err_if(!take(cursor, count * size));
     for (uint64_t i = 0; i < count; i++)
-        if (take_text(cursor, &text, err))
-            return err_prefix(err, "item %" PRIu64, i);
+        if (!take_text(cursor).bytes)
+            return err_prefix(cursor->err, "item %" PRIu64, i);
     return 0;
 }
 
-static int take_array(struct cursor *cursor, struct gguf_value *value, struct err *err)
+static int take_array(struct cursor *cursor, struct gguf_value *value)
 {
-    uint64_t count = 0;
-    if (take_kind(cursor, &value->item_kind, err) || take_number(cursor, LENGTH_BYTES, &count, err))
+    int failed = take_kind(cursor, &value->item_kind);
+    uint64_t count = take_number(cursor, LENGTH_BYTES);
+    if (failed || cursor->failed)
         return -1;
     if (value->item_kind == GGUF_ARRAY)
-        return err_unsupported(err, "an array of arrays is not supported");
+        return err_unsupported(cursor->err, "an array of arrays is not supported");
     value->bytes = cursor->at;
-    if (take_items(cursor, value->item_kind, count, err))
+    if (take_items(cursor, value->item_kind, count))
         return -1;
     value->count = (size_t)count;
     value->size = (size_t)(cursor->at - value->bytes);
     return 0;
 }
 
-static int take_value(struct cursor *cursor, struct gguf_value *value, struct err *err)
+static int take_value(struct cursor *cursor, struct gguf_value *value)
 {
-    struct gguf_text text = {0};
     value->count = 1;
-    if (take_kind(cursor, &value->kind, err))
+    if (take_kind(cursor, &value->kind))
         return -1;
     if (value->kind == GGUF_ARRAY)
-        return take_array(cursor, value, err);
-    value->size = gguf_kinds[value->kind].size;
-    if (value->kind != GGUF_TEXT)
-        return take(cursor, value->size, &value->bytes, err);
-    if (take_text(cursor, &text, err))
-        return -1;
-    value->bytes = text.bytes;
-    value->size = text.size;
-    return 0;
+        return take_array(cursor, value);
+    value->size = value->kind == GGUF_TEXT ? (size_t)take_number(cursor, LENGTH_BYTES)
+                                           : gguf_kinds[value->kind].size;
+    value->bytes = take(cursor, value->size);
+    return err_if(cursor->failed);
 }
 
 static int read_pairs(struct gguf *gguf, struct cursor *cursor, struct err *err)
 {
     for (size_t i = 0; i < gguf->pair_count; i++) {
         struct gguf_pair *pair = &gguf->pairs[i];
-        if (take_name(cursor, &pair->key, &gguf->arena, err))
+        if (take_name(cursor, &pair->key, &gguf->arena))
             return err_prefix(err, "key %zu of %zu", i, gguf->pair_count);
         if (gguf_value(gguf, pair->key))
             return err_set(err, "key '%s': expected once, found twice", pair->key);
-        if (take_value(cursor, &pair->value, err))
+        if (take_value(cursor, &pair->value))
             return err_prefix(err, "key '%s'", pair->key);
         if (map_put(&gguf->keys, pair->key, strlen(pair->key), (uint32_t)i, err))
             return -1;
@@ -200,19 +193,16 @@ static int read_alignment(struct gguf *gguf, struct err *err)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-static int take_sizes(struct cursor *cursor, struct gguf_tensor *tensor, struct err *err)
+static int take_sizes(struct cursor *cursor, struct gguf_tensor *tensor)
 {
-    uint64_t rank = 0;
-    if (take_number(cursor, 4, &rank, err))
-        return -1;
+    struct err *err = cursor->err;
+    uint64_t rank = take_number(cursor, 4);
     if (rank < 1 || rank > GGUF_RANK_MAX)
         return err_set(err, "expected 1 to %d dimensions, found %" PRIu64, GGUF_RANK_MAX, rank);
     tensor->rank = (size_t)rank;
     tensor->count = 1;
     for (size_t i = 0; i < tensor->rank; i++) {
-        uint64_t size = 0;
-        if (take_number(cursor, 8, &size, err))
-            return -1;
+        uint64_t size = take_number(cursor, 8);
         tensor->sizes[i] = (size_t)size;
         if (!size || size > INT64_MAX ||
             !num_multiply(&tensor->count, tensor->count, tensor->sizes[i]))
@@ -224,11 +214,10 @@ static int take_sizes(struct cursor *cursor, struct gguf_tensor *tensor, struct 
     return 0;
 }
 
-static int take_type(struct cursor *cursor, struct gguf_tensor *tensor, struct err *err)
+static int take_type(struct cursor *cursor, struct gguf_tensor *tensor)
 {
-    uint64_t number = 0;
-    if (take_number(cursor, 4, &number, err))
-        return -1;
+    struct err *err = cursor->err;
+    uint64_t number = take_number(cursor, 4);
     if (number >= GGUF_TYPES || !gguf_types[number].name)
         return err_unsupported(err,
                                "expected a type such as 0 (F32), 1 (F16), 8 (Q8_0) or 30 "
@@ -238,17 +227,15 @@ static int take_type(struct cursor *cursor, struct gguf_tensor *tensor, struct e
     if (tensor->sizes[0] % tensor->type->block)
         return err_set(err, "expected rows of a multiple of %zu numbers for %s, found %zu",
                        tensor->type->block, tensor->type->name, tensor->sizes[0]);
-    return 0;
+    return err_if(cursor->failed);
 }
 
 /* Its place is counted from where data begins, until all are known. */
-static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment,
-                      struct err *err)
+static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment)
 {
-    uint64_t offset = 0;
+    struct err *err = cursor->err;
+    uint64_t offset = take_number(cursor, 8);
     size_t size = 0;
-    if (take_number(cursor, 8, &offset, err))
-        return -1;
     if (offset % alignment)
         return err_set(err, "expected an offset that is a multiple of %zu, found %" PRIu64,
                        alignment, offset);
@@ -256,19 +243,19 @@ static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t 
     if (!num_multiply(&size, tensor->count / tensor->type->block, tensor->type->block_bytes) ||
         !num_add(&tensor->end, tensor->begin, size))
         return err_set(err, "expected an end that fits 64 bits, found offset %" PRIu64, offset);
-    return 0;
+    return err_if(cursor->failed);
 }
 
 static int read_tensors(struct gguf *gguf, struct cursor *cursor, struct err *err)
 {
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         struct gguf_tensor *tensor = &gguf->tensors[i];
-        if (take_name(cursor, &tensor->name, &gguf->arena, err))
+        if (take_name(cursor, &tensor->name, &gguf->arena))
             return err_prefix(err, "tensor %zu of %zu", i, gguf->tensor_count);
         if (gguf_find(gguf, tensor->name))
             return err_set(err, "tensor '%s': expected once, found twice", tensor->name);
-        if (take_sizes(cursor, tensor, err) || take_type(cursor, tensor, err) ||
-            take_place(cursor, tensor, gguf->alignment, err))
+        if (take_sizes(cursor, tensor) || take_type(cursor, tensor) ||
+            take_place(cursor, tensor, gguf->alignment))
             return err_prefix(err, "tensor '%s'", tensor->name);
         if (map_put(&gguf->names, tensor->name, strlen(tensor->name), (uint32_t)i, err))
             return -1;
@@ -320,14 +307,14 @@ static int place_tensors(struct gguf *gguf, const struct cursor *cursor, struct 
 
 static int take_magic(struct gguf *gguf, struct cursor *cursor, struct err *err)
 {
-    const char *magic = NULL;
-    uint64_t version = 0;
     bool is = gguf->file.size >= 4 && memcmp(gguf->file.bytes, "GGUF", 4) == 0;
     if (!is && sniff_format_refuse(gguf->file.bytes, gguf->file.size, "a GGUF file", err))
         return -1;
     if (!is)
         return err_set(err, "expected a GGUF file, found one that does not begin with GGUF");
-    if (take(cursor, 4, &magic, err) || take_number(cursor, 4, &version, err))
+    take(cursor, 4);
+    uint64_t version = take_number(cursor, 4);
+    if (cursor->failed)
         return -1;
     if (version && version % 65536 == 0)
         return err_unsupported(err, "expected a little-endian file, found a big-endian one");
@@ -336,26 +323,24 @@ static int take_magic(struct gguf *gguf, struct cursor *cursor, struct err *err)
     return 0;
 }
 
-static int take_count(struct cursor *cursor, const char *what, size_t bytes_min, size_t *count,
-                      struct err *err)
+static int take_count(struct cursor *cursor, const char *what, size_t bytes_min, size_t *count)
 {
-    uint64_t number = 0;
-    if (take_number(cursor, 8, &number, err))
-        return -1;
+    uint64_t number = take_number(cursor, 8);
     size_t most = num_min(left(cursor) / bytes_min, UINT32_MAX);
     if (number > most)
-        return err_set(err, "expected at most %zu %s in a file of this size, found %" PRIu64, most,
-                       what, number);
+        return err_set(cursor->err,
+                       "expected at most %zu %s in a file of this size, found %" PRIu64, most, what,
+                       number);
     *count = (size_t)number;
-    return 0;
+    return err_if(cursor->failed);
 }
 
 static int read_all(struct gguf *gguf, struct err *err)
 {
-    struct cursor cursor = {gguf->file.bytes, gguf->file.bytes + gguf->file.size};
+    struct cursor cursor = {gguf->file.bytes, gguf->file.bytes + gguf->file.size, err, false};
     if (take_magic(gguf, &cursor, err) ||
-        take_count(&cursor, "tensors", TENSOR_BYTES_MIN, &gguf->tensor_count, err) ||
-        take_count(&cursor, "keys", PAIR_BYTES_MIN, &gguf->pair_count, err))
+        take_count(&cursor, "tensors", TENSOR_BYTES_MIN, &gguf->tensor_count) ||
+        take_count(&cursor, "keys", PAIR_BYTES_MIN, &gguf->pair_count))
         return -1;
     gguf->pairs = arena_alloc(&gguf->arena, gguf->pair_count + 1, sizeof *gguf->pairs, err);
     gguf->tensors = arena_alloc(&gguf->arena, gguf->tensor_count + 1, sizeof *gguf->tensors, err);
