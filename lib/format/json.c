@@ -1,6 +1,5 @@
 #include "format/json.h"
 
-#include <assert.h>
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <pthread.h>
@@ -298,37 +297,61 @@ static const char *gap_end(struct gap *gap, const char *at, const char *end)
     return found;
 }
 
-/* Pass the items of a long list that are `"text",` or `"name": 12,`, as long as no other comes; how
- * many that are. */
+/* After a text that is plain; NULL: it takes a closer look. The others alike. */
+static inline const char *pass_plain_text(const char *at, const char *end, size_t *text_bytes)
+{
+    if (*at != '"')
+        return NULL;
+    const char *quote = plain_end(at + 1, end);
+    *text_bytes += (size_t)(quote - at - 1);
+    return *quote == '"' ? quote + 1 : NULL;
+}
+
+static inline const char *pass_plain_number(const char *at, const char *end)
+{
+    const char *digits = at + (*at == ' ');
+    for (at = digits; at < end && is_digit(*at); at++)
+        ;
+    return at == digits || (*digits == '0' && at > digits + 1) ? NULL : at;
+}
+
+static inline const char *pass_plain_pair(const char *at, const char *end, struct gap gaps[3],
+                                          size_t *text_bytes)
+{
+    at = pass_plain_text(gap_end(&gaps[0], at + 1, end), end, text_bytes);
+    if (!at || *at != ',')
+        return NULL;
+    at = pass_plain_text(gap_end(&gaps[1], at + 1, end), end, text_bytes);
+    if (!at)
+        return NULL;
+    at = gap_end(&gaps[2], at, end);
+    return *at == ']' ? at + 1 : NULL;
+}
+
+/* Pass the items of a long list that are `"text",`, `["a", "b"],` or `"name": 12,`, as long as no
+ * other comes; how many that are. */
 static size_t pass_plain_items(struct document *in, bool is_object)
 {
-    enum { NEAR_END = 64 };
-    struct gap gap = {0};
-    const char *at = in->bytes + in->at;
-    const char *end = in->bytes + in->size;
+    enum { NEAR_END = 64 }; /* more than one item goes beyond its last text */
+    struct gap gaps[4] = {0};
     size_t count = 0;
-    for (; end - at > NEAR_END && *at == '"'; count++) {
-        const char *quote = plain_end(at + 1, end - NEAR_END);
-        const char *next = quote + 1;
-        if (*quote != '"')
+    if (in->size - in->at <= NEAR_END)
+        return 0;
+    const char *at = in->bytes + in->at;
+    const char *end = in->bytes + in->size - NEAR_END;
+    for (size_t text_bytes = 0; at < end; count++, text_bytes = 0) {
+        bool is_pair = *at == '[' && !is_object && in->depth < JSON_DEPTH_MAX;
+        const char *next = is_pair ? pass_plain_pair(at, end, gaps + 1, &text_bytes)
+                                   : pass_plain_text(at, end, &text_bytes);
+        if (next && is_object)
+            next = *next == ':' ? pass_plain_number(next + 1, end) : NULL;
+        if (!next || next >= end || *next != ',')
             break;
-        if (is_object) {
-            if (*next++ != ':')
-                break;
-            next += *next == ' ';
-            const char *digits = next;
-            while (next < end && is_digit(*next))
-                next++;
-            if (next == digits || (*digits == '0' && next > digits + 1))
-                break;
-        }
-        if (next >= end - NEAR_END || *next != ',')
-            break;
-        in->extent.text_bytes += (size_t)(quote - at - 1);
-        at = gap_end(&gap, next + 1, end);
+        in->extent.text_bytes += text_bytes;
+        in->extent.values += is_pair ? 3 : 1;
+        at = gap_end(&gaps[0], next + 1, end);
     }
     in->at = (size_t)(at - in->bytes);
-    in->extent.values += count;
     return count;
 }
 
@@ -407,17 +430,11 @@ static int check_zeros(const char *bytes, size_t size, struct err *err)
 
 /* --- a walk without a tree -------------------------------------------------------------------- */
 
-static void skip_blanks(struct json_cursor *cursor)
-{
-    if (cursor->at < cursor->end && (unsigned char)*cursor->at <= ' ')
-        cursor->at = json_blanks_end(cursor->at, cursor->end);
-}
-
 int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,
                      size_t size, struct err *err)
 {
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
-    skip_blanks(cursor);
+    json_cursor_skip_blanks(cursor);
     return err_if(sniff_format_refuse(bytes, size, "JSON", err) ||
                   json_grammar_check(extent, bytes, size, err));
 }
@@ -425,37 +442,6 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
 struct json_cursor json_cursor_at(struct json_span value)
 {
     return (struct json_cursor){.at = value.bytes, .end = value.bytes + value.size};
-}
-
-char json_cursor_kind(const struct json_cursor *cursor)
-{
-    char c = *cursor->at;
-    return c == '-' || (c >= '0' && c <= '9') ? '0' : c;
-}
-
-void json_cursor_enter(struct json_cursor *cursor)
-{
-    assert(*cursor->at == '{' || *cursor->at == '[');
-    cursor->at++;
-    skip_blanks(cursor);
-}
-
-bool json_cursor_next(struct json_cursor *cursor)
-{
-    skip_blanks(cursor);
-    char c = *cursor->at;
-    if (c == ',' || c == '}' || c == ']')
-        cursor->at++;
-    skip_blanks(cursor);
-    return c != '}' && c != ']';
-}
-
-void json_cursor_colon(struct json_cursor *cursor)
-{
-    skip_blanks(cursor);
-    assert(*cursor->at == ':');
-    cursor->at++;
-    skip_blanks(cursor);
 }
 
 /* After the quote that closes the text whose first byte is at `at`. */

@@ -11,6 +11,7 @@
 #ifndef ATTN_FORMAT_JSON_H
 #define ATTN_FORMAT_JSON_H
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -153,12 +154,37 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
 struct json_cursor json_cursor_at(struct json_span value);
 
 /* What kind of value comes: '{', '[', '"', 't' or 'f', 'n' for null, '0' for a number. */
-char json_cursor_kind(const struct json_cursor *cursor);
+static inline char json_cursor_kind(const struct json_cursor *cursor)
+{
+    char c = *cursor->at;
+    return c == '-' || (c >= '0' && c <= '9') ? '0' : c;
+}
+
+static inline void json_cursor_skip_blanks(struct json_cursor *cursor)
+{
+    cursor->at += cursor->at < cursor->end && *cursor->at == ' '; /* one, in most files */
+    if (cursor->at < cursor->end && (unsigned char)*cursor->at <= ' ')
+        cursor->at = json_blanks_end(cursor->at, cursor->end);
+}
 
 /* Step into the object or array that comes; true before a further member or item, false at the end,
  * which is passed. */
-void json_cursor_enter(struct json_cursor *cursor);
-bool json_cursor_next(struct json_cursor *cursor);
+static inline void json_cursor_enter(struct json_cursor *cursor)
+{
+    assert(*cursor->at == '{' || *cursor->at == '[');
+    cursor->at++;
+    json_cursor_skip_blanks(cursor);
+}
+
+static inline bool json_cursor_next(struct json_cursor *cursor)
+{
+    json_cursor_skip_blanks(cursor);
+    char c = *cursor->at;
+    if (c == ',' || c == '}' || c == ']')
+        cursor->at++;
+    json_cursor_skip_blanks(cursor);
+    return c != '}' && c != ']';
+}
 
 /* Skip a member's name, up to its value. */
 struct json_span json_cursor_name(struct json_cursor *cursor);
@@ -169,7 +195,13 @@ struct json_span json_cursor_text(struct json_cursor *cursor);
 size_t json_cursor_read(struct json_cursor *cursor, char *out);
 
 /* Pass the colon after a name that was passed as a text. */
-void json_cursor_colon(struct json_cursor *cursor);
+static inline void json_cursor_colon(struct json_cursor *cursor)
+{
+    json_cursor_skip_blanks(cursor);
+    assert(*cursor->at == ':');
+    cursor->at++;
+    json_cursor_skip_blanks(cursor);
+}
 
 /* Pass the value that comes, whatever it is; a text's span has its quotes. The second tells by the
  * way how many members or items it has. */

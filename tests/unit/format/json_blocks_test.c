@@ -94,7 +94,17 @@ TEST(an_item_is_judged_alike_in_a_long_list)
         {"{\"a\": 1", "\"b\" 1", -1},
         {"{\"a\": 1", "\"b\"", -1},
         {"{\"a\": 1", "1", -1},
+        {"{\"a\": 1", "[\"b\", \"c\"]: 1", -1},
         {"[\"a\"", "[\"b\", \"c\"]", 0},
+        {"[\"a\"", "[ \"b\"\n,\"\\n\" ]", 0},
+        {"[\"a\"", "[\"b\", \"c\", \"d\"]", 0},
+        {"[\"a\"", "[\"b\"]", 0},
+        {"[\"a\"", "[\"b\" \"c\"]", -1},
+        {"[\"a\"", "[\"b\",, \"c\"]", -1},
+        {"[\"a\"", "[\"b\", ]", -1},
+        {"[\"a\"", "[\"b\", \"c\"", -1},
+        {"[\"a\"", "[\"b\", \"c\"}", -1},
+        {"[\"a\"", "[\"b\", \"\x01\"]", -1},
         {"[\"a\"", "null", 0},
         {"[\"a\"", "\"b\": 1", -1},
         {"[\"a\"", "", -1},
@@ -117,4 +127,29 @@ TEST(an_item_is_judged_alike_in_a_long_list)
                          cases[i % COUNT(cases)].result);
         buf_release(&list);
     }
+}
+
+/* A list of pairs as deep as it may be, and deeper; what it holds is counted alike, however it is
+ * written. */
+TEST(pairs_are_counted_and_bounded)
+{
+    static const char *const pairs[] = {"[\"ab\", \"c\"]", "[ \"ab\" , \"c\" ]"};
+    for (size_t depth = JSON_DEPTH_MAX - 1; depth <= JSON_DEPTH_MAX; depth++)
+        for (size_t i = 0; i < COUNT(pairs); i++) {
+            struct buf list = {0};
+            struct json_extent extent = {0};
+            for (size_t k = 0; k < depth; k++)
+                buf_char(&list, '[');
+            for (size_t k = 0; k < 20; k++)
+                buf_format(&list, "%s%s", k ? ", " : "", pairs[i]);
+            for (size_t k = 0; k < depth; k++)
+                buf_char(&list, ']');
+            ck_assert_int_eq(json_grammar_check(&extent, list.bytes, list.size, NULL),
+                             depth < JSON_DEPTH_MAX ? 0 : -1);
+            if (depth < JSON_DEPTH_MAX) {
+                ck_assert_uint_eq(extent.values, depth + 20 * 3);
+                ck_assert_uint_eq(extent.text_bytes, 20 * 3);
+            }
+            buf_release(&list);
+        }
 }
