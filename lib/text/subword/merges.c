@@ -48,20 +48,10 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
 }
 
 /* Is it the word of the last merge, or the word after that one, as of most files? */
-static bool find_near(const struct merge_reader *reader, struct word joined, uint32_t *id)
+static bool find_near(const struct bpe *bpe, struct word word, uint32_t *id)
 {
-    const struct bpe *bpe = reader->bpe;
     const struct word_table *words = bpe->words;
-    struct word word = joined;
-    if (!bpe->count)
-        return false;
-    if (!bpe->by_characters) {
-        word.bytes = reader->decoded;
-        if (byte_alphabet_decode(reader->decoded, &word.size, joined.bytes, joined.size) <
-            joined.size)
-            return false;
-    }
-    *id = bpe->merges[bpe->count - 1].id;
+    *id = bpe->count ? bpe->merges[bpe->count - 1].id : 0;
     for (uint32_t end = *id + 2; *id < end && *id < words->size; ++*id) {
         struct word_place place = words->places[*id];
         if (place.size == word.size && place.form == words->form &&
@@ -79,7 +69,7 @@ static int add_parts(struct merge_reader *reader, struct word left, struct word 
     memcpy(reader->joined, left.bytes, left.size);
     memcpy(reader->joined + left.size, right.bytes + prefix, right.size - prefix);
     if (find_word(reader, left, &merge.left) || find_word(reader, right, &merge.right) ||
-        (!find_near(reader, joined, &merge.id) && find_word(reader, joined, &merge.id)))
+        find_word(reader, joined, &merge.id))
         return -1;
     return bpe_add(reader->bpe, &merge, reader->err);
 }
@@ -96,6 +86,40 @@ static int add_text(struct merge_reader *reader, const char *text, size_t size)
                        reader->unit, reader->number, label_excerpt(shown, text, size));
     return add_parts(reader, (struct word){text, (size_t)(blank - text)},
                      (struct word){right, (size_t)(end - right)});
+}
+
+/* Read a part of signs alone, up to `stop`, after what is in `joined` up to `out`. Returns where it
+ * goes on, or NULL. */
+static const char *read_signs(const struct merge_reader *reader, char **out, const char *at,
+                              const char *end, char stop)
+{
+    const char *start = *out;
+    const char *limit = reader->joined + reader->capacity - 1;
+    at = word_signs_read(out, limit, at, end, reader->bpe->words->form);
+    return *at == stop && *out > start ? at + 1 : NULL;
+}
+
+/* Pass a merge as most are written, `Ġ t` or `Ġ", "t` and then `stop`, of signs alone: its parts
+ * are read where they stand, side by side. False: it takes a closer look. */
+static bool find_signs(const struct merge_reader *reader, struct json_cursor *at, bool quoted,
+                       char stop, struct bpe_merge *merge)
+{
+    const struct word_table *words = reader->bpe->words;
+    char *joined = reader->joined;
+    char *middle = joined;
+    if (!(at->at = read_signs(reader, &middle, at->at, at->end, quoted ? '"' : ' ')) ||
+        (quoted && (!json_cursor_next(at) || *at->at++ != '"')))
+        return false;
+    char *end = middle;
+    if (!(at->at = read_signs(reader, &end, at->at, at->end, stop)) || reader->prefix)
+        return false;
+    struct word whole = {joined, (size_t)(end - joined)};
+    size_t left_size = (size_t)(middle - joined);
+    *merge = (struct bpe_merge){.rank = (uint32_t)reader->bpe->count};
+    return word_table_find(words, joined, left_size, words->form, &merge->left) &&
+           word_table_find(words, middle, whole.size - left_size, words->form, &merge->right) &&
+           (find_near(reader->bpe, whole, &merge->id) ||
+            word_table_find(words, joined, whole.size, words->form, &merge->id));
 }
 
 static int finish(struct merge_reader *reader, int failed)
@@ -122,6 +146,17 @@ static bool is_version(struct word line)
     return line.size >= sizeof version - 1 && memcmp(line.bytes, version, sizeof version - 1) == 0;
 }
 
+static int add_line(struct merge_reader *reader, struct word line, const char *end)
+{
+    struct bpe_merge merge;
+    struct json_cursor at = {.at = line.bytes, .end = end};
+    const char *line_end = line.bytes + line.size;
+    return line_end < end && find_signs(reader, &at, false, *line_end, &merge) &&
+                   at.at == line_end + 1
+               ? bpe_add(reader->bpe, &merge, reader->err)
+               : add_text(reader, line.bytes, line.size);
+}
+
 int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct err *err)
 {
     struct merge_reader reader = {.bpe = bpe, .unit = "line", .err = err};
@@ -132,7 +167,7 @@ int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct er
         bool is_last = !line.size && at == end;
         reader.number++;
         if (!is_last && !is_version(line))
-            failed = reserve(&reader, line.size) || add_text(&reader, line.bytes, line.size);
+            failed = reserve(&reader, line.size) || add_line(&reader, line, end);
     }
     return finish(&reader, failed);
 }
@@ -170,7 +205,16 @@ static int add_pair(struct merge_reader *reader, struct json_cursor *merges)
 
 static int add_item(struct merge_reader *reader, struct json_cursor *merges)
 {
+    struct bpe_merge merge;
+    struct json_cursor inside = *merges;
     char kind = json_cursor_kind(merges);
+    if (kind == '[')
+        json_cursor_enter(&inside);
+    if (*inside.at++ == '"' && find_signs(reader, &inside, kind == '[', '"', &merge) &&
+        (kind != '[' || !json_cursor_next(&inside))) {
+        *merges = inside;
+        return bpe_add(reader->bpe, &merge, reader->err);
+    }
     if (kind == '[')
         return add_pair(reader, merges);
     if (kind != '"')
@@ -185,7 +229,7 @@ static int add_item(struct merge_reader *reader, struct json_cursor *merges)
 int merges_read_json(struct bpe *bpe, struct json_cursor merges, size_t prefix, struct err *err)
 {
     struct merge_reader reader = {.bpe = bpe, .unit = "merge", .prefix = prefix, .err = err};
-    int failed = 0;
+    int failed = reserve(&reader, 0);
     json_cursor_enter(&merges);
     for (; !failed && json_cursor_next(&merges); reader.number++)
         failed = add_item(&reader, &merges);

@@ -97,6 +97,7 @@ TEST(what_is_no_merge_is_refused_with_its_number)
         {"a\tb\n", "line 1: " TWO "'a⇥b'"},
         {"\na b\n", "line 1: " TWO "''"},
         {"a b\n\n\n", "line 2: " TWO "''"},
+        {"a b\r\r\n", "line 1: 'b\\x0d' is not in the vocabulary"},
         {"# b\n", "line 1: '#' is not in the vocabulary"},
         {"a x\n", "line 1: 'x' is not in the vocabulary"},
         {"a b\nxyz a\n", "line 2: 'xyz' is not in the vocabulary"},
@@ -113,6 +114,8 @@ TEST(what_is_no_merge_is_refused_with_its_number)
         {"[[\"\",\"a\"]]", "merge 0: " ITEM "[\"\",\"a\"]"},
         {"[\"\"]", "merge 0: " TWO "''"},
         {"[\"ab\"]", "merge 0: " TWO "'ab'"},
+        {"[\"a b\", \"a b c\"]", "merge 1: " TWO "'a␣b␣c'"},
+        {"[\"a b\", [\"a\", \"b\", \"c\"]]", "merge 1: " ITEM "[\"a\",␣\"b\",␣\"c\"]"},
         {"[\"a b\", \"b c\"]", "merge 1: 'bc' is not in the vocabulary"},
         {"[[\"a\", \"x\"]]", "merge 0: 'x' is not in the vocabulary"},
     };
