@@ -176,7 +176,7 @@ int session_begin(struct session *session, struct err *err)
     const char *name = session->model ? session->model : options->model.name;
     if (session_read_options(session, err) ||
         viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
-        provenance_add_model(&viewer->model, err) ||
+        (!session->omits_origin && provenance_add_model(&viewer->model, err)) ||
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);

@@ -61,6 +61,7 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 struct session {
     const struct options *options;
     const char *model; /* to open; NULL: --model */
+    bool omits_origin; /* results do not say which model they are of: it is not hashed */
     enum precision precision;
     struct mechanism mechanism; /* of the options, by itself */
     struct viewer viewer;

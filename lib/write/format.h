@@ -107,6 +107,7 @@ struct format {
     bool has_tables;   /* else the numbers of tables are written as sheets */
     bool has_tokens;   /* tokens are written even without tensors */
     bool can_show_all; /* its reader can show and hide the first token */
+    bool has_origin;   /* provenance is written */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
     writer_step *begin;
     writer_sheet_step *sheet;
