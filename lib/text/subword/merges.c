@@ -206,15 +206,14 @@ static int add_pair(struct merge_reader *reader, struct json_cursor *merges)
 static int add_item(struct merge_reader *reader, struct json_cursor *merges)
 {
     struct bpe_merge merge;
-    struct json_cursor inside = *merges;
-    char kind = json_cursor_kind(merges);
+    const char *start = merges->at;
+    char kind = *start;
     if (kind == '[')
-        json_cursor_enter(&inside);
-    if (*inside.at++ == '"' && find_signs(reader, &inside, kind == '[', '"', &merge) &&
-        (kind != '[' || !json_cursor_next(&inside))) {
-        *merges = inside;
+        json_cursor_enter(merges);
+    if (*merges->at++ == '"' && find_signs(reader, merges, kind == '[', '"', &merge) &&
+        (kind != '[' || !json_cursor_next(merges)))
         return bpe_add(reader->bpe, &merge, reader->err);
-    }
+    merges->at = start;
     if (kind == '[')
         return add_pair(reader, merges);
     if (kind != '"')
