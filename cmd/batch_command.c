@@ -377,7 +377,7 @@ static int join_logs(const struct options *options, struct err *err)
                  (logs->is_folder && output_clear_folder(path, err)) ||
                  log_write_results(logs, paths->count, path, is_array, err);
     for (size_t i = 0; !failed && i < paths->count; i++) {
-        jobs += logs[i].done;
+        jobs += logs[i].end - logs[i].first;
         broken += logs[i].failed;
         if (logs[i].failed && !failure)
             failure = logs[i].failure;

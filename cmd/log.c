@@ -31,7 +31,10 @@ static const char items_file[] = "items.jsonl";
 static const char *const fact_names[LOG_FACTS] = {
     [LOG_VERSION] = "version", [LOG_COMMAND] = "command", [LOG_INPUT] = "input",
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
-    [LOG_SHARD] = "shard"};
+    [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
+
+/* Of the two lines of NAME.batch: where their facts begin. */
+static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -60,12 +63,6 @@ static int open_file(int *descriptor, const char *path, int flags, struct err *e
     return fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode)
                ? 0
                : err_output(err, "'%s': expected a file, found something else", path);
-}
-
-static int open_part(struct log *log, int flags, struct err *err)
-{
-    return open_file(&log->part_file, log->part, O_WRONLY | O_APPEND | flags, err) ||
-           stream_to(&log->out, log->part_file, err);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -103,28 +100,25 @@ static int visit_lines(const struct log *log, line_visit *visit, void *context, 
                        struct err *err)
 {
     struct file file = {0};
-    struct span line;
-    size_t count = 0;
     int failed = file_map(&file, log->part, err);
     struct span rest = {file.bytes, file.bytes + file.size};
-    for (; !failed && next_line(&line, &rest); count++) {
+    for (size_t job = log->first; !failed; job++) {
         char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
+        struct span line = rest;
+        bool is_there = next_line(&line, &rest);
         struct span value = line;
-        snprintf(begin, sizeof begin, "{\"job\": %zu, ", log->first + count);
-        if (log->first + count == log->end || !skip(&value, begin))
-            failed = err_set(err,
-                             "'%s' line %zu: expected job %zu of this batch, found something "
-                             "else: --force starts over",
-                             log->part, count + 1, log->first + count);
-        else if (visit(context, line, value, err))
-            failed = err_prefix(err, "'%s' line %zu", log->part, count + 1);
-        file_forget(&file, line.at);
+        if (!is_there && (!log->finished || job == log->end))
+            break;
+        snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
+        if (!is_there || job == log->end || !skip(&value, begin))
+            failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
+                             job, is_there ? "something else" : "the end");
+        if (failed || visit(context, line, value, err))
+            failed = err_prefix(err, "'%s' line %zu", log->part, job - log->first + 1);
+        file_forget(&file, rest.at);
     }
     *bytes = (size_t)(rest.at - file.bytes);
     file_release(&file);
-    if (!failed && log->finished && log->first + count < log->end)
-        failed = err_set(err, "'%s': expected job %zu, found the end: --force starts over",
-                         log->part, log->first + count);
     return failed ? -1 : 0;
 }
 
@@ -147,33 +141,6 @@ static int count_line(void *context, struct span line, struct span value, struct
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Write the header, or the line of the end, once all lines of the log are on disk. */
-static int write_line(const struct log *log, bool is_end, struct err *err)
-{
-    struct buf line = {0};
-    struct json_writer json = {.buf = &line};
-    json_put_open(&json, NULL, '{');
-    if (is_end) {
-        json_put_integer(&json, "done", (long long)log->done);
-        json_put_integer(&json, "failed", (long long)log->failed);
-        json_put_text(&json, "failure", log->failure);
-    } else {
-        json_put_text(&json, "format", "attn-cli/batch/2");
-        for (size_t i = 0; i < LOG_FACTS; i++)
-            json_put_text(&json, fact_names[i], log->facts[i]);
-    }
-    json_put_close(&json, '}');
-    buf_char(&line, '\n');
-    int failed = buf_check(&line, err);
-    int file = log->header_file;
-    if (!failed &&
-        ((is_end ? fsync(log->part_file) : ftruncate(file, 0) || lseek(file, 0, SEEK_SET)) ||
-         transfer_write(file, line.bytes, line.size) || (is_end && fsync(file))))
-        failed = refuse_write(log->header, errno, err);
-    buf_release(&line);
-    return failed ? -1 : 0;
-}
-
 static int refuse_header(const struct log *log, struct err *err)
 {
     return err_output(
@@ -181,11 +148,36 @@ static int refuse_header(const struct log *log, struct err *err)
         log->header);
 }
 
-/* Facts that are not known yet, as of --join, are taken; with --resume others must be the same. */
-static int read_facts(struct log *log, const struct json *line, struct err *err)
+/* Write the header; or the line of the end, once all lines of the log are on disk, in place of what
+ * an interruption left after the header. */
+static int write_facts(struct log *log, bool is_end, struct err *err)
 {
-    log->has_header = true;
-    for (size_t i = 0; i < LOG_FACTS; i++) {
+    struct buf line = {0};
+    struct json_writer json = {.buf = &line};
+    json_put_open(&json, NULL, '{');
+    if (!is_end)
+        json_put_text(&json, "format", "attn-cli/batch/2");
+    for (size_t i = line_begins[is_end]; i < line_begins[is_end + 1]; i++)
+        json_put_text(&json, fact_names[i], log->facts[i]);
+    json_put_close(&json, '}');
+    buf_char(&line, '\n');
+    int failed = buf_check(&line, err);
+    int file = log->header_file;
+    off_t at = is_end ? (off_t)log->header_bytes : 0;
+    if (!failed && ((is_end && fsync(log->part_file)) || ftruncate(file, at) ||
+                    lseek(file, at, SEEK_SET) < 0 || transfer_write(file, line.bytes, line.size) ||
+                    (is_end && fsync(file))))
+        failed = refuse_write(log->header, errno, err);
+    log->header_bytes = is_end ? log->header_bytes : line.size;
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
+/* Facts that are not known yet are taken; with --resume others must be the same. */
+static int read_facts(struct log *log, const struct json *line, bool is_end, struct err *err)
+{
+    long long failed = 0;
+    for (size_t i = line_begins[is_end]; i < line_begins[is_end + 1]; i++) {
         const char *value = "";
         const char **fact = &log->facts[i];
         if (json_text(line, fact_names[i], &value, err) ||
@@ -197,31 +189,17 @@ static int read_facts(struct log *log, const struct json *line, struct err *err)
                              "--force starts over",
                              fact_names[i], value, *fact);
     }
-    return 0;
-}
-
-static int read_end(struct log *log, const struct json *line, struct err *err)
-{
-    long long done = -1;
-    long long failed = 0;
-    const char *failure = "";
-    if (json_integer(line, "done", 0, LLONG_MAX, &done, err) ||
-        json_integer(line, "failed", 0, LLONG_MAX, &failed, err) ||
-        json_text(line, "failure", &failure, err))
-        return -1;
-    if (done < 0)
+    if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, LLONG_MAX, &failed))
         return refuse_header(log, err);
-    log->done = (size_t)done;
+    log->finished = is_end;
     log->failed = (size_t)failed;
-    log->finished = true;
-    log->failure = arena_text(log->arena, failure, strlen(failure), err);
-    return log->failure ? 0 : -1;
+    log->failure = log->facts[LOG_FAILURE];
+    return 0;
 }
 
 /* Read NAME.batch: the header, and the line of the end if there is one. */
 static int read_header(struct log *log, struct err *err)
 {
-    int (*const reads[])(struct log *, const struct json *, struct err *) = {read_facts, read_end};
     struct file file = {0};
     struct span line;
     int failed = file_map(&file, log->header, err);
@@ -229,11 +207,13 @@ static int read_header(struct log *log, struct err *err)
     size_t size = num_min(file.size, sizeof header_begin - 1);
     if (!failed && memcmp(file.bytes, header_begin, size) != 0)
         failed = refuse_header(log, err);
-    for (size_t i = 0; i < 2 && !failed && next_line(&line, &rest); i++) {
+    for (int i = 0; i < 2 && !failed && next_line(&line, &rest); i++) {
         struct json *root = NULL;
         failed = json_parse(&root, line.at, (size_t)(line.end - line.at), err) ||
-                 reads[i](log, root, err);
+                 read_facts(log, root, i, err);
         json_free(root);
+        if (i == 0)
+            log->header_bytes = (size_t)(rest.at - file.bytes);
         if (failed && err->kind != ERR_OUTPUT)
             err_prefix(err, "'%s'", log->header);
     }
@@ -248,8 +228,7 @@ static int check_shared_folder(const char *path, struct err *err)
 {
     struct arena arena = {0};
     struct listing found = {0};
-    int failed = target_folder_check(path, true, err) ||
-                 (file_exists(path) && listing_read(&found, path, &arena, err));
+    int failed = file_exists(path) && listing_read(&found, path, &arena, err);
     for (size_t i = 0; !failed && i < found.count; i++)
         if (strspn(found.names[i], "0123456789") < 4 && strcmp(found.names[i], items_file) != 0)
             failed = err_output(
@@ -298,25 +277,24 @@ static int lock(struct log *log, struct err *err)
     return 0;
 }
 
-static int begin(struct log *log, struct err *err)
-{
-    log->done = log->failed = 0;
-    log->failure = NULL;
-    log->finished = false;
-    return open_part(log, O_TRUNC, err) || write_line(log, false, err) ? -1 : 0;
-}
-
-/* Cut off the line that was being written when the batch was interrupted. */
-static int resume(struct log *log, struct err *err)
+/* Open the log at its end: empty, or without the line that was being written when the batch was
+ * interrupted. */
+static int open_part(struct log *log, bool continues, struct err *err)
 {
     size_t bytes = 0;
-    if (log->finished)
-        return 0;
-    if (open_part(log, 0, err) || visit_lines(log, count_line, log, &bytes, err))
+    int flags = O_WRONLY | O_APPEND | (continues ? 0 : O_TRUNC);
+    if (open_file(&log->part_file, log->part, flags, err) ||
+        stream_to(&log->out, log->part_file, err))
         return -1;
-    if (ftruncate(log->part_file, (off_t)bytes))
-        return refuse_write(log->part, errno, err);
-    return lseek(log->header_file, 0, SEEK_END) < 0 ? refuse_write(log->header, errno, err) : 0;
+    if (!continues) {
+        log->done = log->failed = 0;
+        log->failure = NULL;
+        log->finished = false;
+        return write_facts(log, false, err);
+    }
+    if (visit_lines(log, count_line, log, &bytes, err))
+        return -1;
+    return ftruncate(log->part_file, (off_t)bytes) ? refuse_write(log->part, errno, err) : 0;
 }
 
 /* PATH or PATH.I-of-N, and the facts that need no model. */
@@ -331,7 +309,7 @@ static int prepare(struct log *log, struct err *err)
     log->facts[LOG_VERSION] = ATTN_VERSION;
     log->facts[LOG_JOBS] = arena_format(arena, err, "%zu", log->jobs);
     log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard.index, shard.count);
-    for (size_t i = 0; i < LOG_FACTS; i++)
+    for (size_t i = 0; i < LOG_FAILED; i++)
         if (!log->path || !log->facts[i])
             return -1;
     shard_range(&shard, log->jobs, &log->first, &log->end);
@@ -348,20 +326,18 @@ int log_open(struct log *log, struct err *err)
         return -1;
     bool is_there = file_exists(log->header);
     replacement_keep_private(log->name);
-    if ((!is_there && check_files(log, err)) || lock(log, err) || read_header(log, err))
+    if ((!is_there && check_files(log, err)) || lock(log, err) || read_header(log, err) ||
+        (is_there && !log->header_bytes && check_files(log, err)))
         return -1;
-    if (!log->has_header)
-        return (is_there && check_files(log, err)) || begin(log, err) ? -1 : 0;
-    if (log->resumes)
-        return resume(log, err);
-    if (log->forces)
-        return begin(log, err);
-    return err_output(
-        err,
-        log->finished
-            ? "'%s' holds a finished batch: --force starts over"
-            : "'%s' holds an interrupted batch: --resume continues it, --force starts over",
-        log->name);
+    bool continues = log->header_bytes && log->resumes;
+    if (log->header_bytes && !log->resumes && !log->forces)
+        return err_output(err, "'%s' holds %s --force starts over", log->name,
+                          log->finished ? "a finished batch:"
+                                        : "an interrupted batch: --resume continues it,");
+    if (!continues || !log->finished)
+        return open_part(log, continues, err);
+    log->done = log->end - log->first;
+    return 0;
 }
 
 int log_flush(struct log *log, struct err *err)
@@ -444,10 +420,9 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
 {
     const char *results = log->facts[LOG_RESULTS];
     if (!log->finished) {
-        log->done = log->end - log->first;
-        log->failed = failed;
-        log->failure = failure;
-        if (log_flush(log, err) || write_line(log, true, err))
+        log->facts[LOG_FAILED] = arena_format(log->arena, err, "%zu", failed);
+        log->facts[LOG_FAILURE] = failure ? failure : "";
+        if (!log->facts[LOG_FAILED] || log_flush(log, err) || write_facts(log, true, err))
             return -1;
         log->finished = true;
     }
@@ -472,7 +447,7 @@ static int read_shard(struct log *log, const char *path, struct err *err)
     size_t size = strlen(path) - (name_ends_in(path, ending) ? sizeof ending - 1 : 0);
     if (name_files(log, arena_text(log->arena, path, size, err), err) || read_header(log, err))
         return -1;
-    if (!log->has_header)
+    if (!log->header_bytes)
         return refuse_header(log, err);
     const char *shard = log->facts[LOG_SHARD];
     if (!strchr(shard, '/') || shard_read(&log->shard, shard, NULL) ||
@@ -492,38 +467,36 @@ static int compare_shards(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Refuse shards that differ in more than their number. */
+/* Refuse shards that differ in more than their index: "2/16" has the number of all after it. */
 static int check_same(const struct log *first, const struct log *other, struct err *err)
 {
-    for (size_t i = 0; i < LOG_SHARD; i++)
-        if (strcmp(first->facts[i], other->facts[i]) != 0)
+    for (size_t i = 0; i <= LOG_SHARD; i++) {
+        const char *one = first->facts[i], *two = other->facts[i];
+        if (i == LOG_SHARD ? strcmp(strchr(one, '/'), strchr(two, '/')) : strcmp(one, two))
             return err_set(err, "expected shards of one batch: %s: '%s' has \"%s\", '%s' \"%s\"",
-                           fact_names[i], first->name, first->facts[i], other->name,
-                           other->facts[i]);
-    if (first->shard.count != other->shard.count)
-        return err_set(err, "expected shards of one batch: '%s' is one of %zu, '%s' of %zu",
-                       first->name, first->shard.count, other->name, other->shard.count);
+                           fact_names[i], first->name, one, other->name, two);
+    }
     return 0;
 }
 
-/* Each of the sorted shards once. */
+/* Refuse sorted shards of which one is missing or given twice. */
 static int check_all_there(const struct log *logs, size_t count, struct err *err)
 {
-    size_t shards = logs->shard.count;
     size_t next = 0;
     size_t lacking = 0;
     struct buf missing = {0};
-    for (size_t i = 1; i < count; i++)
-        if (logs[i].shard.index == logs[i - 1].shard.index)
-            return err_set(err, "expected shard %zu once, found '%s' and '%s'", logs[i].shard.index,
-                           logs[i - 1].name, logs[i].name);
-    for (size_t shard = 1; shard <= shards; shard++)
-        if (next < count && logs[next].shard.index == shard)
-            next++;
-        else if (lacking++ < MISSING_NAMED)
-            buf_format(&missing, "%s%zu", lacking > 1 ? ", " : "", shard);
+    for (size_t shard = 1; shard <= logs->shard.count; shard++) {
+        if (next == count || logs[next].shard.index != shard) {
+            if (lacking++ < MISSING_NAMED)
+                buf_format(&missing, "%s%zu", lacking > 1 ? ", " : "", shard);
+        } else if (++next < count && logs[next].shard.index == shard) {
+            buf_release(&missing);
+            return err_set(err, "expected shard %zu once, found '%s' and '%s'", shard,
+                           logs[next - 1].name, logs[next].name);
+        }
+    }
     if (lacking && !buf_check(&missing, err))
-        err_set(err, "expected %zu shards, missing: %s%s", shards, missing.bytes,
+        err_set(err, "expected %zu shards, missing: %s%s", logs->shard.count, missing.bytes,
                 lacking > MISSING_NAMED ? ", …" : "");
     buf_release(&missing);
     return lacking ? -1 : 0;

@@ -41,6 +41,8 @@ enum log_fact {
     LOG_RESULTS, /* the format: "csv", "folder of csv" */
     LOG_JOBS,    /* of the whole batch */
     LOG_SHARD,   /* 2/16; 1/1 without --shard */
+    LOG_FAILED,  /* at the end: how many jobs failed, */
+    LOG_FAILURE, /* and the message of the first of them */
     LOG_FACTS
 };
 
@@ -57,9 +59,9 @@ struct log {
     /* The log's: */
     const char *name, *part, *header; /* NAME, NAME.part, NAME.batch */
     size_t first, end;                /* jobs of the shard */
-    size_t done, failed;              /* jobs in the log, and how many of them failed */
+    size_t done, failed;              /* jobs in the log, and how many failed */
     const char *failure;              /* message of the first that failed, or NULL */
-    bool has_header;                  /* NAME.batch was there, with its first line */
+    size_t header_bytes;              /* of the first line of NAME.batch; 0: there was none */
     bool finished;                    /* all jobs are done: only log_finish remains */
     struct stream out;                /* to the end of NAME.part */
     int part_file, header_file;       /* descriptors, the second locked; 0: none */
