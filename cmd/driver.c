@@ -104,27 +104,10 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
-/* Settings, and jobs of one, that this process does, from `first` up to `end`. A setting is opened
- * though it has no jobs: a task may run texts of its own. */
-struct range {
-    size_t first, end;
-};
-
-static struct range settings_of(const struct driver *driver)
+/* The jobs of a setting that this process does end before this one. */
+static size_t end_of_setting(const struct driver *driver, size_t setting)
 {
-    size_t items = driver->items.count;
-    size_t settings = driver->sweep.settings;
-    if (!items)
-        return (struct range){0, settings};
-    size_t first = num_min(driver->first / items, settings - 1);
-    return (struct range){first, num_max((driver->end + items - 1) / items, first + 1)};
-}
-
-static struct range jobs_of(const struct driver *driver, size_t setting)
-{
-    size_t items = driver->items.count;
-    return (struct range){num_max(driver->first, setting * items),
-                          num_min(driver->end, (setting + 1) * items)};
+    return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
 static int survey_work(struct driver *driver, const struct work *work, struct err *err)
@@ -153,30 +136,6 @@ static int survey_work(struct driver *driver, const struct work *work, struct er
     return 0;
 }
 
-/* Read all jobs, sound or not. */
-static int survey_all(struct driver *driver, struct err *err)
-{
-    struct arena arena = {0};
-    struct range settings = settings_of(driver);
-    int failed = 0;
-    for (size_t setting = settings.first; setting < settings.end && !failed; setting++) {
-        struct range jobs = jobs_of(driver, setting);
-        failed = open_setting(driver, setting, err);
-        for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
-            struct work work;
-            struct err why = {0};
-            failed = (read_work(driver, job, &work, &arena, &why) &&
-                      fail_work(driver, &work, &why, &arena, err)) ||
-                     survey_work(driver, &work, err);
-            arena_clear(&arena);
-        }
-        if (failed && driver->sweep.of_models)
-            blame_setting(driver, setting, err);
-    }
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
 /* Refuse what would be ended by the system after minutes, or take all memory from others. */
 static int check_memory(const struct driver *driver, struct err *err)
 {
@@ -193,10 +152,26 @@ static int check_memory(const struct driver *driver, struct err *err)
 
 int driver_check(struct driver *driver, struct err *err)
 {
-    struct survey *survey = &driver->survey;
-    if (survey_all(driver, err))
+    struct arena arena = {0};
+    size_t job = driver->first;
+    int failed = 0;
+    for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++) {
+        failed = open_setting(driver, i, err);
+        for (; job < end_of_setting(driver, i) && !failed; job++) {
+            struct work work;
+            struct err why = {0};
+            failed = (read_work(driver, job, &work, &arena, &why) &&
+                      fail_work(driver, &work, &why, &arena, err)) ||
+                     survey_work(driver, &work, err);
+            arena_clear(&arena);
+        }
+        if (failed && driver->sweep.of_models)
+            blame_setting(driver, i, err);
+    }
+    arena_release(&arena);
+    if (failed)
         return -1;
-    dropped_note(&survey->dropped, &driver->items);
+    dropped_note(&driver->survey.dropped, &driver->items);
     if (driver->options->batch.dry_run)
         return 0;
     driver->failed = 0; /* they are counted again when they are written */
@@ -282,32 +257,6 @@ static int run_works(struct driver *driver, const struct group *group, struct er
     return 0;
 }
 
-static int run_round(struct driver *driver, struct round *round, struct viewer *viewer,
-                     struct err *err)
-{
-    struct err why = {0};
-    struct group group = {.driver = driver, .viewer = viewer, .arena = &round->arena};
-    group.works = arena_alloc(&round->arena, round->count, sizeof *group.works, err);
-    if (!group.works)
-        return -1;
-    for (size_t i = 0; i < round->count; i++)
-        if (!round->works[i].fault)
-            group.works[group.count++] = &round->works[i];
-    if (run_works(driver, &group, err))
-        return -1;
-    for (size_t i = 0; i < group.count; i++) { /* means, words and the like */
-        struct work *work = group.works[i];
-        if (work->fault || work->is_written ||
-            !derive(&work->report, &driver->derivation, driver->session.viewer.tokenizer,
-                    &round->arena, &why))
-            continue;
-        items_blame(&driver->items, work->index, &why);
-        if (fail_work(driver, work, &why, &round->arena, err))
-            return -1;
-    }
-    return 0;
-}
-
 /* --- threads ---------------------------------------------------------------------------------- */
 
 /* Groups that are run at the same time, each by a thread with a viewer of its own. */
@@ -318,15 +267,32 @@ struct wave {
     size_t most;
 };
 
+/* Run a group and derive means, words and the like. Several threads also make the bytes of the
+ * results, which are then only copied. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct wave *wave = context;
+    struct driver *driver = wave->driver;
     struct round *round = &wave->rounds[index];
     struct viewer *viewer = &wave->viewers[thread];
-    bool is_alone = viewer == &wave->driver->session.viewer;
-    int failed = run_round(wave->driver, round, viewer, &round->err);
-    for (size_t i = 0; i < round->count && !failed && !is_alone; i++)
-        failed = driver_make_bytes(wave->driver, &round->works[i], &round->arena, &round->err);
+    struct group group = {.driver = driver, .viewer = viewer, .arena = &round->arena};
+    struct err why = {0};
+    group.works = arena_alloc(&round->arena, round->count, sizeof *group.works, &round->err);
+    for (size_t i = 0; i < round->count && group.works; i++)
+        if (!round->works[i].fault)
+            group.works[group.count++] = &round->works[i];
+    int failed = !group.works || run_works(driver, &group, &round->err);
+    for (size_t i = 0; i < round->count && !failed; i++) {
+        struct work *work = &round->works[i];
+        if (!work->fault && !work->is_written &&
+            derive(&work->report, &driver->derivation, driver->session.viewer.tokenizer,
+                   &round->arena, &why)) {
+            items_blame(&driver->items, work->index, &why);
+            failed = fail_work(driver, work, &why, &round->arena, &round->err);
+        }
+        if (!failed && viewer != &driver->session.viewer)
+            failed = driver_make_bytes(driver, work, &round->arena, &round->err);
+    }
 }
 
 /* Read, run and write the next groups of jobs before `end`. */
@@ -419,7 +385,7 @@ static int run_setting(struct driver *driver, size_t setting, struct progress *p
     else if (!failed)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
-             run_groups(driver, jobs_of(driver, setting).end, progress, err) ||
+             run_groups(driver, end_of_setting(driver, setting), progress, err) ||
              (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
@@ -432,7 +398,6 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
 {
     struct progress progress;
     double start = clock_seconds();
-    struct range settings = settings_of(driver);
     int failed = 0;
     size_t jobs = driver->end - driver->first;
     const char *things = driver->is_batch                   ? "items"
@@ -444,9 +409,9 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
         progress_begin_beside(&progress, driver->options->output.path, things);
     progress.before = done;
     driver->next = driver->first + done;
-    for (size_t setting = settings.first; setting < settings.end && !failed; setting++)
-        if (!done || jobs_of(driver, setting).end > driver->next)
-            failed = run_setting(driver, setting, &progress, err);
+    for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++)
+        if (!done || end_of_setting(driver, i) > driver->next)
+            failed = run_setting(driver, i, &progress, err);
     progress_end(&progress);
     driver->seconds = clock_seconds() - start;
     const char *path = driver->items.path;
@@ -464,6 +429,18 @@ void driver_accumulate(struct driver *driver, size_t results)
     driver->accumulates = true;
     driver->place.count = results;
     driver->place.sentences = 1;
+}
+
+/* The jobs of this process, and their settings. A setting is opened though it has no jobs: a task
+ * may run texts of its own. */
+static void find_jobs(struct driver *driver)
+{
+    size_t items = driver->items.count;
+    size_t settings = driver->sweep.settings;
+    shard_range(&driver->shard, driver->jobs, &driver->first, &driver->end);
+    driver->first_setting = items ? num_min(driver->first / items, settings - 1) : 0;
+    driver->end_setting =
+        items ? num_max((driver->end + items - 1) / items, driver->first_setting + 1) : settings;
 }
 
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
@@ -488,7 +465,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
-    shard_range(&driver->shard, driver->jobs, &driver->first, &driver->end);
+    find_jobs(driver);
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;

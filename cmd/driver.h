@@ -142,8 +142,9 @@ struct driver {
     struct listing models; /* of --model; of one model it may be empty */
     struct sweep sweep;
     struct job_shard shard;
-    size_t jobs, first, end; /* in all; those that this process does, */
-    size_t next;             /* the next of which is to be read */
+    size_t jobs, first, end;           /* in all; those that this process does, */
+    size_t next;                       /* the next of which is to be read */
+    size_t first_setting, end_setting; /* theirs */
 
     /* The setting that is open. */
     size_t setting;
