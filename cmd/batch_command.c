@@ -235,7 +235,7 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
                      .resumes = options->batch.resume,
                      .forces = options->output.force,
                      .shard = driver->shard,
-                     .jobs = driver->jobs,
+                     .jobs = driver->jobs / driver->jobs_of_result,
                      .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
                                [LOG_INPUT] = make_fact(driver, arena, add_input, err),
                                [LOG_MODELS] = make_fact(driver, arena, add_models, err),
@@ -245,8 +245,8 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     if (log_open(log, err) || (log->is_folder && file_make_directory(log->path, err)))
         return -1;
     if (log->resumes && log->done)
-        print_note("'%s': %zu of %zu items skipped: already done", log->name, log->done,
-                   log->end - log->first);
+        print_note("'%s': %zu of %zu %s skipped: already done", log->name, log->done,
+                   log->end - log->first, driver->accumulates ? "means" : "items");
     driver->log = log;
     driver->written = log->done - log->failed;
     driver->failed = log->failed;

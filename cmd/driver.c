@@ -67,12 +67,13 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* Note why a job has no result; where it is no batch, or memory was out, which another time may be
- * enough, that is the error of all. */
+/* Note why a job has no result. Except in a batch, for a mean, and where memory was out, which
+ * another time may be enough, that is the error of all. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
                      struct arena *arena, struct err *err)
 {
-    if (!driver->is_batch || driver->options->batch.fail_fast || why->out_of_memory)
+    if (!driver->is_batch || driver->options->batch.fail_fast || driver->accumulates ||
+        why->out_of_memory)
         return err_adopt(err, why);
     work->fault = why->kind ? why->kind : ERR_INPUT;
     work->message = arena_text(arena, why->text, strlen(why->text), err);
@@ -407,6 +408,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
         progress_begin(&progress, things);
     else /* results that are printed show by themselves how far it is */
         progress_begin_beside(&progress, driver->options->output.path, things);
+    done *= driver->jobs_of_result;
     progress.before = done;
     driver->next = driver->first + done;
     for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++)
@@ -437,7 +439,11 @@ static void find_jobs(struct driver *driver)
 {
     size_t items = driver->items.count;
     size_t settings = driver->sweep.settings;
-    shard_range(&driver->shard, driver->jobs, &driver->first, &driver->end);
+    driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
+    shard_range(&driver->shard, driver->jobs / driver->jobs_of_result, &driver->first,
+                &driver->end);
+    driver->first *= driver->jobs_of_result;
+    driver->end *= driver->jobs_of_result;
     driver->first_setting = items ? num_min(driver->first / items, settings - 1) : 0;
     driver->end_setting =
         items ? num_max((driver->end + items - 1) / items, driver->first_setting + 1) : settings;
@@ -465,7 +471,6 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
-    find_jobs(driver);
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
@@ -474,14 +479,15 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return -1;
     if (means.mean_of_texts)
         driver_accumulate(driver, settings);
+    if (means.mean_of_texts && driver->shard.count > 1 && settings == 1)
+        return err_usage(err, "--shard: expected results to divide, found one mean of all texts: "
+                              "leave out --shard, or divide the settings of a --sweep");
+    find_jobs(driver);
     if (task->pages && format_is(driver->output.format, "html"))
         return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
                          task->pages);
     if (task->prepare && task->prepare(driver->state, driver, err))
         return -1;
-    if (driver->is_batch && driver->accumulates)
-        return err_usage(err, "batch: expected a command with a result for each text, found one "
-                              "result of all texts: run the command itself with --file");
     if (output_check_count(&driver->output, driver->place.count, err))
         return -1;
     looks_note(&options->looks, driver->output.format, driver->output.draws_pages);

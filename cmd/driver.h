@@ -145,6 +145,7 @@ struct driver {
     size_t jobs, first, end;           /* in all; those that this process does, */
     size_t next;                       /* the next of which is to be read */
     size_t first_setting, end_setting; /* theirs */
+    size_t jobs_of_result;             /* in a batch with --mean texts those of a setting, else 1 */
 
     /* The setting that is open. */
     size_t setting;
@@ -179,8 +180,8 @@ struct driver {
 /* Run a command: everything from the options to the result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);
 
-/* Its parts, for batch: read options and find all items; check all jobs; run those from `first +
- * done` on. */
+/* Its parts, for batch: read options and find all items; check all jobs; run those whose results
+ * follow the first `done`. */
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err);
 int driver_check(struct driver *driver, struct err *err);
@@ -191,7 +192,7 @@ void driver_release(struct driver *driver);
 int driver_count_failure(struct driver *driver, const struct work *work, struct err *err);
 
 /* For a prepare hook: jobs have no results of their own; `add` takes each into account, and `end`
- * or `finish` writes that many results by driver_write. A batch refuses such a task. */
+ * or `finish` writes that many results by driver_write. */
 void driver_accumulate(struct driver *driver, size_t results);
 
 /* Write a result that is not a single job's, in any format. */

@@ -278,7 +278,7 @@ static const struct option_row patch_options[] = {
            "have both",
            .values = &values_numbers),
     STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
-           .flags = OPTION_NOT_BATCH),
+           .flags = OPTION_FIXED),
     {0},
 };
 

@@ -79,7 +79,7 @@ static void put_identity(struct json_writer *json, const struct driver *driver,
                          const struct work *work, const struct place *place)
 {
     size_t settings = driver->sweep.count - driver->sweep.of_models;
-    if (driver->is_batch)
+    if (driver->is_batch && !driver->accumulates)
         json_put_integer(json, "item", (long long)work->item.number);
     put_columns(json, "settings", place->extras, settings);
     put_columns(json, "columns", place->extras + settings, place->extra_count - settings);
@@ -223,22 +223,17 @@ int driver_make_bytes(struct driver *driver, struct work *work, struct arena *ar
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
+/* A result, a failure, or in a batch the mean of a setting, which has the setting's number. */
 static int write_work(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
     bool is_array = driver->is_batch && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
-    if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
-        return -1;
-    if (driver->derivation.mean_of_texts)
-        return text_mean_add(&driver->mean, &work->report, err);
-    if (driver->accumulates && !work->fault)
-        return 0;
     driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
     work->before = driver->written;
     if (is_array)
-        stream_text(out, work->job == driver->first ? "[" : ",");
+        stream_text(out, work->job * driver->jobs_of_result == driver->first ? "[" : ",");
     if (work->fault && !is_json(driver))
         print_failure(work->message);
     if (is_made)
@@ -246,12 +241,22 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     else if (work->fault ? is_json(driver) || driver->log : !work->is_written)
         if (write_result(driver, out, work, arena, err))
             return -1;
-    if (is_array && work->job + 1 == driver->end)
+    if (is_array && (work->job + 1) * driver->jobs_of_result == driver->end)
         stream_text(out, "]\n");
     driver->written += !work->fault;
     if (driver->task->note && !driver->is_batch)
         driver->task->note(driver->state, work);
     return 0;
+}
+
+/* All lines so far, after the files of their folders. */
+static int flush_log(struct driver *driver, struct err *err)
+{
+    if (!driver->log)
+        return 0;
+    if (driver->output.to_folder && stream_sync(driver->log->path, err))
+        return -1;
+    return log_flush(driver->log, err);
 }
 
 int driver_count_failure(struct driver *driver, const struct work *work, struct err *err)
@@ -267,20 +272,28 @@ int driver_write_works(struct driver *driver, struct work *works, size_t count, 
     if (!driver->log && output_open(&driver->output, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        if (write_work(driver, &works[i], arena, err) ||
-            (works[i].fault && driver_count_failure(driver, &works[i], err)))
+        struct work *work = &works[i];
+        if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
+            return -1;
+        if (driver->derivation.mean_of_texts
+                ? text_mean_add(&driver->mean, &work->report, err)
+                : !driver->accumulates && write_work(driver, work, arena, err))
+            return -1;
+        if (work->fault && driver_count_failure(driver, work, err))
             return -1;
     }
-    if (!driver->log)
-        return 0;
-    if (driver->output.to_folder && stream_sync(driver->log->path, err))
-        return -1; /* files before their lines */
-    return log_flush(driver->log, err);
+    return flush_log(driver, err);
 }
 
 int driver_write(struct driver *driver, const struct report *report, struct err *err)
 {
+    struct work work = {.job = driver->setting, .before = SIZE_MAX, .report = *report};
     struct place place = driver->place;
+    if (driver->is_batch)
+        return (!driver->log && output_open(&driver->output, err)) ||
+                       write_work(driver, &work, &driver->session.arena, err)
+                   ? -1
+                   : flush_log(driver, err);
     place.index = driver->written++;
     place.sentences = 1;
     place.model = name_of_model(driver);

@@ -43,9 +43,9 @@ static int open(void *state, struct driver *driver, struct err *err)
         return -1;
     driver->derivation = request->derivation;
     driver->place.show_tokens = request->selection.tokens;
-    if (request->derivation.mean_of_texts && driver->is_batch)
-        return err_usage(err, "--mean texts: a batch writes the result of each text: 'attn-cli run "
-                              "-f FILE --mean texts' averages them");
+    if (request->derivation.mean_of_texts != driver->accumulates)
+        return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
+                              "mean");
     if (request->derivation.mean_of_texts && request->selection.queries)
         return err_usage(err, "--mean texts and --query cannot be combined");
     if (request->derivation.mean_of_texts && request->selection.tokens)

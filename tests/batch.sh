@@ -18,7 +18,7 @@ items=${BATCH_ITEMS:-4000}
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=46
+total=48
 
 # A GPT-2 of words, small enough that files and threads, not its matrices, take the time.
 cp "$agree" texts
@@ -110,6 +110,7 @@ do_batch() { # COMMAND OUTPUT OPTION...: twelve times
     task=$1 output=$2
     shift 2
     case $task in
+    mean) set -- --mean texts --layer 0 "$@" && task=run ;;
     run) set -- --show q --layer 0 "$@" ;;
     heads) set -- --score self "$@" ;;
     generate) set -- -n 2 --temperature 2 "$@" ;;
@@ -166,7 +167,7 @@ other_is_refused() { # COMMAND
     return $status
 }
 
-for command in run heads score lens attribute patch generate; do
+for command in run mean heads score lens attribute patch generate; do
     if [ "$can_trace" ]; then
         check "$command: killed at any write and resumed" killed_anywhere $command
     else
