@@ -27,10 +27,11 @@ static const struct bench_options *own(const struct options *options)
 }
 
 static const struct option_row own_options[] = {
-    STRING("model", 'm', "MODEL", IN(model.name),
-           "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
-           "(default: $ATTN_MODEL, else tiny)",
-           .heading = "Model", .values = &values_models),
+    STRING(
+        "model", 'm', "MODEL", IN(model.name),
+        "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
+        "else tiny)",
+        .heading = "Model", .values = &values_models),
     STRING("shape", 0, "NAME", OWN(struct bench_options, shape),
            "use random weights in the shape of a well-known model (see 'help sizes')",
            .values = &values_shapes),
@@ -51,10 +52,10 @@ static const struct option_row own_options[] = {
            "with --growth: attention patterns to compare: dense,window:64 (default: dense)",
            .values = &values_attention, .joints = ",+"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file (default: standard output); the file extension sets the format",
-           .heading = "Output", .flags = OPTION_PROCESS),
+           "file; its extension sets the format (default: stdout)", .heading = "Output",
+           .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
-           "output format (default: by the ending of -o, else text; see 'help formats')",
+           "output format (default: by the extension of -o, else text; see 'help formats')",
            .values = &values_formats, .flags = OPTION_FIXED),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
             "number of threads (default: one per processor)", .heading = "Running"),

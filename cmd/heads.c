@@ -43,10 +43,10 @@ static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(struct heads_options, score),
            "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
            "the first seven); NAME:texts measures on the texts, NAME:repeats on "
-           "repeated random tokens",
+           "repeated random tokens; (label 0.4+): the table labels heads with at least 0.4",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(struct heads_options, sort),
-           "sort by a score, highest first (default: by layer and head)", .values = &values_scores,
+           "highest score first (default: by layer and head)", .values = &values_scores,
            .flags = OPTION_FIXED),
     INTEGER("top", 0, "N", OWN(struct heads_options, top), 1, 100000000,
             "with --sort: show only the N heads with the highest scores (default: all)",

@@ -27,18 +27,18 @@ static const struct info_options *own(const struct options *options)
 }
 
 static const struct option_row own_options[] = {
-    STRING("model", 'm', "MODEL", IN(model.name),
-           "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
-           "(default: $ATTN_MODEL, else tiny)",
-           .values = &values_models),
+    STRING(
+        "model", 'm', "MODEL", IN(model.name),
+        "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
+        "else tiny)",
+        .values = &values_models),
     INTEGER("tokens", 'n', "N", OWN(struct info_options, tokens), 1, 100000000,
             "print the cost of a run over N tokens (default: the model's context)"),
     FLAG("hash", 0, OWN(struct info_options, hash), "also print a hash of the weights"),
     FLAG("sites", 0, OWN(struct info_options, sites),
          "print only the tensors' names in TransformerLens and Hugging Face"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file (default: standard output); the file extension sets the format",
-           .flags = OPTION_PROCESS),
+           "file; its extension sets the format (default: stdout)", .flags = OPTION_PROCESS),
     {0},
 };
 

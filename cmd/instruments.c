@@ -179,7 +179,7 @@ static const struct option_row attribute_options[] = {
            "John' (default: the most likely token)",
            .heading = "Attribution"),
     STRING("position", 0, "N", IN(attribute.position),
-           "position after which the logit is read (default: -1, the last token)"),
+           "position whose logit is split (default: -1, the last)"),
     STRING("by", 0, "part|source|neuron", IN(attribute.by),
            "split by component (default), source token or neuron", .values = &values_attributions),
     {0},
@@ -265,7 +265,7 @@ static const struct option_row patch_options[] = {
            "token whose logit is measured, or two tokens whose logit difference is measured: ' "
            "Mary: John' (default: the most likely token after the clean prompt)"),
     STRING("position", 0, "N", IN(attribute.position),
-           "position after which the logits are read (default: -1, the last token)"),
+           "position whose logits are read (default: -1, the last)"),
     STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
     STRING("path", 0, "FROM:TO", IN(patch.path),

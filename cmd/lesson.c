@@ -181,7 +181,7 @@ static const struct option_row own_options[] = {
     STRING("sentence", 's', "TEXT", OWN(struct lesson_options, sentence),
            "with -o: text of the last step"),
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
-            "columns of text output (default: the terminal, else 80)"),
+            "columns of text output (default: terminal, else 80)"),
     {0},
 };
 

@@ -44,10 +44,11 @@ const struct option_row text_options[] = {
 };
 
 const struct option_row model_options[] = {
-    STRINGS("model", 'm', "MODEL", IN(model.names),
-            "folder, GGUF file, bundled name, or Hugging Face Hub name already in the cache "
-            "(default: $ATTN_MODEL, else tiny); repeatable to compare models: 'pythia/step*'",
-            .heading = "Model", .values = &values_models),
+    STRINGS(
+        "model", 'm', "MODEL", IN(model.names),
+        "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
+        "else tiny); repeatable to compare models: 'pythia/step*'",
+        .heading = "Model", .values = &values_models),
     STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
            .values = &values_precisions),
     {0},
@@ -198,8 +199,15 @@ VALUES_(, palettes, "Palettes (--palette)", palette_count, palette_rows[index].n
         palette_rows[index].about)
 VALUES_(, precisions, NULL, PRECISIONS, precision_name((enum precision)index), NULL)
 VALUES_(, block_parts, NULL, BLOCK_PARTS, block_part_names[index], NULL)
-VALUES_(, models, "Bundled models (--model); ./tiny is a folder with the same name", bundled_count,
-        bundled_models[index].path, NULL)
+WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same name",
+       {"tiny", "GPT-2 with 2 layers, trained on short fables"},
+       {"life", "worked example with 6 words: one head, no mask"},
+       {"life-causal", "life with a causal mask"}, {"life-4-heads", "life with four heads"},
+       {"life-grouped", "life with four query heads, two key/value heads"},
+       {"life-cross", "cross-attention: keys and values of a second text"},
+       {"journey", "6 words, attention without weight matrices"},
+       {"journey-causal", "journey with a causal mask"},
+       {"translate", "encoder-decoder, English (22 words) to French"})
 
 /* Names with NULL after the last. */
 #define PLAIN_NAMES(list, names)                             \
