@@ -43,7 +43,8 @@ static const struct option_row own_options[] = {
     STRING("model", 'm', "MODEL", IN(model.name), "start from the weights of this model",
            .values = &values_models),
     STRING("resume", 0, "DIR", OWN(struct train_options, resume),
-           "continue a saved training run with its settings; the result is the same, bit for bit"),
+           "continue a saved training run with its settings; the result is that of an unbroken "
+           "run, bit for bit"),
     INTEGER("steps", 0, "N", OWN(struct train_options, settings.steps), 1, 1000000000,
             "optimiser steps (default: 1000)", .heading = "Training", .preset = 1000),
     INTEGER("batch-size", 0, "N", OWN(struct train_options, settings.texts), 1, 1000000,
@@ -84,7 +85,8 @@ const struct command command_train = {
     .group = "Build",
     .about = "train a small model",
     .operands = "",
-    .examples = "attn-cli train -d fables.txt --shape tiny --vocab v.json --steps 64 -o fables\n"
+    .examples = "attn-cli init --shape tiny --vocab-from fables.txt -o start\n"
+                "attn-cli train -d fables.txt -m start --steps 64 -o fables\n"
                 "attn-cli train -d fables.txt -m fables --steps 200 --lr 0.0003 -o more\n"
                 "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
     .run = train_command,
@@ -128,10 +130,12 @@ static int check_sources(const struct options *options, struct err *err)
         return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
                               "--model DIR or --resume DIR");
     if (fresh != (make->vocab != NULL))
-        return err_usage(err,
-                         fresh ? "--vocab: expected the vocabulary of a new model"
-                               : "--vocab applies only to new models, found %s",
-                         found);
+        return err_usage(
+            err,
+            fresh ? "--vocab: expected the vocabulary of a new model: 'attn-cli init --vocab-from "
+                    "FILE -o DIR' writes DIR/vocab.json"
+                  : "--vocab applies only to new models, found %s",
+            found);
     return 0;
 }
 
