@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
@@ -15,24 +16,26 @@ static const struct option_row own_options[] = {
             "with the first)",
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total), "print only totals, of each text and of all"),
-    STRING("per", 0, "COLUMN", IN(score.per),
-           "print sums and the mean per token for each value of a column, such as condition, or of "
-           "several: condition,region (| separates regions in a text, a column 'regions' names "
-           "them); with --words: the mean surprisal of each word"),
+    STRING(
+        "per", 0, "COLUMN", IN(score.per),
+        "print sums and the mean per token for each value of a column, such as condition, or of "
+        "several: condition,region (| separates regions in a text, a column 'regions' names "
+        "them); with --words: the mean surprisal of each word; of minimal pairs (columns good and "
+        "bad): accuracy"),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
     FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
-            "read long texts in windows that advance by N tokens: a token has at least the context "
-            "minus N before it; half the context takes twice the time of one pass"),
+            "read long texts in windows that advance by N tokens; each token then has at least the "
+            "context minus N tokens before it (half the context doubles the time)"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "show the N most likely tokens at each position, in text and json (default: 3)",
             .preset = 3),
     FLAG("words", 0, IN(select.words),
-         "print words (between white space) instead of tokens, with summed surprisals; texts begin "
-         "with the model's beginning token, also with --total, --per and pairs (--special none "
-         "omits it)"),
+         "print words (split at white space) instead of tokens, with summed surprisals; as with "
+         "--total, --per and pairs, a beginning token comes before each text (--special none omits "
+         "it)"),
     {0},
 };
 
@@ -146,11 +149,18 @@ static int find_column(size_t *column, const struct state *own, const char *name
     for (*column = 0; *column < items->name_count; ++*column)
         if (strcmp(items->names[*column], name) == 0)
             return 0;
+    if ((strcmp(name, "region") != 0 || !own->region_count) && !items->name_count)
+        return err_usage(err,
+                         "--per: expected a table with the column '%s', found texts alone: "
+                         "--file FILE.csv reads one",
+                         name);
     if (strcmp(name, "region") != 0 || !own->region_count)
-        return err_usage(
-            err, "--per: expected a column of the input, such as a condition, found '%s'", name);
+        return names_refuse((struct names){items->names, items->name_count, sizeof *items->names},
+                            "--per", name, strlen(name), err);
     return own->driver->options->select.words
-               ? err_usage(err, "--per region and --words cannot be combined: a row is a word")
+               ? err_usage(err,
+                           "--per region and --words cannot be combined: without --words, each "
+                           "region has a row")
                : 0;
 }
 
@@ -260,8 +270,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .has_regions = own->region_count > 0};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
     if (score->per && driver->is_batch)
-        return err_usage(err, "--per: expected 'attn-cli score', found a batch, whose results are "
-                              "of single texts");
+        return err_usage(err, "--per does not apply to a batch, which has a result for each text");
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
     if (of_words && !viewer->tokenizer)
