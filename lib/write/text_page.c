@@ -511,8 +511,8 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
             fit(&shown, true);
         shrink(&shown);
         if (text_is_cut(cut))
-            stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n", cut->front + cut->back,
-                          cut->size, frame->rows.name);
+            stream_format(out, "(%zu of %zu rows shown; --full shows all)\n",
+                          cut->front + cut->back, cut->size);
         write_blocks(&table, &shown);
     }
     failed |= table_close(&table, failed ? NULL : err);
