@@ -47,7 +47,7 @@ static const struct removed {
     {"run heads score lens attribute patch generate", "no-pool",
      "use a larger --figure-width, or --token-range, to give each number a cell"},
     {"run generate", "threshold", "lines below 3 % of the scale are not drawn"},
-    {"run generate", "top", "--head and --token-range choose the lines that are drawn"},
+    {"run", "top", "with --view lines, --head and --token-range choose the lines"},
     {"", "convert",
      "GGUF files are read as they are; llama.cpp's convert_hf_to_gguf.py writes them"},
     {"", "vocab",
