@@ -121,8 +121,7 @@ static int read_options(struct job *job, struct err *err)
     if (own(options)->shape && model)
         return err_usage(err, "--shape and the model '%s' cannot be combined", model);
     if (options->mechanism.attention && !own(options)->growth)
-        return err_usage(
-            err, "--attention: expected --growth as well, which compares attention patterns");
+        return err_usage(err, "--attention applies only with --growth");
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
         (only &&
          names_choose_set(&job->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))

@@ -695,10 +695,10 @@ static int read_fields(const struct items *items, struct item *item, const struc
     bool has_ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
     if (!good != !bad || (good && (item->fields[ITEM_TEXT] || has_ids)))
-        return err_set(err, "expected 'good' and 'bad' alone, found %s",
+        return err_set(err, "expected 'good', 'bad' and no other text, found %s",
                        !good  ? "no 'good'"
                        : !bad ? "no 'bad'"
-                              : "another text, too");
+                              : "another");
     if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !has_ids &&
         !item->input.text)
         item->input.text = "";

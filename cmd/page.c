@@ -106,8 +106,8 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
         if (!dot || !selection_index(&layer, list, before, layers_of(config)) ||
             !selection_index(&head, dot + 1, size - before - 1, config->n_head))
             return err_usage(err,
-                             "--explain: expected LAYER.HEAD of %zu layers of %zu heads, such as "
-                             "0.1, or all or none, found '%.*s'",
+                             "--explain: expected all, none or LAYER.HEAD such as 0.1, with layers "
+                             "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), config->n_head, (int)size, list);
         source->explains[layer * config->n_head + head] = true;
         list += size;

@@ -207,7 +207,7 @@ static int take_sizes(struct cursor *cursor, struct gguf_tensor *tensor)
         if (!size || size > INT64_MAX ||
             !num_multiply(&tensor->count, tensor->count, tensor->sizes[i]))
             return err_set(err,
-                           "dimension %zu: expected sizes whose product fits 64 bits, found "
+                           "dimension %zu: expected sizes whose product fits in 64 bits, found "
                            "%" PRIu64,
                            i, size);
     }

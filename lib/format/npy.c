@@ -133,7 +133,7 @@ int npy_read_bytes(struct npy *array, const struct file *file, struct arena *are
         return err_set(err, "expected a shape of at most %d axes, found another", NPY_RANK_MAX);
     enum dtype dtype = wide ? DTYPE_F64 : DTYPE_F32;
     if (!count_numbers(&count, array, &parts, dtype))
-        return err_set(err, "expected as many numbers as its shape says, found %zu bytes of them",
+        return err_set(err, "expected as many numbers as its shape has, found %zu bytes",
                        (size_t)(parts.end - parts.data));
     float *data = arena_room(arena, count, sizeof *data, err);
     if (!data)

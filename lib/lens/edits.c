@@ -190,7 +190,7 @@ static int open_file(struct reader *reader, const char *path)
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
     struct npy array;
     if (site_rows[edit->site].axes == AXES_HEAD_QUERY_KEY)
-        return err_usage(err, "expected a tensor with channels for a file, found '%s'",
+        return err_usage(err, "a file applies only to tensors with channels, not to '%s'",
                          site_rows[edit->site].name);
     site_size(&sizes[2], reader->config, edit->site, 1, 1, 1);
     if (!source || !values || npy_read(&array, path, arena, err))

@@ -126,7 +126,8 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     if (text_origin_check(scoring->viewer, err))
         return -1;
     if (scoring->context && scoring->stride >= scoring->context)
-        return err_usage(err, "--stride: expected fewer tokens than a window has, %zu, found %zu",
+        return err_usage(err,
+                         "--stride: expected a number below the window's %zu tokens, found %zu",
                          scoring->context, scoring->stride);
     for (size_t i = 0; edits && i < edits->count && scoring->stride; i++) {
         const struct edit *edit = &edits->items[i];

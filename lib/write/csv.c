@@ -235,8 +235,8 @@ static int check_columns(const struct report *report, const struct place *place,
         return err_usage(
             err,
             "--format csv: expected the same columns in all matrices of a table, found "
-            "%ss of '%s' in %zu sentences: use --format tidy or a folder (-o DIR/)",
-            first.columns.name, first.tensor, place_sentences(place));
+            "'%s' of %zu sentences, each with its own %ss: use --format tidy or a folder (-o DIR/)",
+            first.tensor, place_sentences(place), first.columns.name);
     return 0;
 }
 

@@ -88,8 +88,8 @@ static int read_bytes(struct charsmap *map, const unsigned char *bytes, size_t s
     size_t trie_bytes = size < SIZE_BYTES ? SIZE_MAX : little_endian(bytes);
     if (size < SIZE_BYTES || trie_bytes > size - SIZE_BYTES || trie_bytes % sizeof(uint32_t))
         return err_set(err,
-                       "field 'precompiled_charsmap': expected a trie of its size, found %zu "
-                       "bytes in all",
+                       "field 'precompiled_charsmap': expected the size of a trie, then the trie, "
+                       "found %zu bytes",
                        size);
     map->unit_count = trie_bytes / sizeof(uint32_t);
     uint32_t *units = arena_alloc(arena, map->unit_count + 1, sizeof *units, err);

@@ -136,10 +136,10 @@ static const struct refusal {
     REFUSED(HEAD("\1", "\0") "\1" D "t\5" W F32 AT("\0") "\0" D, 0,
             "tensor 't': expected 1 to 4 dimensions, found 5"),
     REFUSED(HEAD("\1", "\0") ROW("t", "\0") F32 AT("\0"), 0,
-            "tensor 't': dimension 0: expected sizes whose product fits 64 bits, found 0"),
+            "tensor 't': dimension 0: expected sizes whose product fits in 64 bits, found 0"),
     REFUSED(HEAD("\1", "\0") "\1" D "t\2" W "\0\0\0\0\1\0\0\0"
                              "\0\0\0\0\1\0\0\0" F32 AT("\0"),
-            0, "tensor 't': dimension 1: expected sizes whose product fits 64 bits"),
+            0, "tensor 't': dimension 1: expected sizes whose product fits in 64 bits"),
     REFUSED(HEAD("\1", "\0") "\1" D "t\1" W "\0\0\0\0\0\0\0\100" F32 AT("\0"), 0,
             "tensor 't': expected an end that fits 64 bits, found offset 0"),
     REFUSED(HEAD("\1", "\0") ROW("t", "\2") "\4" W AT("\0"), 8,

@@ -109,7 +109,7 @@ static const struct {
     ROW(FILE_OF("\x3f", HEADER("<f4", "False", "(1, 1, 1, 1)"), "1234"),
         "expected a shape of at most 3 axes, found another"),
     ROW(FILE_OF("\x37", HEADER("<f4", "False", "(2,)"), "1234"),
-        "expected as many numbers as its shape says, found 4 bytes of them"),
+        "expected as many numbers as its shape has, found 4 bytes"),
     ROW(FILE_OF("\x37", HEADER("<f4", "False", "(1,)"), "\x00\x00\xc0\x7f"),
         "expected finite numbers, found infinity or nan at 0"),
 };

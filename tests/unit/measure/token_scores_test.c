@@ -106,7 +106,7 @@ TEST_LOOP(windows_score_what_no_earlier_one_had, COUNT(models) * 5)
     struct err err = {0};
     scoring.stride = CONTEXT;
     ck_assert_int_eq(scoring_check(&scoring, &err), -1);
-    ck_assert_str_eq(err.text, "--stride: expected fewer tokens than a window has, 6, found 6");
+    ck_assert_str_eq(err.text, "--stride: expected a number below the window's 6 tokens, found 6");
     close_model();
 }
 

@@ -187,10 +187,11 @@ TEST(a_step_that_is_broken_is_refused)
          "normalizer: Precompiled: field 'precompiled_charsmap': expected a text in base64"},
         {CHARSMAP("\"AA==A\""),
          "normalizer: Precompiled: field 'precompiled_charsmap': expected a text in base64"},
-        {CHARSMAP("\"AAA=\""), "normalizer: Precompiled: field 'precompiled_charsmap': expected a "
-                               "trie of its size, found 2 bytes in all"},
+        {CHARSMAP("\"AAA=\""),
+         "normalizer: Precompiled: field 'precompiled_charsmap': expected the "
+         "size of a trie, then the trie, found 2 bytes"},
         {CHARSMAP("\"BAAAAA==\""), "normalizer: Precompiled: field 'precompiled_charsmap': "
-                                   "expected a trie of its size, found 4 bytes in all"},
+                                   "expected the size of a trie, then the trie, found 4 bytes"},
     };
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
