@@ -378,8 +378,9 @@ static void fit(struct shown_table *shown, bool brief)
     }
 }
 
-/* Narrow the columns that may shrink to the page. Other texts are at most as wide as the page has
- * room next to the keys. */
+/* Narrow the columns that may shrink to the page, or to a quarter of it where the table takes
+ * several blocks in any case. Other texts are at most as wide as the page has room next to the
+ * keys. */
 static void shrink(struct shown_table *shown)
 {
     size_t page = shown->place->columns;
@@ -389,8 +390,9 @@ static void shrink(struct shown_table *shown)
         struct table_column *layout = &shown->columns[i].layout;
         size_t others = width_of(shown, shown->count) - layout->width;
         if (page && column->flags & COLUMN_SHRINKS)
-            layout->width =
-                num_min(layout->width, num_max(page > others ? page - others : 0, SHRINK_LEAST));
+            layout->width = num_min(layout->width, page >= others + SHRINK_LEAST
+                                                       ? page - others
+                                                       : num_max(page / 4, SHRINK_LEAST));
         if (i < shown->keys || !is_text(column) || page < taken)
             continue;
         size_t room = page - taken + SHRINK_LEAST;
