@@ -472,7 +472,7 @@ static void note_second_token(const struct state *own, const struct options *opt
     const char *answer = answer_option(own, options);
     const char *last = operands->count ? operands->items[operands->count - 1] : "";
     if (answer && !strchr(answer, ':') && *last == ' ')
-        print_note("'%s' is read as a text: the difference of two tokens is %s '%s:%s'", last,
+        print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
                    own->instrument->answer, answer, last);
 }
 

@@ -365,8 +365,7 @@ static int check_options(const struct tour *tour, struct err *err)
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
     if (own_walk && (!path || !shows_all(tour)))
-        return err_usage(err,
-                         "--%s sets the last step of the page of all steps: expected -o FILE.html",
+        return err_usage(err, "--%s applies only to the page of all steps: expected -o FILE.html",
                          own_walk);
     return 0;
 }

@@ -242,7 +242,7 @@ static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t 
     tensor->begin = (size_t)offset;
     if (!num_multiply(&size, tensor->count / tensor->type->block, tensor->type->block_bytes) ||
         !num_add(&tensor->end, tensor->begin, size))
-        return err_set(err, "expected an end that fits 64 bits, found offset %" PRIu64, offset);
+        return err_set(err, "expected an end that fits in 64 bits, found offset %" PRIu64, offset);
     return err_if(cursor->failed);
 }
 

@@ -263,7 +263,7 @@ static int build(struct machine *m, struct err *err)
 {
     if (m->taken[0].kind == PICKLE_DICT && m->taken[1].kind == PICKLE_DICT)
         return push(m, m->taken[0]);
-    return err_unsupported(err, "expected a dict that gets a dict, found %s that gets %s",
+    return err_unsupported(err, "expected a dict updated with a dict, found %s updated with %s",
                            pickle_describe(&m->taken[0]), pickle_describe(&m->taken[1]));
 }
 

@@ -357,10 +357,11 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
             return -1;
         if (!lines->are_means && line &&
             (axis->size != lines->count || strcmp(row->words, word) != 0))
-            return err_usage(err,
-                             "expected the %ss of '%s', found others from '%s' at %zu on: --words "
-                             "or --total compares models of different vocabularies",
-                             axis->name, lines->names[0], axis->labels[i].text, i);
+            return err_usage(
+                err,
+                "expected the same %ss as of '%s', found others from %s %zu ('%s') on: "
+                "--words or --total compares models of different vocabularies",
+                axis->name, lines->names[0], axis->name, i, axis->labels[i].text);
         if (region && !row->region &&
             !(row->region = arena_text(arena, region->name, strlen(region->name), err)))
             return -1;

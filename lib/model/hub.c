@@ -160,8 +160,8 @@ static int find_snapshot(const char **path, const char *folder, const struct hub
         return -1;
     if (!file_is_directory(snapshot))
         return err_set(err,
-                       "'%s': expected revision '%s' of it, as '%s', found nothing: 'hf "
-                       "download %s --revision %s' gets it",
+                       "'%s': expected revision '%s' in '%s', found nothing: 'hf download %s "
+                       "--revision %s' gets it",
                        folder, revision, snapshot, name->model, revision);
     *path = snapshot;
     return 0;

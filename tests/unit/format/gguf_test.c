@@ -141,7 +141,7 @@ static const struct refusal {
                              "\0\0\0\0\1\0\0\0" F32 AT("\0"),
             0, "tensor 't': dimension 1: expected sizes whose product fits in 64 bits"),
     REFUSED(HEAD("\1", "\0") "\1" D "t\1" W "\0\0\0\0\0\0\0\100" F32 AT("\0"), 0,
-            "tensor 't': expected an end that fits 64 bits, found offset 0"),
+            "tensor 't': expected an end that fits in 64 bits, found offset 0"),
     REFUSED(HEAD("\1", "\0") ROW("t", "\2") "\4" W AT("\0"), 8,
             "tensor 't': expected a type such as 0 (F32), 1 (F16), 8 (Q8_0) or 30 (BF16), found 4"),
     REFUSED(HEAD("\1", "\0") ROW("t", "\2") "\10" W AT("\0"), 8,

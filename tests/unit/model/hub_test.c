@@ -87,10 +87,10 @@ TEST_LOOP(a_name_leads_to_the_snapshot_of_its_revision, COUNT(finds))
 }
 
 static const struct find_row faults[] = {
-    {"a/b.c@other", "'hub/models--a--b.c': expected revision 'other' of it, as "
+    {"a/b.c@other", "'hub/models--a--b.c': expected revision 'other' in "
                     "'hub/models--a--b.c/snapshots/other', found nothing: 'hf download a/b.c "
                     "--revision other' gets it"},
-    {"a/b.c@gone", "'hub/models--a--b.c': expected revision 'gone' of it, as "
+    {"a/b.c@gone", "'hub/models--a--b.c': expected revision 'gone' in "
                    "'hub/models--a--b.c/snapshots/3333', found nothing: 'hf download a/b.c "
                    "--revision gone' gets it"},
     {"a/b.c@empty", "'hub/models--a--b.c/refs/empty': expected the name of a commit, found ''"},
