@@ -149,7 +149,7 @@ static int check_size(struct safetensors_entry *entry, struct err *err)
     for (size_t i = 0; i < entry->rank; i++)
         fits = fits && num_multiply(&entry->count, entry->count, entry->shape[i]);
     if (!fits || !num_multiply(&size, entry->count, dtype_size_bytes(entry->dtype)))
-        return err_set(err, "expected a size that fits %zu bits, found %s", 8 * sizeof size,
+        return err_set(err, "expected a size that fits in %zu bits, found %s", 8 * sizeof size,
                        describe_shape(shape, entry));
     if (entry->end - entry->begin != size)
         return err_set(err, "expected data of %zu bytes for %s, found %zu", size,
