@@ -93,7 +93,7 @@ const struct site_row site_rows[SITE_ALL] = {
     [SITE_LN_F] = {"ln_f", AXES_TOKEN_CHANNEL, false, false, "final layer norm",
                    "ln_final.hook_out"},
     [SITE_LOGITS] = {"logits", AXES_TOKEN_WORD, false, false, "logits of the next token",
-                     "unembed"},
+                     "unembed.hook_out"},
     [SITE_VALUE_WEIGHTED] = {"value_weighted", AXES_HEAD_QUERY_KEY, true, true,
                              "weight times the norm of the value: weight |v|"},
     [SITE_NORM_WEIGHTED] = {"norm_weighted", AXES_HEAD_QUERY_KEY, true, true,
