@@ -1,50 +1,48 @@
-# `make` builds build/attn-cli and the library, build/libattn.a, on Linux libattn.so, too;
-# `make help` names the rest.
+# `make` builds build/attn-cli and the library: build/libattn.a, and on Linux build/libattn.so.
+# `make help` lists the other targets.
 #
-# To set from outside: CC, CFLAGS (replaces the default whole), CPPFLAGS, LDFLAGS, PREFIX, LIBDIR
-# (lib, below PREFIX), DESTDIR, BUILD (the folder that everything built goes to), V=1 (show
-# commands), DEPS=0 (install nothing), WERROR= (let a compiler that knows new warnings go on).
+# Variables: CC, CFLAGS (replaces the default), CPPFLAGS, LDFLAGS, PREFIX, LIBDIR (default: lib,
+# below PREFIX), DESTDIR, BUILD (folder of all output), V=1 (show commands), DEPS=0 (install no
+# packages), WERROR= (warnings of newer compilers are not errors).
 
 BUILD  = build
 PREFIX = /usr/local
 LIBDIR = lib
 
-# Never -ffast-math: -inf is data here, and sums keep their order.
+# Never -ffast-math: -inf is data, and the order of sums must not change.
 CFLAGS ?= -O3 -g -fopenmp-simd -fno-math-errno -fno-trapping-math
-# Clang would have every field of a row said, and no empty format.
+# The last two are for clang: tables omit fields, and a format may be empty.
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wconversion -Wno-sign-conversion -Wvla -Wno-unknown-pragmas \
 	-Wno-missing-field-initializers -Wno-format-zero-length $(WERROR)
 WERROR = -Werror
-# No contraction: a product and a sum are fused where the code says fmaf, on every compiler alike.
+# No contraction: only fmaf fuses a product and a sum, so that all compilers give the same bits.
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -Ilib
 
-# The same bytes in whatever folder: debuggers find sources from where they are started, the
-# repository. Counts of lines have to be where they were compiled.
+# Objects do not depend on the folder: paths are relative to the repository, where debuggers find
+# them. Not for sanitizers and gcov, which need full paths.
 ANYWHERE = $(if $(INSTRUMENTS),,-ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(BUILD)/=build/)
 
-# A static archive where there is one, so that the binary runs without; else the shared library.
+# A static archive if there is one, so that the program needs no package; else the shared library.
 library = $(or $(call archive,$(1)),-l$(1))
 archive = $(filter %/lib$(1).a,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(if $(GENERATES),$(call library,xsmmgen)) $(call library,utf8proc) $(call library,cjson) \
 	$(call library,onig) -lpthread -ldl -lm
-# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
+# libxsmm generates machine code for x86-64; elsewhere lib/math has the kernels.
 GENERATES = $(if $(filter x86_64%,$(machine)),$(LINUX))
 LINUX = $(findstring linux,$(machine))
 machine := $(shell $(CC) -dumpmachine 2>/dev/null)
-# One set of objects for the program and both libraries, in which names are each other's alone.
+# One set of objects for the program and both libraries; names are hidden by default.
 SHAREABLE = $(if $(LINUX),-fPIC -fvisibility=hidden)
-# Until there is a version 1, each 0.N has a library of its own name: programs of one may not run
-# with another. None on macOS, which names and loads libraries otherwise, nor of code that is
-# instrumented.
+# Each version 0.N has its own soname, because interfaces may differ between versions. No shared
+# library on macOS, which names and loads them differently, or with sanitizers or gcov.
 VERSION := $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
 SONAME := libattn.so.$(basename $(VERSION))
 SHARED = $(if $(LINUX),$(if $(INSTRUMENTS),,$(BUILD)/libattn.so))
 INSTRUMENTS = $(findstring -fsanitize,$(CFLAGS))$(findstring --coverage,$(CFLAGS))
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
-# Worked examples; the default, which is trained: in the binary it comes first; and `translate`,
-# which is trained, too, and stays as it is.
+# Bundled models, the default first: `make models` writes EXAMPLES; tiny and translate are trained.
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal
 BUNDLED = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
@@ -65,8 +63,8 @@ FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] lib/*/*/*.[ch] \
 	models/*.c tests/*/*.[ch] tests/unit/*/*.[ch] data/packages/*.c)
 
-# As many jobs as processors, unless the command line says another number; several goals at once may
-# be in each other's way.
+# As many jobs as processors, unless -j is given. With several goals: one job, because goals such as
+# clean and all must not run at the same time.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
@@ -79,21 +77,21 @@ SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
 
 all: $(BUILD)/attn-cli $(BUILD)/libattn.a $(SHARED) ## build the program and the library
 
-run: all ## install what is missing, build, show a first sentence
+run: all ## install missing packages, build and run an example
 	@sh data/first_look.sh $(BUILD)/attn-cli
 
 # --- building ------------------------------------------------------------------------------------
 
-# Copied, as by `make install`: a linker writes piece by piece, and the kernel keeps such a file in
-# small pages until it is read anew; a short run takes a tenth longer from these.
+# Copy the linked file, as `make install` does: the kernel caches a file that a linker wrote in
+# small pages, from which a short run takes 10 % longer.
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@.linked && \
 		rm -f $@ && cp $@.linked $@ && rm $@.linked
 
-# Without times and users, where ar knows of that.
+# D: no times and users in the archive.
 ARCHIVE = rcs$(if $(LINUX),D)
 
-# On any Linux of the architecture: with the C library. Debian has no archives of some libraries.
+# Includes the C library. Debian has no static archives of some libraries: archives.sh builds them.
 static: $(BUILD)/attn-cli-static ## one file that runs on any Linux of this architecture
 $(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(BUILD)/internal.a | $(BUILD)/archives
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -static $^ -L$(BUILD)/archives/lib \
@@ -102,11 +100,11 @@ $(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(BUILD)/internal.a | $(BUILD)/archives
 $(BUILD)/archives: | $(BUILD)/dependencies-of-static
 	$(call SAY,fetch,$@) CC='$(CC)' sh data/packages/archives.sh $@
 
-# All of it, for the program and the tests.
+# The whole library with all names, for the program and the tests.
 $(BUILD)/internal.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
-# For others: one object, of which only what attn.h declares has a name, so that theirs are free.
+# For other programs: one object that exports only the names in attn.h, so that names cannot clash.
 OBJCOPY = objcopy
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; \
@@ -114,13 +112,13 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 		$(OBJCOPY) --wildcard --keep-global-symbol='attn_*' $(BUILD)/libattn.o && \
 		$(AR) $(ARCHIVE) $@ $(BUILD)/libattn.o && rm $(BUILD)/libattn.o
 
-# Clang would put a sanitizer's own code into it; with -flto, gcc would put off compiling, which
-# must be done before names are taken away.
+# Without sanitizers: clang would link their runtime into the object. With -flto, gcc must compile
+# now, before objcopy removes names.
 ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
 	$(if $(findstring -flto,$(CFLAGS)),$(if $(findstring Free,$(shell $(CC) --version)), \
 	-flinker-output=nolto-rel))
 
-# The same to be loaded when a program starts, on the system's shared libraries.
+# The shared library; it uses the system's shared libraries.
 $(BUILD)/libattn.so: $(LIB_OBJECTS) lib/attn.map
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
 		-Wl,-z,defs,--version-script=lib/attn.map $(LIB_OBJECTS) $(LIBRARIES) \
@@ -132,19 +130,18 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 
 compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
 
-# The models in the binary: their files' bytes as a table in C.
+# The bundled models as bytes in a C table.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	@mkdir -p $(@D)
 	$(call SAY,embed,models) sh models/embed.sh $(BUNDLED) >$@.part; mv $@.part $@
 
-# The page of --format html, in the same way.
-# The engine of live pages is in it where `make wasm` has compiled one.
+# The page of --format html as a C table; with the engine of live pages if `make wasm` built it.
 ENGINE = $(wildcard $(BUILD)/wasm/live.wasm)
 $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*) $(ENGINE)
 	@mkdir -p $(@D)
 	$(call SAY,embed,page) sh $< $(ENGINE) >$@.part; mv $@.part $@
 
-# The scripts of help --completion, too.
+# The scripts of help --completion, as a C table.
 $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/completion/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
@@ -152,16 +149,16 @@ $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/comple
 $(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags | $(BUILD)/dependencies
 	$(call SAY,compile,$<) $(compile)
 
-# Changes with the compiler and its flags, so that objects of two kinds never meet.
+# Changes with the compiler and its flags, so that all objects are compiled with the same.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	$(if $(machine),$(call note,$(COMPILE) $(SHAREABLE)))
 
-# A file that changes only when its text does.
+# Write a file only if its text changes.
 note = @printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
 
-# Looked for before anything is compiled; only `run` and the tests install, all that they need at
-# once, so that a password is asked for once.
+# Look for packages before compiling. Only `run` and the tests install missing ones, all at once, so
+# that sudo asks for a password once.
 INSTALLING = run test test-all test-cluster test-page test-live test-static test-gguf arm64 wasm \
 	format-check
 ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
@@ -177,8 +174,7 @@ $(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependenci
 	@$(SETUP) $*
 	@touch $@
 
-# What is built depends on the compiler's machine: without a compiler this file is read again once
-# it is installed.
+# If there is no compiler yet, its machine is unknown: make reads this file again after installing.
 ifeq ($(machine)$(filter help clean dist format uninstall,$(MAKECMDGOALS)),)
 include $(BUILD)/dependencies
 endif
@@ -195,12 +191,11 @@ TEST_PROGRAMS = \
 	$(patsubst %,$(BUILD)/%,footprint generate-models libattn.a) \
 	$(SHARED) $(FUZZERS)
 
-test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
+test: $(TEST_PROGRAMS) ## run the tests; installs Check and jq, skips tests that need more
 	@sh tests/run.sh $(BUILD)
 
-test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## all tests; installs what they use
+test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install what tests use, run all
 	@PAGE=modules sh tests/run.sh $(BUILD)
-
 
 $(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests
 
@@ -224,12 +219,12 @@ $(BUILD)/footprint: $(FOOTPRINT_OBJECTS)
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# What the commands are made of, without main.
+# All of cmd except main.
 $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
 	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
-# A program for every target in tests/fuzz; with replay.c it reads inputs, with libFuzzer it makes
-# them.
+# A program for each target in tests/fuzz. Linked with replay.c it reads the corpus, linked with
+# libFuzzer it makes new inputs.
 FUZZ_MAIN = $(BUILD)/tests/fuzz/replay.o
 FUZZ_COMMON = $(BUILD)/tests/fuzz/engine.o $(BUILD)/tests/fuzz/encode.o
 
@@ -243,11 +238,11 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o $(FUZZ_COMMON) $(FUZZ_
 FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_LEVEL = -O2
-# What an input reaches, and what it is compared with. Counters alone are several times as fast:
+# Coverage with comparisons. Counters alone are several times as fast:
 # FUZZ_COVERAGE=-fsanitize-coverage=inline-8bit-counters,pc-table
 FUZZ_COVERAGE = -fsanitize=fuzzer-no-link
 
-fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang's libFuzzer
+fuzz: ## fuzz each parser for FUZZ_SECONDS with clang's libFuzzer
 	@CC='$(FUZZ_CC)' sh ./dependencies.sh install fuzzing
 	@$(MAKE) --no-print-directory fuzzers BUILD=$(BUILD)/fuzzing CC='$(FUZZ_CC)' WERROR= \
 		FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer CFLAGS='$(FUZZ_LEVEL) -g1 -fopenmp-simd \
@@ -257,28 +252,28 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 $(BUILD)/faults: $(FAULT_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test-faults: $(BUILD)/attn-cli $(BUILD)/faults ## allocations, calls, signals, kills, full disks
+test-faults: $(BUILD)/attn-cli $(BUILD)/faults ## fail each allocation and system call; races
 	@sh tests/faults.sh memory $(BUILD)
 	@sh tests/faults.sh system $(BUILD)
 	@sh tests/races.sh $(BUILD) 500
 
-test-hostile: $(TEST_PROGRAMS) ## as somebody without HOME, in odd folders, of read-only sources
+test-hostile: $(TEST_PROGRAMS) ## run tests without HOME, in odd folders, with read-only sources
 	@sh tests/hostile.sh $(BUILD)
 
-test-bare: ## make run and make test on a bare Debian, made for it; by root, with debootstrap
+test-bare: ## make run and make test in a new Debian; needs root and debootstrap
 	@sh tests/chroot.sh
 
-test-frozen: $(BUILD)/attn-cli ## 519 command lines give the values that were recorded
+test-frozen: $(BUILD)/attn-cli ## compare the values of 519 command lines with recorded ones
 	@python3 tests/frozen/frozen.py check $(BUILD)
 
-test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs
+test-page: $(BUILD)/attn-cli ## test the HTML page in Chromium, which it installs
 	@$(SETUP) page
 	@sh tests/page/run.sh $(BUILD) modules
 
-# Instrumented code makes gcc warn of what cannot happen: warnings are for the other build. It has
-# no clones for several instruction sets: it is for those of this machine, or each multiply-add of
-# plain C is a call, and minutes become an hour. Lines are all that reports need: the rest
-# of what debuggers know is a sixth of the compiler's time.
+# With sanitizers gcc warns of things that cannot happen, so warnings are not errors here. -march:
+# functions have no clones for several instruction sets here; without it each fmaf in C would be a
+# call, and the tests would take an hour. -g1: reports need only line numbers; all debug information
+# would take a sixth of the compile time.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 INSTRUMENTED = -O2 -ftree-vectorize -march=native -g1 -fopenmp-simd -fno-math-errno \
 	-fno-trapping-math
@@ -298,36 +293,36 @@ test-clang: ## all programs by clang, and unit tests and oracle of these; instal
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/clang CC=clang
 
-long-hauls: $(BUILD)/attn-cli ## large inputs and outputs: status, time and memory
+long-hauls: $(BUILD)/attn-cli ## test time and memory with large inputs and outputs
 	@sh tests/long_hauls.sh $(BUILD) long
 
-test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it installs
-	@$(SETUP) cluster || true # what is not there is left out, and said
+test-cluster: all ## run experiments with GNU parallel, mpirun and Slurm, which it installs
+	@$(SETUP) cluster || true # the test skips what is missing
 	@sh tests/cluster.sh $(BUILD)
 
-# Code that was written at run time is not instrumented: that of libxsmm.
+# libxsmm's code is generated at run time and is not instrumented.
 THREADED = train_step growth mechanism edit gemm pool heap machine attn_step attn_host
-tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
+tsan: ## test what runs in several threads with ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
 		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \
 		$(BUILD)/tsan/attn-cli $(BUILD)/tsan/unit
 	@sh tests/tsan.sh $(BUILD)/tsan $(THREADED)
 
-# Whatever makes calls fail, limits files or kills would do it to gcov's counts as well, which then
-# begin anew: tests leave that out where ASAN_OPTIONS or COVERAGE say that programs count.
-coverage: ## which lines of lib no test reaches, of those that handle errors, with gcov
+# A fault that hits gcov's own files resets its counts: tests skip such faults if ASAN_OPTIONS or
+# COVERAGE is set.
+coverage: ## list lines of lib that handle errors and no test reaches, with gcov
 	@COVERAGE=1 ASAN_OPTIONS=coverage=0 FAULT_EVERY=1 FLIPS_STRIDE=7 \
 		BATCH_ITEMS=400 $(MAKE) --no-print-directory \
 		BUILD=$(BUILD)/coverage WERROR= \
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
 	@sh tests/coverage.sh $(BUILD)/coverage
 
-# By a cross compiler, of Debian's libraries for arm64, which it fetches; qemu runs it.
-arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
-	@$(SETUP) arm64 || true # what is not there is left out, and said
+# Uses a cross compiler and Debian's libraries for arm64, which it downloads.
+arm64: ## build for arm64 and run tests in qemu; installs what it needs
+	@$(SETUP) arm64 || true # the test skips what is missing
 	+@MAKE='$(MAKE)' sh tests/arm64.sh $(BUILD)/arm64
 
-# What the engine is made of: the core, what comes next, and what writes a page's numbers.
+# Sources of the engine: the core, lib/live, and the writers of a page's numbers.
 WASM_FILES = $(filter-out %/target_folder.c %/host_call.c,$(wildcard $(patsubst %,lib/%/*.c,base \
 	format text text/* math model model/* lens live))) \
 	lib/write/json_report.c lib/draw/page_data.c \
@@ -337,48 +332,48 @@ $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -mexec-model=reactor -Wl,--strip-all \
 		-Wl,-z,stack-size=1048576 $^ -lwasi-emulated-mman -lutf8proc -lcjson -lonig -o $@
 
-# By clang, with libraries that it compiles from Debian's sources, which it fetches.
+# Uses clang; downloads Debian's sources of the libraries and compiles them.
 wasm: ## compile the engine for browsers, for live pages; installs what it needs
-	@$(SETUP) wasm || true # what is not there is left out, and said
+	@$(SETUP) wasm || true # build.sh says what is missing
 	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm
 	+@$(MAKE) --no-print-directory all
 
-site: ## the live page of tiny as a folder for a web server: BUILD/site
+site: ## write the live page of tiny as a folder for a web server: BUILD/site
 	@$(MAKE) --no-print-directory wasm
 	@sh lib/draw/page/site.sh $(BUILD)/attn-cli $(BUILD)/site
 
-test-live: ## the engine of live pages in node; where what it needs cannot be had, it is left out
+test-live: ## test the engine of live pages in node; skipped if it cannot be built
 	@$(SETUP) wasm || true
 	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm || [ $$? = 69 ]
 	+@$(MAKE) --no-print-directory all
 	@sh tests/live/run.sh $(BUILD)
 
-test-static: $(BUILD)/attn-cli ## the static program where there is nothing else, if it can be built
+test-static: $(BUILD)/attn-cli ## test the static program in an empty root; skipped if not built
 	@$(SETUP) static || true
 	@[ -d $(BUILD)/archives ] || CC='$(CC)' sh data/packages/archives.sh $(BUILD)/archives || \
 		[ $$? = 69 ]
 	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
 	@sh tests/static.sh $(BUILD)
 
-test-gguf: $(BUILD)/attn-cli ## GGUF files beside llama.cpp, which npm fetches where it can
-	@$(SETUP) gguf || true # what is not there is left out, and said
+test-gguf: $(BUILD)/attn-cli ## compare GGUF files with llama.cpp, which npm installs
+	@$(SETUP) gguf || true # the test skips what is missing
 	@sh tests/gguf/run.sh $(BUILD)
 
-# REAL=small: SmolLM2 alone, as .ci/run has it.
-test-real: $(BUILD)/attn-cli ## real models beside transformers, TransformerLens, minicons
+# REAL=small: only SmolLM2, as in .ci/run.
+test-real: $(BUILD)/attn-cli ## compare real models with transformers, TransformerLens, minicons
 	@sh tests/real/run.sh $(BUILD) $(REAL)
 
-test-deb: $(BUILD)/attn-cli ## what make deb has built, in a bare Debian; by root, with debootstrap
+test-deb: $(BUILD)/attn-cli ## test make deb's packages in a new Debian; needs root, debootstrap
 	@sh tests/deb.sh $(BUILD)
 
 VALGRIND_EVERY = 1
-valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind
+valgrind: $(TEST_PROGRAMS) ## run unit tests and some command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
 
-format: ## put all C files into the house's format
+format: ## format all C files with clang-format 14
 	@clang-format -i $(C_FILES)
 
-format-check: ## fail where a C file is not in that format; installs clang-format
+format-check: ## fail if a C file is not formatted; installs clang-format
 	@$(SETUP) format
 	@case $$(clang-format --version) in *"version 14."*) \
 		clang-format --dry-run -Werror $(C_FILES) ;; \
@@ -387,27 +382,27 @@ format-check: ## fail where a C file is not in that format; installs clang-forma
 
 # --- models --------------------------------------------------------------------------------------
 
-bench-peers: $(BUILD)/attn-cli $(BUILD)/libattn.so ## beside PyTorch and others, which it installs
+bench-peers: $(BUILD)/attn-cli $(BUILD)/libattn.so ## compare speed with PyTorch and others
 	@sh tests/peers/run.sh $(BUILD)
 
-bench-tokenizers: $(BUILD)/attn-cli ## FOLDERS= on TEXT=, beside tokenizers.js
+bench-tokenizers: $(BUILD)/attn-cli ## time tokenizers in FOLDERS= on TEXT=, with tokenizers.js
 	@cd tests/other_tokenizers && npm ci --silent && \
 		node speed.mjs $(abspath $<) $(abspath $(TEXT) $(FOLDERS))
 
-check-published: $(BUILD)/attn-cli ## others' numbers of the checkpoints in MODELS=
+check-published: $(BUILD)/attn-cli ## compare checkpoints in MODELS= with published numbers
 	@sh tests/published.sh '$(MODELS)' $(BUILD)
 
-pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
+pictures: $(BUILD)/attn-cli ## draw the README's pictures
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
 
-models: $(BUILD)/generate-models ## write the worked examples in models/ anew
+models: $(BUILD)/generate-models ## write the worked examples in models/
 	$< models models $(EXAMPLES)
 
-tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an hour at most
+tiny: $(BUILD)/attn-cli ## train the default model in BUILD/tiny: up to half an hour
 	@sh models/train.sh $(BUILD)/attn-cli $(BUILD)/tiny
 	@sh tests/figures.sh $(BUILD) $(BUILD)/tiny
 
-# Without the rest of the library: that holds the models.
+# Not linked with the library, which contains the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
 	$(patsubst %,lib/model/%.c,new_model parameter_table weight_init) \
 	$(filter-out %/family_rows.c,$(wildcard lib/model/family/*.c)) \
@@ -416,9 +411,9 @@ MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/co
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# Tests, models and the first sentence do not depend on the defaults of whoever makes them.
+# Tests, models and examples do not depend on the user's defaults.
 export ATTN_CONFIG :=
-# Nor on the language: in many, awk reads and writes 0,5.
+# Nor on the user's language: in many locales awk reads and writes 0,5.
 export LC_ALL := C.UTF-8
 
 # --- installing ----------------------------------------------------------------------------------
@@ -434,11 +429,11 @@ PKGS = $(ROOT)/$(LIBDIR)/pkgconfig
 DATA = $(ROOT)/share/attn-cli
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
 COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp' cmd/command.c)
-# Where no loader looks, programs are told.
+# An rpath if the loader does not search PREFIX.
 FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,
 
-install: all ## install to PREFIX (/usr/local), under DESTDIR
+install: all ## install to DESTDIR/PREFIX (PREFIX: /usr/local)
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
 		'$(ZSH)' '$(FISH)' '$(PKGS)' '$(DATA)/schemas'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
@@ -465,7 +460,7 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		>'$(PKGS)/attn.pc'
 	@$(if $(DESTDIR),:,ldconfig 2>/dev/null; sh data/after_install.sh '$(PREFIX)')
 
-uninstall: ## remove what install put there
+uninstall: ## remove the installed files
 	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/include/attn.h'
 	rm -f '$(ROOT)/$(LIBDIR)/libattn.a' '$(ROOT)/$(LIBDIR)/libattn.so' \
 		'$(ROOT)/$(LIBDIR)/$(SONAME)'
@@ -474,18 +469,18 @@ uninstall: ## remove what install put there
 	rm -f '$(PKGS)/attn.pc'
 	rm -rf '$(DOCS)' '$(DATA)'
 
-# Of GNU tar, TAR, as git has them or an archive had them.
-dist: ## the sources as BUILD/attn-cli-VERSION.tar.gz
+# TAR names a GNU tar. Takes the files that git has, or all if the sources are an unpacked archive.
+dist: ## pack the sources as BUILD/attn-cli-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@sh data/packages/dist.sh $(BUILD)/attn-cli-$(VERSION).tar.gz
 
-deb: dist ## Debian's packages in BUILD/deb, with debhelper
+deb: dist ## build Debian packages in BUILD/deb, with debhelper
 	@sh data/packages/deb.sh $(BUILD) $(VERSION)
 
-clean: ## remove everything built
+clean: ## remove BUILD
 	rm -rf $(BUILD)
 
-help: ## show this
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
