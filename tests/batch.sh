@@ -1,9 +1,9 @@
 #!/bin/sh
-# A large batch: the same bytes whatever the threads and the shards; memory that does not grow with
-# it.
+# A large batch: threads and shards do not change a byte of the results, memory does not grow with
+# the number of items, and a batch that was killed resumes.
 #
 #     sh tests/batch.sh [BUILD]
-#     BATCH_ITEMS=500 sh tests/batch.sh build/asan        (4000 items unless told otherwise)
+#     BATCH_ITEMS=500 sh tests/batch.sh build/asan        number of items, default 4000
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -20,7 +20,7 @@ fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
 total=48
 
-# A GPT-2 of words, small enough that files and threads, not its matrices, take the time.
+# A GPT-2 with a vocabulary of words, so small that files and threads take most of the time.
 cp "$agree" texts
 "$attn" init --vocab-from texts -o words
 "$attn" init --shape tiny --set n_embd=32 --vocab words/vocab.json -o model
@@ -45,7 +45,7 @@ awk -v items="$items" '
     }' all_words >all.txt
 head -n $((items / 20)) all.txt >some.txt
 
-# Kinds of results: lines, a table and files; a file takes longer than a line.
+# Kinds of results: lines, a table and files. Files take longer, so they have fewer items.
 options() { # KIND
     case $1 in
     lines) echo "all.txt --layer 0 --head 1" ;;
@@ -97,8 +97,8 @@ for kind in lines table files; do
     rm -rf whole* threads* joined*
 done
 
-# Every command that a batch does: killed at each of a dozen writes and resumed, it gives the same
-# bytes; another option, input or model is refused, by its name.
+# Each command that batch can run is killed at each of twelve writes and resumed: the result has the
+# same bytes. --resume with another option, input or model is refused, and the message names it.
 sed 's/$/ ./; 3q' texts >three.txt
 printf '%s\n' clean,corrupt 'The windows are lost .,The doors are lost .' \
     'The king is lost .,The door is lost .' >pairs.csv
@@ -106,7 +106,7 @@ cp -r model other
 "$attn" init --shape tiny --set n_embd=32 --vocab words/vocab.json --seed 1 -o other --force
 can_trace=$(strace -o trace true 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ] && echo yes)
 
-do_batch() { # COMMAND OUTPUT OPTION...: twelve times
+do_batch() { # COMMAND OUTPUT OPTION...: with twelve repetitions
     task=$1 output=$2
     shift 2
     case $task in
@@ -146,7 +146,7 @@ killed_anywhere() { # COMMAND
     killed "$1" .csv && killed "$1" /
 }
 
-refused() { # WORD COMMAND...: with that word in the message
+refused() { # WORD COMMAND...: the message contains the word
     word=$1
     shift
     "$@" 2>message && return 1
@@ -178,7 +178,7 @@ for command in run mean heads score lens attribute patch generate; do
 done
 rm -rf whole* part*
 
-# The second of two processes that write to one place.
+# The second of two processes that write to the same path.
 two_writers() {
     "$attn" batch all.txt --repeat 100 -q -o two.jsonl &
     first=$!
@@ -193,7 +193,7 @@ check 'the second of two writers is refused' two_writers
 rm -rf two*
 
 room=1024
-flat() { # TEXTS COMMAND...: all take no more than `room` KiB beyond the first thousand; -o NAME$at
+flat() { # TEXTS COMMAND...: all texts take at most `room` KiB more than the first 1000; -o NAME$at
     texts=$1
     shift
     rm -rf few* many*
@@ -212,9 +212,9 @@ else
     cat "$fables" "$fables" | head -n "$items" >fables.txt
     at=.jsonl
     check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1 -t 1
-    room=4096 # the allocator keeps more or less; all tokens would be 10 MiB
+    room=4096 # for variation in the allocator; all tokens would take 10 MiB
     check 'heads: memory is flat' flat all.txt heads --score self,entropy --format jsonl
-    # Two threads hold up to eight groups of texts; all results are 106 MiB.
+    # Two threads keep up to eight groups of texts in memory; all results would take 106 MiB.
     room=32768
     check 'fables, lines: memory is flat' flat fables.txt batch -m tiny -t 2
     room=1024

@@ -1,30 +1,29 @@
 #!/bin/sh
-# Run the command-line cases: a folder a case, tests/cli/GROUP/CASE/.
+# Run the command-line cases. Each is a folder, tests/cli/GROUP/CASE/.
 #
 #     sh tests/cli.sh [BUILD [PATTERN...]]        cases whose GROUP/CASE matches a shell pattern
-#     UPDATE=1 sh tests/cli.sh build 'run/*'      write what happens now as what is expected
+#     UPDATE=1 sh tests/cli.sh build 'run/*'      write the present output as the expected output
 #
-# As many processes as there are processors take every so many-th case each: CLI_SHARE=1/2.
+# One process per processor runs a share of the cases: CLI_SHARE=1/2 is every second case.
 #
-#     cmd      shell, run in a fresh temporary folder, standard input empty; $ATTN is the program,
-#              $ROOT the repository, by a path from that folder, $CASE the case's own; `need TOOL`
-#              skips where it is missing, `skip REASON` for any other reason; no tool is found that
-#              not every system has, unless it is needed; cli/recipes.sh makes models; `bare FILE`
-#              prints JSON without its provenance and `numbers FILE` what a safetensors file has
-#              after its header, so that results of two command lines compare
-#     out      expected standard output; nothing where the file is absent
-#     err      expected standard error, and after it a line with the exit status unless it is 0,
-#              as in [3]; nothing and 0 where the file is absent
+#     cmd      a shell script, run in an empty temporary folder with empty standard input. $ATTN is
+#              the program, $ROOT the repository (a relative path), $CASE the folder of the case.
+#              Only tools of every system are found; `need TOOL` adds another, and skips the case if
+#              it is missing; `skip REASON` skips it. cli/recipes.sh has functions that make models.
+#              To compare results of two command lines, `bare FILE` prints JSON without provenance,
+#              `numbers FILE` a safetensors file without its header.
+#     out      expected standard output; absent: none
+#     err      expected standard error, then a line with the exit status, such as [3], unless it is
+#              0; absent: none, and status 0
 #
-# The repository's own path in what is printed is compared as $ROOT, the version of JSON as
-# $VERSION.
+# In the output the repository's path is replaced by $ROOT, the version in JSON by $VERSION.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 [ $# = 0 ] || shift
 [ $# != 0 ] || set -- '*'
 
-# Not in the background, where interrupts are ignored. A share that ends early has failed.
+# Not with `&`: background jobs ignore interrupts. A share that ends early counts as a failure.
 in_shares() { # COUNT BUILD PATTERN...
     count=$1
     shift
@@ -48,23 +47,23 @@ unset CLI_SHARE
 
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-[ "$share" = 1 ] || progress_file='' # the first one's progress is that of all
+[ "$share" = 1 ] || progress_file='' # only the first share reports progress
 cases=$(pwd)/tests/cli
 case $build in
 /*) ATTN=$build/attn-cli ;;
 *) ATTN=$(pwd)/$build/attn-cli ;;
 esac
-# Seen from a case's folder, the same wherever the repository is: its name need not be escaped as
-# the format has it, nor wrapped where a line ends.
+# A link to the repository: its relative path is the same on every machine, so that messages escape
+# and wrap it in the same way.
 ln -s "$(pwd)" "$scratch/root"
 ROOT=../root
 export ROOT ATTN
 export TERM=dumb COLUMNS=80
 unset ATTN_MODEL ATTN_MODEL_PATH NO_COLOR LIBXSMM_TARGET 2>/dev/null
-export HF_HUB_CACHE=/dev/null/none # no model of whoever runs this
+export HF_HUB_CACHE=/dev/null/none # hide the user's own models
 
-# Every case may use what each system has; the rest is what it must `need`, so that it is left out
-# where that is missing, and not run into its absence.
+# Tools that every system has. A case must `need` any other, so that it is skipped, and does not
+# fail, where that tool is missing.
 basic='awk basename cat chmod cmp comm cp cut date dd diff dirname echo env expr false find fold
     grep head id join kill ln ls mkdir mkfifo mktemp mv nl od paste printf pwd readlink rm
     rmdir sed seq sh sleep sort split stat stty tail tee test timeout touch tr true truncate
@@ -82,13 +81,13 @@ mkdir "$scratch/basic"
     done
 )
 
-# For cases: leave this one out.
+# For cases: skip this case.
 skip() { # REASON
     printf '%s\n' "$1" >"$scratch/skip"
     exit 0
 }
 
-# Those that are made of other programs get all of them.
+# Tools that call other programs get the whole PATH.
 need() { # TOOL
     where=$(PATH=$installed && command -v "$1") || skip "$1 is not installed"
     case $1 in
@@ -110,7 +109,7 @@ numbers() { # FILE
 # shellcheck source=tests/cli/recipes.sh
 . tests/cli/recipes.sh
 
-# A folder that will not go away is left to itself: the next case has another.
+# If a folder cannot be removed, move it away, so that the next case has an empty one.
 clear_away() {
     rm -f "$scratch/skip"
     [ ! -d "$scratch/needed" ] || rm -rf "$scratch/needed"
@@ -123,7 +122,7 @@ clear_away() {
 run_case() {
     clear_away
     mkdir "$scratch/here"
-    # The command stands in a file and is read, not started: a process less for each case.
+    # Source the script instead of starting a shell: one process less for each case.
     # shellcheck disable=SC1091
     (
         cd "$scratch/here" && PATH=$scratch/basic:$scratch/needed && . "$CASE/cmd"
@@ -132,7 +131,7 @@ run_case() {
     [ $status = 0 ] || printf '[%d]\n' $status >>"$scratch/err"
 }
 
-# True when what happened is what was expected.
+# True if the output is the expected one.
 same() { # out|err
     expected=$CASE/$1
     [ -f "$expected" ] || expected=/dev/null
@@ -162,7 +161,7 @@ update_case() {
 }
 
 try_case() {
-    # A name that globbing found nothing for, or a forgotten file.
+    # The pattern matched nothing, or the file was forgotten.
     [ -f "$CASE/cmd" ] || { fail "$name: it has no file cmd" && return; }
     run_case
     if [ -f "$scratch/skip" ]; then

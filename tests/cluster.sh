@@ -1,11 +1,11 @@
 #!/bin/sh
-# The scripts of data/experiments under the schedulers they are for: what each gives has the bytes
-# of a single run.
+# Run the scripts of data/experiments with GNU parallel, mpirun and Slurm: each result has the bytes
+# of a run in one process.
 #
 #     sh tests/cluster.sh [BUILD]
 #
-# Slurm is a real one, of Debian's packages: a munged, slurmctld and slurmd of our own on this
-# machine, with keys, ports, files and logs in a temporary folder, ended when the test ends.
+# The test starts its own Slurm from Debian's packages on this machine (munged, slurmctld, slurmd),
+# with keys, files and logs in a temporary folder, and stops it at the end.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -16,7 +16,7 @@ case ${1:-build} in
 *) build=$root/${1:-build} ;;
 esac
 PATH=$build:$PATH:/usr/sbin:/sbin
-LIMIT=180 # seconds that one of them may take
+LIMIT=180 # seconds for one experiment
 TASKS=4
 
 folder=$scratch/cluster
@@ -37,7 +37,7 @@ experiment() { # SCRIPT ARGUMENT...
     timeout "$LIMIT" sh "$root/data/experiments/$script.sh" "$@"
 }
 
-has() { # COMMAND...: or says what is left out
+has() { # COMMAND...: else skips
     for tool in "$@"; do
         command -v "$tool" >/dev/null 2>&1 && continue
         leave_out "$tool is not installed"
@@ -59,9 +59,9 @@ attn-cli batch lines.txt --head 0 --format csv -o files.expected/ -q || exit 1
 
 # --- GNU parallel and mpirun --------------------------------------------------------------------
 
-# Where no part has been written, a script ends with the status of what it started; where one has,
-# the join says what is missing.
-ends() { # STATUS WORD SCRIPT ARGUMENT...: in that status, and says that, but nothing of shards
+# If no shard wrote anything, a script ends with the status of attn-cli; otherwise the join says
+# which shards are missing.
+ends() { # STATUS WORD SCRIPT ARGUMENT...: ends with the status, prints the word, not 'missing'
     expected=$1 word=$2 status=0
     shift 2
     experiment "$@" >ended 2>&1 || status=$?
@@ -69,7 +69,7 @@ ends() { # STATUS WORD SCRIPT ARGUMENT...: in that status, and says that, but no
     [ $status = "$expected" ] && grep -q -e "$word" ended && ! grep -q 'missing' ended
 }
 
-says() { # WORD SCRIPT ARGUMENT...: it fails, and says that
+says() { # WORD SCRIPT ARGUMENT...: fails and prints the word
     word=$1
     shift
     ! experiment "$@" >ended 2>&1 && cat ended && grep -q -e "$word" ended
@@ -90,7 +90,7 @@ if has parallel; then
 fi
 
 if has mpirun; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # root in a container
     export MPIRUN='mpirun --oversubscribe --bind-to none'
     mpirun=$MPIRUN MPIRUN="$MPIRUN --no-such-option"
     check 'mpirun: it does not begin' \
@@ -106,7 +106,7 @@ fi
 
 # --- Slurm --------------------------------------------------------------------------------------
 
-free_port() { # NUMBER: one that nobody listens at, from there on
+free_port() { # NUMBER: prints the first free port from NUMBER on
     port=$1
     while grep -qi "$(printf ':%04X ' "$port")" /proc/net/tcp /proc/net/tcp6 2>/dev/null; do
         port=$((port + 1))
@@ -165,7 +165,7 @@ END
     daemons="$daemons $!"
 }
 
-# The node is there and idle, within half a minute.
+# Wait up to half a minute until the node is idle.
 wait_for_slurm() {
     for attempt in $(seq 60); do
         [ "$(sinfo -h -o %t 2>/dev/null)" = idle ] && return 0

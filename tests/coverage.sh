@@ -1,16 +1,16 @@
 #!/bin/sh
-# Lines of lib that no test reached, of those that say what went wrong or hand it on.
+# List the lines of lib that report or return an error and that no test reached.
 #
-#     sh tests/coverage.sh [BUILD]     BUILD was made with --coverage, and its tests were run
+#     sh tests/coverage.sh [BUILD]     BUILD was compiled with --coverage, and its tests were run
 #
-# The last line but one says how many lines of lib were reached in all.
+# The last line but one has the number of all lines of lib that were reached.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=${1:-build/coverage}
 
-# gcov writes `COUNT:LINE:TEXT`, ##### for none, and names the file in line 0.
+# gcov writes `COUNT:LINE:TEXT`, with ##### for a count of 0; line 0 names the file.
 find "$build/lib" -name '*.gcda' -exec gcov -t -r {} + 2>/dev/null | awk -F ':' '
     $2 == 0 && $3 == "Source" { name = $4 }
     name !~ /^lib\// || $2 == 0 || $1 ~ /-/ { next }

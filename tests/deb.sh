@@ -1,12 +1,12 @@
 #!/bin/sh
-# What `make deb` has built: lintian finds nothing wrong, and in a bare Debian the packages are
-# installed, used from a shell and from C, and removed again.
+# Test the packages of `make deb`: lintian accepts them; in a new Debian they are installed, used
+# from a shell and from C, and removed.
 #
 #     sudo sh tests/deb.sh [BUILD]
-#     sudo BASE=DIR sh tests/deb.sh build      the bare system, as tests/chroot.sh keeps it
+#     sudo BASE=DIR sh tests/deb.sh build      DIR: a new Debian that tests/chroot.sh has made
 #
-# Needs debootstrap, and takes some four minutes, and two more without BASE; packages that these
-# depend on come from where this machine gets its own.
+# Needs debootstrap. Takes four minutes, and two more without BASE. Dependencies come from this
+# machine's package sources.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -32,7 +32,7 @@ inside() { # COMMAND...
         DEBIAN_FRONTEND=noninteractive "$@" </dev/null
 }
 
-# No bug of Debian's asks for a first package; all else would be said.
+# A first package closes no bug in Debian's tracker; every other tag is a failure.
 lintian_is_silent() {
     lintian --allow-root --fail-on error,warning \
         --suppress-tags initial-upload-closes-no-bugs "$packages"/*.changes
@@ -45,13 +45,13 @@ make_machine() {
         rm -f "$root"/packages/*dbgsym* && inside apt-get -q update
 }
 
-# All but what apt and dpkg keep for themselves.
+# All files except those of apt and dpkg.
 listing() {
     (cd "$root" && find . \( -path ./proc -o -path ./tmp -o -path ./var/cache -o -path ./var/lib \
         -o -path ./var/log \) -prune -o -print) | sort
 }
 
-installs() { # NAME...: packages of ours, with what they depend on
+installs() { # NAME...: our packages, with their dependencies
     for name in "$@"; do
         set -- "$@" "/packages/$(basename "$root/packages/$name"_*.deb)"
         shift
@@ -63,7 +63,7 @@ installs_program() {
     listing >"$scratch/before" && installs attn-cli
 }
 
-# The program's own build is another compiler's options.
+# The package is built with other compiler options than build/attn-cli.
 same_numbers() {
     inside attn-cli run 'Life is short' --show all --layer all --format safetensors \
         >"$scratch/found" && "$build/attn-cli" run 'Life is short' --show all --layer all \
@@ -78,7 +78,7 @@ is_documented() {
     done
 }
 
-# The program at the head of attn.h.
+# The example at the top of attn.h.
 writes_program() {
     { printf '#include <stdio.h>\n#include <attn.h>\n' &&
         sed -n '/^ \*\//q; s/^ \*     //p' lib/attn.h |
@@ -86,7 +86,7 @@ writes_program() {
             END { print "return error.status;\n}" }'; } >"$root/program.c"
 }
 
-runs_program() { # WHAT-IT-IS-LINKED-WITH
+runs_program() { # LINKER-OPTIONS
     # shellcheck disable=SC2086 # several words
     inside cc -Wall -Werror /program.c -o /program $1 &&
         inside /program | grep '^h.1.weights: 3 axes, first value 1$'

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Command lines under faults: allocations that fail (memory); calls to the system that fail, signals
-# and kills at them, full disks, closed streams and limits (system; by strace).
+# Run command lines with faults. memory: an allocation fails. system: a system call fails or is
+# interrupted, a signal or SIGKILL arrives, a disk is full, a stream is closed, a limit is reached.
 #
-#     sh tests/faults.sh memory [BUILD [EVERY]]     only every EVERY-th allocation
-#     sh tests/faults.sh system [BUILD [EVERY]]     only every EVERY-th of all these
-#     ONLY='batch*--force*' sh tests/faults.sh ...  only command lines like this
+#     sh tests/faults.sh memory [BUILD [EVERY]]     each EVERY-th allocation of a command line
+#     sh tests/faults.sh system [BUILD [EVERY]]     each EVERY-th fault; needs strace
+#     ONLY='batch*--force*' sh tests/faults.sh ...  only command lines that match the pattern
 #
-# What goes wrong is in faults/fault_table.c, what is expected then in faults/verdict.h. Each runs
-# in a folder that is full of somebody's own files.
+# faults/fault_table.c has the faults, faults/verdict.h the rules that each run must keep. Command
+# lines run in a folder with files of another owner, which they must not change.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -42,7 +42,7 @@ if [ "$kind" = system ] && [ -n "${ASAN_OPTIONS-}" ]; then
     exit
 fi
 
-# Somebody's own files, where commands run: names of ours that we did not make, links, rights.
+# Files of another owner: some have names that attn-cli uses, some are links or read-only.
 own_files() {
     rm -rf "$folder/template"
     mkdir -p "$folder/template/files/theirs" "$folder/template/files/things"
@@ -62,7 +62,7 @@ own_files() {
     cd "$ROOT" || exit 1
 }
 
-# What was there before: made by command lines that go well.
+# Files that exist before the test: made by a command line that succeeds.
 after() { # COMMAND
     own_files
     (cd "$folder/template/files" && eval "$1") >"$folder/log" 2>&1 || fail "$1" "$folder/log"
@@ -85,7 +85,7 @@ try() { # COMMAND...
     esac
     "$build/faults" "$folder" "$kind" "$every" "$@" >"$folder/log" 2>&1 </dev/null
     counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
-    counts=${counts:-0 1} # it died
+    counts=${counts:-0 1} # it ended early
     passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
     progress
     [ "${counts##* }" = 0 ] && return
@@ -93,7 +93,7 @@ try() { # COMMAND...
     cat "$folder/log"
 }
 
-# To a place that is somebody's: it is the owner's only as far as the patterns say.
+# An output path in another owner's folder: the command may write only the paths of the patterns.
 try_owning() { # PATTERNS COMMAND...
     OWNS=$1
     shift
@@ -101,7 +101,7 @@ try_owning() { # PATTERNS COMMAND...
     OWNS=$default_owns
 }
 
-try_refused() { # STATUS COMMAND...: nothing is touched
+try_refused() { # STATUS COMMAND...: changes no file
     STATUS=$1
     shift
     try_owning '' "$@"
@@ -338,7 +338,7 @@ for shell in bash zsh fish; do
 done
 
 
-# Places: a file, a link; and those where nothing may be written.
+# Output paths: a file, a link, and paths where writing is refused.
 for format in csv html; do
     try_owning files/old run -m life -s "$life" --format $format -o old
     try_owning files/theirs/target run -m life -s "$life" --format $format -o link
@@ -362,7 +362,7 @@ try_owning 'files/things/manifest.json files/things/weights.*' \
     run -m life -s "$life" --format csv -o things/ --force
 try_refused 5 batch "$in/three.txt" -m life -q -o lone.jsonl --force
 
-# What a batch or a training left before, with somebody's files beside it.
+# Files of an earlier batch or training, with files of another owner.
 after '"$ATTN" batch "$in/three.txt" -q -m life --layer 0 -o here.jsonl'
 try batch "$in/three.txt" -m life -q --force -o here.jsonl
 try batch "$in/three.txt" -m life -q --layer 0 --resume -o here.jsonl

@@ -1,10 +1,10 @@
 #!/bin/sh
-# What a model that was trained on data/fables.grammar has learnt, in figures.
+# Measure what a model trained on data/fables.grammar has learnt.
 #
 #     sh tests/figures.sh build models/tiny
 #
-# Texts are those that models/train.sh keeps out of what is learnt, or random tokens. A line each,
-# what was found and what is expected, then `N passed, N failed`.
+# Texts are the test texts of models/train.sh, which are not in the training data, or random tokens.
+# Prints a line for each number with the expected minimum, then `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -26,7 +26,7 @@ figure() { # NAME FOUND LEAST
     fi
 }
 
-# The right verb across a noun of the other number is the most probable word of all.
+# The most likely word is the verb that agrees with the subject, after a noun of the other number.
 agreement() {
     while read -r line; do
         next=$("$attn" generate -m "$model" -s "${line% *}" -n 1)
@@ -34,7 +34,7 @@ agreement() {
     done <tests/texts/agree-test.txt | awk '/right/ { right++ } END { print right / NR }'
 }
 
-# What the best head gives, from `it`, to both nouns it may mean, on average.
+# The mean attention weight from `it` to both nouns that it may refer to, in the best head.
 both_nouns() {
     "$attn" run -m "$model" -f tests/texts/road-test.txt --show weights --layer all --format jsonl |
         jq -r '[.tokens[].text] as $words | (($words | length) - 1) as $it |

@@ -1,5 +1,5 @@
-# Prints a line for each #include that does not point down, each library beyond its fence and each
-# file from which more than ten headers can be gone through, one included by the other.
+# Prints a line for each #include of a folder that is not below, each use of a library where it is
+# not allowed, and each file that starts a chain of more than ten headers, each including the next.
 #
 #     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
 

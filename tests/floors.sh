@@ -1,5 +1,6 @@
 #!/bin/sh
-# The house's floors (floors.awk), in cmd and lib; and that what ARCHITECTURE.md names is there.
+# Check the order of folders and other rules of floors.awk in cmd and lib, and that all files that
+# ARCHITECTURE.md names exist.
 #
 #     sh tests/floors.sh
 set -u
@@ -7,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 
-climbs() { # a line a fault
+climbs() { # prints a line for each violation
     find cmd lib -name '*.[ch]' | sort | xargs awk -f tests/floors.awk
 }
 

@@ -1,16 +1,16 @@
 #!/bin/sh
-# The targets of tests/fuzz, a program each in BUILD/fuzz.
+# Run the fuzz targets of tests/fuzz. Each is a program in BUILD/fuzz.
 #
-#     sh tests/fuzz.sh replay [BUILD]             every input of the corpora, once
-#     sh tests/fuzz.sh run BUILD SECONDS [NAME...]  look for new ones; BUILD has libFuzzer in it
-#     sh tests/fuzz.sh keep BUILD [NAME...]       of old and new ones, keep what is needed to reach
-#                                                 all that they reach: tests/fuzz/corpus anew
-#     sh tests/fuzz.sh add NAME FILE...           put inputs into a target's corpus
-#     sh tests/fuzz.sh unpack NAME FOLDER         write it there, a file an input, named after its
-#                                                 line in tests/fuzz/corpus/NAME.inputs
+#     sh tests/fuzz.sh replay [BUILD]             run each input of the corpora once
+#     sh tests/fuzz.sh run BUILD SECONDS [NAME...]  make new inputs; BUILD has libFuzzer
+#     sh tests/fuzz.sh keep BUILD [NAME...]       write tests/fuzz/corpus again: the old and new
+#                                                 inputs that are needed to reach the same code
+#     sh tests/fuzz.sh add NAME FILE...           add inputs to a target's corpus
+#     sh tests/fuzz.sh unpack NAME FOLDER         write a corpus as files, named after their lines
+#                                                 in tests/fuzz/corpus/NAME.inputs
 #
-# New inputs gather in BUILD/fuzz/corpus, finds in BUILD/fuzz/found: `BUILD/fuzz/NAME FILE` shows
-# one again. Those over targets end with `N passed, N failed`, a target each.
+# `run` writes new inputs to BUILD/fuzz/corpus and those that fail to BUILD/fuzz/found;
+# `BUILD/fuzz/NAME FILE` repeats one. replay, run and keep end with `N passed, N failed` targets.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -38,8 +38,8 @@ fi
 names=$*
 [ -n "$names" ] || names=$(cd tests/fuzz && ls ./*_fuzz.c | sed 's|^./||; s|_fuzz.c$||')
 
-# Instrumented code is given back late, so that a use after it is seen; not so late that memory
-# grows without end.
+# Freed memory is kept for a while, so that its use is detected, but not so much that memory grows
+# without bound.
 ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=8:allocator_may_return_null=1}
 export ASAN_OPTIONS
 
@@ -55,7 +55,7 @@ verdict() { # NAME STATUS
     fi
 }
 
-# Sets `seeds`, the folder of a target's inputs.
+# Writes the inputs of a target to a folder and sets `seeds` to it.
 write_seeds() { # NAME
     seeds=$scratch/$1.inputs
     inputs_unpack "tests/fuzz/corpus/$1.inputs" "$seeds" >"$log" 2>&1
@@ -65,12 +65,12 @@ replay() { # NAME
     write_seeds "$1" && "$build/fuzz/$1" "$seeds"/* >"$log" 2>&1
 }
 
-run() { # NAME: what it says at its end has the number of executions
+run() { # NAME: its last line has the number of executions
     new=$build/fuzz/corpus/$1
     found=$build/fuzz/found
     mkdir -p "$new" "$found"
     write_seeds "$1" || return
-    # A second is counted by engine.c; libFuzzer's own clock is the wall's.
+    # engine.c limits processor time for each input; libFuzzer's limit is wall time.
     "$build/fuzz/$1" -max_total_time="$seconds" -timeout=600 -max_len=1024 -malloc_limit_mb=64 \
         -print_final_stats=1 -artifact_prefix="$found/$1-" \
         "$new" "$seeds" >"$log" 2>&1
@@ -91,7 +91,7 @@ keep() { # NAME
     inputs_pack "$kept"/* >"tests/fuzz/corpus/$1.inputs"
 }
 
-# Targets that are run stand side by side, each a call of this script.
+# Targets run at the same time, each in its own call of this script.
 if [ "$action" = run ] && [ "$total" -gt 1 ]; then
     for name in $names; do
         echo "0 sh tests/fuzz.sh run '$build' $seconds $name"

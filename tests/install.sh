@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make install` puts in place works without the source tree, and `make uninstall` removes it.
+# The files of `make install` work without the source tree, and `make uninstall` removes them.
 #
 #     sh tests/install.sh [BUILD]
 set -u
@@ -11,8 +11,8 @@ build=${1:-build}
 home="$scratch/my -home"
 prefix=$home/.local
 
-# The flags of the installed library, as pkg-config would give them, a line each: a folder's name
-# may have a blank in it. Static is the archive, with what is below it.
+# The flags of the installed library as pkg-config prints them, one per line, because a folder may
+# have a blank in its name. Static: the archive with the libraries that it needs.
 flags() {
     fields='s/^Cflags: //p; s/^Libs: //p'
     if [ "${linked-}" = static ]; then
@@ -23,7 +23,7 @@ flags() {
         sed "s|\${prefix}|$prefix|"
 }
 
-# The program at the head of attn.h, as it stands there.
+# The example at the top of attn.h, unchanged.
 program() {
     printf '#include <stdio.h>\n#include <attn.h>\n'
     sed -n '/^ \*\//q; s/^ \*     //p' lib/attn.h | awk '
@@ -47,7 +47,7 @@ says_weights() {
     "$scratch/program" | grep -q '^h.1.weights: 3 axes, first value 1$'
 }
 
-# The library that it was linked with is the one that it loads, or it loads none.
+# The program loads the library that it was linked with, or none.
 loads_what_it_should() {
     loaded=$(LC_ALL=C ldd "$scratch/program" | sed -n 's/.*libattn[^ ]* => \(.*\) (.*/\1/p')
     case $linked in
@@ -56,7 +56,7 @@ loads_what_it_should() {
     esac
 }
 
-# Fields by name are no C++ before 2020; a compiler of that alone reads .c as C++.
+# Designated initialisers are C++ only since 2020.
 programs_of() { # COMPILER
     compiler=$1
     for linked in shared static; do
@@ -68,7 +68,7 @@ programs_of() { # COMPILER
     unset compiler linked
 }
 
-# Others' functions may have any name that attn.h does not declare; some that are likely.
+# A program may define functions with any name that is not in attn.h; these are likely names.
 common_names='attention forward median file_exists json_parse softmax_rows gemm'
 
 program_of_many_names() {
@@ -90,7 +90,7 @@ links_beside_others() {
     build_with_library names && "$scratch/names"
 }
 
-# The names that it defines, but for those that attn.h declares; and the other way round.
+# Names that the library defines but attn.h does not declare, and the reverse.
 exports_its_header() {
     nm -g --defined-only "$build/libattn.a" | awk 'NF == 3 { print $3 }' | sort >"$scratch/exported"
     declared >"$scratch/declared"
@@ -101,7 +101,7 @@ declared() {
     sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort
 }
 
-# Names of one version, the program's; attn.map lists them.
+# All names have the program's version; attn.map lists them.
 shared_exports_its_header() {
     declared >"$scratch/declared"
     sed -n 's/^ *\(attn_[a-z_]*\);$/\1/p' lib/attn.map | diff "$scratch/declared" - || return
@@ -112,7 +112,7 @@ shared_exports_its_header() {
         diff - "$scratch/exported"
 }
 
-# attn-cli 0.N, libattn.so.0.N with that soname, ATTN_0.N, what Python loads.
+# Version 0.N is that of attn-cli, libattn.so.0.N, its soname, ATTN_0.N and the Python module.
 names_are_of_the_version() {
     version=$("$build/attn-cli" --version | sed -n '1s/^[^0-9]*\([0-9.]*\).*/\1/p')
     number=${version%.*}
@@ -123,7 +123,7 @@ names_are_of_the_version() {
         grep -Fx "VERSION = \"$number.${version##*.}\"" lib/bindings/python/build_wheel.py
 }
 
-# Those that the page of all refers to, which are those that the program completes.
+# The manual pages that attn-cli(1) refers to; the same commands as in completions.
 pages_are_ascii() {
     ! LC_ALL=C grep -n "[^ -~]" "$prefix"/share/man/man*/*
 }
@@ -139,14 +139,14 @@ every_command_has_a_page() {
     done <"$prefix/named"
 }
 
-# Its synopsis has the functions of attn.h.
+# The synopsis of libattn(3) has the functions of attn.h.
 page_names_all() {
     declared >"$scratch/declared"
     sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/s/^\.BI ".*[ *]\(attn_[a-z_]*\)(.*/\1/p' \
         "$prefix/share/man/man3/libattn.3" | sort | diff "$scratch/declared" -
 }
 
-# The n-th of its examples, built and run.
+# Build and run an example of the page.
 example_of_page() { # NUMBER EXPECTED
     awk -v wanted="$1" '/^\.EX/ { nth++; inside = 1; next } /^\.EE/ { inside = 0 }
         inside && nth == wanted { gsub(/\\e/, "\\"); gsub(/\\-/, "-"); print }' \
@@ -166,7 +166,7 @@ leaves_nothing() {
         [ -z "$(find "$prefix" -mindepth 2 ! -type d)" ]
 }
 
-# Debian has libraries in a folder for each architecture.
+# Debian has a folder of libraries for each architecture.
 # shellcheck disable=SC2016 # as it stands there
 installs_elsewhere() {
     make --no-print-directory install BUILD="$build" PREFIX="$home/other" LIBDIR=lib/some &&
@@ -176,7 +176,7 @@ installs_elsewhere() {
         [ -z "$(find "$home/other" -mindepth 2 ! -type d)" ]
 }
 
-# What is said after installing to a home: nothing where all is found.
+# The advice that is printed after installing to a home folder; none if everything is found.
 said_with() { # PATH PKG_CONFIG_PATH
     env -i HOME="$home" PATH="$1" PKG_CONFIG_PATH="$2" sh data/after_install.sh "$prefix"
 }

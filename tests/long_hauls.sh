@@ -1,11 +1,11 @@
 #!/bin/sh
-# Large inputs and large outputs: each with the status, the time and the memory that it may take.
+# Large inputs and outputs: exit status, and limits of processor time and memory.
 #
 #     sh tests/long_hauls.sh [BUILD [short|long]]
 #
 # short: lines of 4 MiB, texts of 256 tokens; long (`make long-hauls`): lines of 64 MiB, 1,024
-# tokens. Under a sanitizer neither time nor memory says anything: LONG_HAULS_FREE=1 leaves them
-# out, and makes everything shorter yet. VERBOSE=1 shows what each took.
+# tokens. LONG_HAULS_FREE=1, for sanitizers, checks no limits and uses smaller inputs. VERBOSE=1
+# prints time and memory of each.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -56,7 +56,7 @@ haul() { # WHAT STATUS SECONDS MIB ARGUMENT...: from the file `input`, to `out` 
         "$haul_status" "$haul_seconds" "$haul_mib" "$attn" "$@"
 }
 
-is() { # WHAT COMMAND...: a fact about what came out
+is() { # WHAT COMMAND...: checks the output
     check "$1" sh -c "$2"
 }
 
@@ -156,7 +156,7 @@ done
 
 yes 'the cat sat on the mat' | head -n $sentences >many
 yes 'the cat sat on the mat' | head -n 100 >few
-# A sentence's words are columns of its own in CSV; numbers of dimensions are the same for all.
+# In CSV of weights each sentence has its own columns, in CSV of channels all have the same.
 for format in text 'csv --show q' tidy json jsonl; do
     # shellcheck disable=SC2086 # an option, too
     haul "a hundred sentences: run, $format" 0 10 100 run -q -t 1 -f few --format $format
@@ -164,7 +164,7 @@ for format in text 'csv --show q' tidy json jsonl; do
     haul "$sentences sentences: run, $format" 0 60 $((few_mib + 4)) \
         run -q -t 1 -f many --format $format
 done
-# Two threads hold at most four groups of texts.
+# Two threads keep at most four groups of texts in memory.
 haul "$sentences sentences: run, two threads" 0 60 64 run -q -t 2 -f many --format tidy
 haul "$sentences sentences: heads" 0 60 100 heads -f many
 haul "$sentences sentences: score" 0 60 100 score -q -f many --format tidy
@@ -182,7 +182,7 @@ done
 
 # --- all attention maps of a long text ------------------------------------------------------------
 
-# 16 maps of 16 MiB (long: 64 MiB): one after another, or as many as fit into 64 MiB.
+# 16 maps of 16 MiB (long: 64 MiB) are written one after another, or as many as fit into 64 MiB.
 "$attn" init -q --shape tiny -s 'the cat sat on a mat' -o maps \
     --set "n_embd=32,n_layer=2,n_head=8,n_positions=$map_tokens" || exit 1
 yes 'the cat sat on a mat the cat' | head -n $((map_tokens / 8)) | tr '\n' ' ' >map_text
@@ -218,9 +218,9 @@ haul "$tokens tokens explained in full" 0 10 200 explain -q -m big -f long --ful
 
 # --- a checkpoint in BF16 -------------------------------------------------------------------------
 
-# Its matrices lie as [out, in]: they are read where they lie, and nothing is held as float32. Its
-# numbers are all zeros, a hole in the file.
-llama_header() { # CHANNELS INNER LAYERS WORDS: the header, and the bytes of the data
+# Matrices [out, in] are read in place and not copied as float32. The numbers are zeros, as a hole
+# in the file.
+llama_header() { # CHANNELS INNER LAYERS WORDS: prints the header and the size of the data
     awk -v c="$1" -v i="$2" -v layers="$3" -v words="$4" '
         function tensor(name, rows, columns) {
             size = 2 * rows * (columns ? columns : 1)
@@ -268,7 +268,7 @@ fi
 
 # --- a file of three gigabytes --------------------------------------------------------------------
 
-# A hole in it takes no room on the disk; what nobody looks at takes none in memory.
+# Its hole takes no disk space; tensors that are not read take no memory.
 mkdir sparse
 rows=50000 columns=16000
 size=$((4 * rows * columns))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The worked examples in models/ are what `make models` writes, to the byte, and so is tiny's
-# vocabulary: whether its weights are what training makes of that takes longer to find out (`make
-# tiny`, then cmp). What else is trained is not made again: its train.py stands beside it.
+# `make models` writes the worked examples in models/ again, to the byte, and tiny's vocabulary can
+# be made again. To check tiny's weights, train it (`make tiny`) and compare with cmp. The other
+# trained model, translate, is not checked; its folder has train.py.
 #
 #     sh tests/models.sh [BUILD]
 set -u

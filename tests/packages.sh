@@ -1,7 +1,7 @@
 #!/bin/sh
-# What data/packages says agrees with what the rest says: versions, names, what is to be installed.
-# Whether a package can be built and used is for `make test-deb` and `make test-static`. And what
-# dependencies.sh says where something cannot be installed.
+# Versions, names and dependencies in data/packages agree with the sources; messages of
+# dependencies.sh if something cannot be installed. `make test-deb` and `make test-static` build and
+# use the packages.
 #
 #     sh tests/packages.sh [BUILD]
 set -u
@@ -24,7 +24,7 @@ symbols_are_those_of_the_library() {
         grep -q "^libattn.so.${node#ATTN_} libattn${node#ATTN_} " $here/debian/*.symbols
 }
 
-# A table of its own has the names of packages: that of dependencies.sh.
+# dependencies.sh has the names of packages.
 debian_needs_what_the_build_needs() {
     CC=x86_64-linux-gnu-gcc
     command -v $CC >/dev/null || CC=cc
@@ -39,7 +39,7 @@ drawing_is_recommended() {
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
-# With the few programs that come before it is looked for.
+# A PATH with only the programs that dependencies.sh needs first.
 says_what_deb_needs() {
     mkdir "$scratch/bin" && for tool in sh dirname; do
         ln -s "$(command -v $tool)" "$scratch/bin" || return
@@ -54,7 +54,7 @@ check 'packages of Debian need what dependencies.sh says' debian_needs_what_the_
 check 'what makes PNG and PDF is with them' drawing_is_recommended
 check 'make deb says what it needs' says_what_deb_needs
 
-# A machine without libraries, where sudo refuses: how often it is asked, and what is said.
+# A machine without libraries where sudo fails: count the calls of sudo and check the message.
 unset DEPS
 rm -r "$scratch/bin" && mkdir "$scratch/bin"
 for tool in sh mktemp rm env awk grep tail printf; do
@@ -72,7 +72,7 @@ fake cc 'exit 1'
 fake apt-get 'exit 1'
 fake sudo "echo asked >>'$scratch/asked'; exit 1"
 
-says() { # EXPECTED COMMAND...: how it ends; it fails
+says() { # EXPECTED COMMAND...: fails and prints EXPECTED
     expected=$1
     shift
     PATH=$scratch/bin "$@" sh dependencies.sh install tests >"$scratch/missing" 2>&1 && return 1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Figures for papers, measured: how wide they are, how large and of which font their letters, what
-# is drawn in them. SVG by itself; PDF by poppler, PNG by python, each where it is installed.
+# Measure figures for papers: width, font, font size and shapes. PDF needs poppler, PNG needs
+# Python; each is skipped if it is not installed.
 #
 #     sh tests/papers.sh [BUILD]
 set -u

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Pictures, held against what other programs make of them: xmllint, python, pdfinfo and pdftotext;
-# each only where it is installed.
+# Other programs read the pictures: xmllint, Python, pdfinfo and pdftotext. Each is skipped if it is
+# not installed.
 #
 #     sh tests/pictures.sh [BUILD]
 set -u

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Numbers that others have published of checkpoints, for who has these: nothing is downloaded.
+# Compare attn-cli with published numbers of checkpoints that you have. Downloads nothing.
 #
 #     sh tests/published.sh MODELS [BUILD]      make check-published MODELS=DIR
 #
-# MODELS holds folders as the Hugging Face Hub has them: gpt2, distilgpt2, pythia-70m, gpt-neo-125M,
-# opt-125m.
-# A number is printed beside the published one; what is not there is left out and said.
+# MODELS has folders of the Hugging Face Hub: gpt2, distilgpt2, pythia-70m, gpt-neo-125M, opt-125m.
+# Prints each number with the published one; skips models that MODELS does not have.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lib/bindings/python: the numbers of attn-cli, in numpy.
+# lib/bindings/python gives attn-cli's numbers as numpy arrays and pandas tables.
 #
 #     sh tests/python.sh [BUILD]
 set -u
@@ -31,7 +31,7 @@ installs() {
         (cd / && "$scratch/venv/bin/python" -I -c "$find_attn") | grep "^$scratch/venv/.*/attn.py$"
 }
 
-# What is beside the sources, but for what Python itself keeps.
+# The files of the sources, without Python's caches.
 beside() {
     find lib/bindings/python -name __pycache__ -prune -o -print | sort
 }
@@ -51,7 +51,7 @@ else
 fi
 export PYTHONPATH
 
-# A frame has the rows of the program's own table, and besides what that leaves out: the future.
+# A frame has the rows of the program's tidy table, and also the masked cells, which that omits.
 frames() { # TEXT OPTION...: of attn-cli run
     "$build/attn-cli" run "$@" --layer all --format tidy --force -o "$scratch/tidy.csv"
     check "a frame is the tidy table: $*" "$python" - "$scratch/tidy.csv" "$@" <<'END'

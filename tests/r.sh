@@ -1,5 +1,5 @@
 #!/bin/sh
-# lib/bindings/r: the numbers of attn-cli, in R.
+# lib/bindings/r gives attn-cli's numbers in R.
 #
 #     sh tests/r.sh [BUILD]
 # shellcheck disable=SC2016 # what is in quotes is for R
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 build=$(cd "${1:-build}" && pwd)
 export ATTN="$build/attn-cli"
-# R cannot remove its folder where the name has a blank.
+# R cannot remove its temporary folder if the path has a blank.
 case $scratch in *' '*)
     leave_out 'R wants a TMPDIR without a blank'
     closing

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Two to twenty processes on one target: each ends with a whole result of its own kind or is
-# refused, and none that ends with status 0 has left less.
+# Two to twenty processes write to the same path: each leaves a complete result or is refused, and
+# after status 0 the result is complete.
 #
-#     sh tests/races.sh [BUILD [ROUNDS [FIRST]]]      FIRST: the number of the first round
+#     sh tests/races.sh [BUILD [ROUNDS [FIRST]]]      FIRST: number of the first round
 #
-# A round's number decides what races, how many processes, and with which options, so that it can
-# be run again by itself: `sh tests/races.sh build 1 137`.
+# The number of a round determines the commands, options and number of processes. To repeat round
+# 137 alone: `sh tests/races.sh build 1 137`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -49,7 +49,7 @@ if ! (
     exit
 fi
 
-# --- chance, by the number of the round ----------------------------------------------------------
+# --- random numbers, seeded by the number of the round --------------------------------------------
 
 draw() { # BELOW: sets $drawn
     seed=$(((seed * 1103515245 + 12345) % 2147483648))
@@ -74,7 +74,7 @@ start() { # ARGUMENT...
     echo "$*" >ended/$count/line
 }
 
-# Ended by itself, and refused in one line; sets $done to how many have status 0.
+# Each process ended normally, with one line of message if refused; sets $done: how many succeeded.
 judge_ends() {
     done=0
     for place in ended/*; do
@@ -89,7 +89,7 @@ judge_ends() {
     [ $done -gt 0 ] || [ "$1" != some ] || wrong="$wrong; all were refused"
 }
 
-same_tree() { # A B: but for what is measured or names a path
+same_tree() { # A B: equal, except for times and paths
     diff -r -x manifest.json -x log.csv "$1" "$2" >/dev/null 2>&1
 }
 
@@ -102,11 +102,11 @@ is_one_of() { # TARGET WHOLE...
     return 1
 }
 
-judge_target() { # TARGET WHOLE...: whole, where anyone says so
+judge_target() { # TARGET WHOLE...: is complete if any process succeeded
     [ $done = 0 ] || is_one_of "$@" || wrong="$wrong; $done said 0, and the target is not whole"
 }
 
-# --- what races ----------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------
 
 race_init() {
     for i in $(seq $racers); do
@@ -171,7 +171,7 @@ race_batch() { # TARGET WHOLE OPTION...
     judge_target "${target%/}" "$whole"
 }
 
-# Three shards, each by some processes, and joins meanwhile.
+# Several processes for each of three shards, and joins at the same time.
 race_shards() { # TARGET WHOLE OPTION...
     target=$1 whole=$2
     shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What other tools make of the files: pandas, numpy, safetensors, PyTorch, R, gnuplot, jq, if they
-# are there.
+# Other tools read the files: pandas, numpy, safetensors, PyTorch, R, gnuplot, jq. Each is skipped
+# if it is not installed.
 #
 #     sh tests/readers.sh [BUILD]
 set -u
@@ -23,7 +23,7 @@ skip() { # TOOL
     leave_out "$1 is not installed"
 }
 
-# --- what is read --------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 life='Life is short eat dessert first'
 "$attn" run -m life -s "$life" -o life.csv
@@ -62,8 +62,8 @@ printf '%s\n' 'item,condition,text,regions' '1,a,Life is | “short”,x|y' \
 printf '%s\n' 'kind,good,bad' 'x,The cat sat.,The cat sat sat.' 'y,cat The,The cat' >minimal.csv
 "$attn" score -q -f minimal.csv -o accuracy.csv
 
-# --- who reads it --------------------------------------------------------------------------------
-# A line a file: the example's numbers; minus infinity, and a token that stands twice; marks.
+# --- readers --------------------------------------------------------------------------------------
+# Files: the example's numbers; -inf and a repeated token; quotes and other special characters.
 
 if python=$(python_with pandas); then
     same pandas '6 6 0.6870 0:Life 5:first
@@ -160,7 +160,7 @@ else
     skip "Python's safetensors"
 fi
 
-# The bits of normal numbers are those of its builds with AVX2.
+# PyTorch's normal random numbers have these bits only with AVX2.
 if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()'); then
     same 'the models that PyTorch makes' '' \
         "$("$python" "$ROOT/tests/torch/compare.py" "$attn" 2>&1)"
@@ -171,7 +171,7 @@ else
 fi
 
 if command -v Rscript >/dev/null; then
-    # Without TMPDIR: R itself cannot work in a folder with a blank in its name.
+    # Without TMPDIR: R does not work if that path has a blank.
     cat >read.R <<'END'
 read <- function(name) read.csv(name, row.names = 1, check.names = FALSE)
 life <- read("life.csv")
@@ -209,10 +209,10 @@ else
 fi
 
 if command -v gnuplot >/dev/null; then
-    plot() { # TERMINAL WHAT: as README.md and lib/write/csv.h say it is plotted
+    plot() { # TERMINAL WHAT: with the commands of README.md and lib/write/csv.h
         gnuplot -e "set datafile separator comma; $1; plot $2 with image" 2>&1
     }
-    cells() { # COLUMN ROW: how many there are in what was plotted, and this one
+    cells() { # COLUMN ROW: prints the number of plotted cells, and this cell
         awk -v column="$1" -v row="$2" '
             $4 == "i" { count++ }
             $1 == column && $2 == row { cell = $3 }

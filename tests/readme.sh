@@ -1,21 +1,21 @@
 #!/bin/sh
-# What the README and the guides show works as it stands there, in its order, in what a clone has.
+# Run the commands in the README and the guides, in their order, in a copy of the repository.
 #
 #     sh tests/readme.sh [BUILD [DOCUMENT...]]
-#     VERBOSE=1 sh tests/readme.sh build README.md        say every line, and what it printed
+#     VERBOSE=1 sh tests/readme.sh build README.md        print each command and its output
 #
-# A line to try is one in a block that begins with ```sh, or a command in a table: | `attn-cli …` |;
-# or one that begins with $ in a block ```console, and then what it prints is what stands below it.
-# Each document has a fresh copy and one shell, so that a line may use what one before it made; then
-# all have one copy, one after the other, as a reader has: no line meets what another document made.
-# A line is wrong when its status is not 0 or attn-cli says `error`. A comment can leave it out:
+# Commands are the lines of ```sh blocks, commands in tables (| `attn-cli …` |), and lines after $
+# in ```console blocks, whose output must be the text below them. Each document runs in its own
+# copy and in one shell, so that a command can use files of earlier ones. Then all documents run in
+# one copy, as for a reader, so that no document can spoil another. A command fails if its status
+# is not 0 or attn-cli prints `error`. These comments skip a command:
 #
-#     # takes …           time, or a download, that no test has
-#     # needs THING …     where that program, or Python's module of that name, is not there
+#     # takes …           takes too long, or downloads something
+#     # needs THING …     skipped if that program or Python module is missing
 #
-# ./gpt2 is a small GPT-2 with random weights. Lines that name smollm2.gguf are left out unless
-# `make test-real` has fetched that file, and so are lines that name a file which a line left out
-# would have written (its -o). Links to files are followed, too.
+# ./gpt2 is a small GPT-2 with random weights. Commands that name smollm2.gguf are skipped unless
+# `make test-real` has downloaded it; so are commands that read a file that a skipped command would
+# have written (its -o). Links to files must exist.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -27,19 +27,19 @@ case ${1:-build} in
 esac
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- README.md CONTRIBUTING.md data/guides/[!R]*.md
-LINES_MAX=200 # of the README: more is a guide
+LINES_MAX=200 # of the README; more belongs in a guide
 smollm2=$build/real/SmolLM2-135M-Instruct.Q4_1.gguf
 
 unset ATTN_MODEL ATTN_MODEL_PATH NO_COLOR 2>/dev/null
 export COLUMNS=80 TERM=dumb
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container the user is root
 export OMPI_MCA_rmaps_base_oversubscribe=1
 long=0
-together= # else all documents are in one copy, and what is left out was said
-# R cannot remove its folder where the name has a blank.
+together= # set: all documents run in one copy, and skipped commands are not reported again
+# R cannot remove its temporary folder if the path has a blank.
 mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
 
-# What a clone has, a program that was built, and a checkpoint.
+# The files of a clone, the program, and a checkpoint.
 copy() { # FOLDER
     mkdir -p "$1/build"
     cp -R .gitignore README.md CONTRIBUTING.md data models "$1" &&
@@ -50,8 +50,8 @@ copy() { # FOLDER
         --merges tests/bpe/merges.txt -o "$1/gpt2"
 }
 
-# `NUMBER:COMMAND` of every line to try; one that ends with \ goes on in the next. What it is to
-# print is in expected.NUMBER.
+# Prints `NUMBER:COMMAND` for each command; a line that ends with \ continues in the next. Writes
+# the expected output to expected.NUMBER.
 commands() { # DOCUMENT
     awk -v expected="$scratch/expected." '
         /^```/ {
@@ -84,10 +84,10 @@ commands() { # DOCUMENT
 is_there() { # THING
     command -v "$1" >/dev/null 2>&1 && return
     python=$(python_with "$1") || return
-    python3() { "$python" "$@"; } # for the line
+    python3() { "$python" "$@"; } # for the command
 }
 
-# Does a line name a file that a line left out would have written?
+# Whether a command names a file that a skipped command would have written.
 names_unwritten() { # LINE
     for file in $unwritten; do
         case $1 in *"$file"*) return ;; esac
@@ -95,7 +95,7 @@ names_unwritten() { # LINE
     return 1
 }
 
-# Is there a reason to leave a line out?
+# Whether a command must be skipped.
 left_out() { # LINE
     case $1 in
     *'# takes '*) thing= ;;
@@ -120,7 +120,7 @@ left_out() { # LINE
     [ -z "$thing" ] || printf 'skipped: %s is not installed\n' "$thing"
 }
 
-# In the copy, in this very shell.
+# Run a command in the copy, in this shell.
 try() { # PLACE LINE EXPECTED
     left_out "$2" && return
     eval "$2" >"$scratch/log" 2>&1 </dev/null
@@ -135,7 +135,7 @@ try() { # PLACE LINE EXPECTED
     fi
 }
 
-# Links of a document to files beside it.
+# Check the links of a document to files.
 follow() { # DOCUMENT
     grep -oE '\]\([^)# ]+|(src|srcset)="[^"]+' "$1" | sed 's/^](//; s/^[a-z]*="//' >"$scratch/links"
     while read -r link; do
@@ -148,7 +148,7 @@ follow() { # DOCUMENT
     done <"$scratch/links"
 }
 
-# In the copy that is there.
+# Run all commands of a document in the present copy.
 try_all() { # DOCUMENT
     rm -f "$scratch"/expected.*
     unwritten=
@@ -191,7 +191,7 @@ together=' after other documents'
 for name in "$@"; do
     [ $# = 1 ] || try_all "$name"
 done
-# The lines change no file of the clone, and leave none that git would show.
+# The commands change no file of the clone, and leave none that git status would show.
 if [ $# != 1 ]; then
     if (cd "$scratch/clone" && git ls-files -m -o --exclude-standard) >"$scratch/left" &&
         [ ! -s "$scratch/left" ]; then

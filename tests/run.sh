@@ -1,12 +1,12 @@
 #!/bin/sh
-# Run every stage of the tests (stage.sh) on what was built, as many at once as there are
-# processors, four at most, and sum up.
+# Run all stages of the tests (stage.sh), as many at the same time as there are processors, at most
+# four, and add up their counts.
 #
 #     sh tests/run.sh [BUILD]
 #
-# On a terminal, failures are shown as they come, and how far it is, in a line that changes;
-# elsewhere, why a check was skipped, and what failed once more at the end, where a log that was cut
-# has it. The last line of all has the form of the stages'. Status 1 when anything failed.
+# On a terminal, prints failures when they happen, and a line of progress. Elsewhere, also prints
+# why checks were skipped, and repeats all failures at the end, in case the log is truncated. The
+# last line is `N passed, N failed`. Status 1 if anything failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -24,7 +24,7 @@ finish() {
     remove "$scratch"
 }
 
-# What stages said that ended since, in whole.
+# Print the output of the stages that ended since the last call.
 say_ended() {
     for said in "$scratch"/*.said; do
         [ -e "$said" ] || continue
@@ -33,9 +33,9 @@ say_ended() {
     done
 }
 
-# --- on a terminal: what was said so far, then one line that changes ------------------------------
+# --- on a terminal: failures, then a line of progress ---------------------------------------------
 
-# `unit 12 of 160`, of each stage that runs.
+# Print `unit 12 of 160` for each running stage.
 progress_of_all() {
     between=''
     for log in "$scratch"/*.log; do
@@ -65,7 +65,7 @@ show() {
         cut -c "1-$columns" | tr -d '\n'
 }
 
-# --- all ------------------------------------------------------------------------------------------
+# --- all stages -----------------------------------------------------------------------------------
 
 watch() {
     began=$(date +%s)
@@ -81,7 +81,7 @@ watch() {
     done
 }
 
-# `failed: WHAT`, of every stage.
+# Print the failures of all stages.
 tell_failures() {
     for log in "$scratch"/*.log; do
         stage=${log##*/}
@@ -89,7 +89,7 @@ tell_failures() {
     done
 }
 
-# What is not installed can be.
+# Name the missing tools.
 tell_left_out() {
     missing=$(cat "$scratch"/*.log |
         sed -nE 's/^skipped: (.*: )?([^:]*) (is|are) not installed.*/\2/p')
@@ -109,7 +109,7 @@ say_ended
 [ -n "${ON_TERMINAL-}" ] || tell_failures
 tell_left_out
 cat "$scratch"/*.counts >"$scratch/sums"
-failed=$((stages - $(wc -l <"$scratch/sums"))) # whatever ended without a word
+failed=$((stages - $(wc -l <"$scratch/sums"))) # stages that ended without counts
 while read -r some failures others; do
     passed=$((passed + some)) failed=$((failed + failures)) skipped=$((skipped + others))
 done <"$scratch/sums"

@@ -1,10 +1,9 @@
 #!/bin/sh
-# `make dist` packs the same bytes twice, of all that git has; what it packed builds elsewhere, and
-# gives the same bytes of programs and libraries: in another folder, by another user, with one job,
-# later.
+# `make dist` is reproducible: it packs all files of git to the same bytes twice. The archive builds
+# to the same program and libraries in another folder, by another user, with one job, later.
 #
 #     sh tests/same_bytes.sh [BUILD]
-#     EVERY=1 sh tests/same_bytes.sh build       compile all again, not every twelfth file
+#     EVERY=1 sh tests/same_bytes.sh build       compile all files again, not only each twelfth
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -32,13 +31,13 @@ packs_itself() {
         cmp "$scratch/packed/$name.tar.gz" "$scratch/again/$name.tar.gz"
 }
 
-# Where git has no repository, in spite of a folder of that name.
+# A copy in which git finds no repository, although there is a folder .git.
 refuses_an_empty_list() {
     mkdir "$elsewhere/$name/.git" && ! pack "$elsewhere/$name" "$scratch/none" &&
         ! [ -e "$scratch/none/$name.tar.gz" ] && rmdir "$elsewhere/$name/.git"
 }
 
-# All but every twelfth object, and nothing that is made of objects or generated.
+# Copy the objects except each twelfth, and no linked or generated files.
 take_objects() {
     mkdir "$scratch/out" && (cd "$build" && find cmd lib -name '*.o' | LC_ALL=C sort |
         awk -v every="$EVERY" 'every > 1 && NR % every' |
@@ -66,7 +65,7 @@ builds_elsewhere() {
     return $status
 }
 
-# Of objects that were taken nothing would be seen; few, so that the others are what they were.
+# Check that enough objects were compiled again, because copied objects prove nothing.
 compiles_enough() {
     all=$(find "$build/cmd" "$build/lib" -name '*.o' | wc -l)
     echo "compiled $compiled of $all"

@@ -1,17 +1,17 @@
 #!/bin/sh
-# The stages of the tests; or one of them, run and counted.
+# List the stages of the tests, or run one.
 #
-#     sh tests/stage.sh --list               those of STAGES='NAME...', or all
+#     sh tests/stage.sh --list               the stages in STAGES='NAME...', or all
 #     sh tests/stage.sh NAME BUILD FOLDER
 #
-# A stage is a command whose last line reads `N passed, N failed`, or goes on with `, N skipped`,
-# and that prints `failed: WHAT` where something did. What it prints gathers in FOLDER/NAME.log, how
-# far it is in NAME.progress, how it ended in NAME.said, its counts in NAME.counts.
+# A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
+# and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
+# its progress, NAME.said a summary when it has ended, NAME.counts its counts.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C.UTF-8
 
-# What takes longest comes first, so that nothing long is left for one processor at the end.
+# Long stages come first, so that no processor is idle at the end.
 stages() {
     cat <<'END'
 unit     "$build/unit" $(suites 1)
@@ -45,8 +45,8 @@ page     sh tests/page/run.sh "$build" "${PAGE-}"
 END
 }
 
-# Every other suite, so that two processors share what takes longest: first, in pairs that take as
-# long, those of many seconds.
+# Every second suite, so that two processors share them. Long suites come first, in pairs of equal
+# length.
 suites() { # 1|0
     long='splitter doubling attention_growth unicode_form benchmark growth attention_bent
         bpe attention_kinds'
@@ -55,7 +55,7 @@ suites() { # 1|0
         awk -v which="$1" '!seen[$0]++ && ++count % 2 == which'
 }
 
-# Plain C of bf16 takes minutes with sanitizers: they name a few models.
+# Sanitizer builds set GOLDEN to a few models, because bf16 in plain C takes them minutes.
 golden() {
     for folder in tests/golden/* tests/golden-families/*; do
         case " ${GOLDEN:-${folder##*/}} " in
@@ -71,16 +71,16 @@ if [ "$name" = --list ]; then
     done
     exit
 fi
-# shellcheck disable=SC2034 # stages have it
+# shellcheck disable=SC2034 # used in the commands of stages
 build=$2
 its=$3/$1
 
 seconds() {
-    date +%s.%N | sed 's/N$/0/' # not every date knows %N
+    date +%s.%N | sed 's/N$/0/' # some versions of date lack %N
 }
 
-# The counts of a stage's closing line, which what it tidies up may have come after. Of one that
-# ended without: what it said had failed, and its end.
+# Print the counts of the last `N passed, N failed` line. If the stage ended without it, count its
+# failures and one more.
 counts() {
     sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' "$its.log" |
         tail -n 1 | grep . && return
@@ -90,8 +90,8 @@ counts() {
     echo "$((done - said)) $((said + 1)) ended early"
 }
 
-# In the words of its closing line; what it printed, when something failed; elsewhere than on a
-# terminal, why a check was skipped.
+# Print the summary of a stage: its last line and time; its output if something failed; else, unless
+# on a terminal, why checks were skipped.
 tell() { # PASSED FAILED [SKIPPED [early]]
     closing="$1 passed, $2 failed${3:+, $3 skipped}"
     if [ "${3-}" = ended ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `make static`: one file that needs no other: it runs where there is nothing else, and what it
-# writes is what the usual program writes.
+# The program of `make static` runs alone in an empty root folder and writes the same bytes as
+# build/attn-cli.
 #
 #     sh tests/static.sh [BUILD]
 set -u
@@ -20,7 +20,7 @@ names_no_library() {
     ! readelf -ld "$static" | grep -E 'INTERP|NEEDED'
 }
 
-# With no more than a folder that holds it, a model and a text.
+# A root folder with only the program, a model and a text.
 mkdir -p "$scratch/empty/tmp" "$scratch/usual/tmp"
 cp "$static" "$scratch/empty/attn-cli"
 for folder in "$scratch/empty" "$scratch/usual"; do
@@ -45,7 +45,7 @@ usual() { # ARGUMENT...
     (cd "$scratch/usual" && env -i "$program" "$@" </dev/null)
 }
 
-same_of_both() { # ARGUMENT...: output, and the files that are left but for seconds, of log.csv
+same_of_both() { # ARGUMENT...: the same output and files, except log.csv, which has times
     usual "$@" >"$scratch/expected" && in_empty "$@" >"$scratch/out" &&
         cmp "$scratch/expected" "$scratch/out" &&
         diff -r -x attn-cli -x log.csv "$scratch/usual" "$scratch/empty"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# What can be counted of the house's style: sizes, names, blanks, and clang-format's opinion.
+# Check style rules: sizes, names, white space, and formatting by clang-format.
 #
 #     sh tests/style.sh
 #
-# Each rule is one check; what breaks it is printed as FILE:LINE: what.
+# Each rule is one check; violations are printed as FILE:LINE: TEXT.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -22,7 +22,7 @@ $(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \
 $(find .ci data models tests -name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.awk' \
     -o -name 'run' -o -name '*.md' \) -print | sort)"
 
-rule() { # NAME COMMAND...: kept when the command prints nothing
+rule() { # NAME COMMAND...: passes if the command prints nothing
     name=$1
     shift
     "$@" >"$scratch/found" 2>&1
@@ -33,7 +33,7 @@ rule() { # NAME COMMAND...: kept when the command prints nothing
     fi
 }
 
-# awk over files; bytes, not characters, so that every awk does the same.
+# Run awk on files, with bytes instead of characters, so that all versions of awk agree.
 over() { # FILES PROGRAM [VARIABLE=VALUE]
     # shellcheck disable=SC2086 # a word a file
     LC_ALL=C awk ${3:+-v "$3"} "$2" $1
@@ -44,7 +44,7 @@ long_files() {
         "max=$LINES_OF_A_FILE"
 }
 
-# A function's { and } stand at the left edge; the line above the { is its name.
+# A function begins with { and ends with } in column 1; the line above the { names it.
 long_functions() {
     over "$c_files" '
         /^\{/ { name = FNR - 1 }
@@ -78,21 +78,20 @@ repeated_names() {
         sed 's/$/: two files have this name/'
 }
 
-# Check's own START_TEST registers nothing: TEST does.
+# Tests must use TEST; START_TEST of Check does not register them.
 unregistered_tests() {
     find tests/unit -name '*_test.c' -exec grep -L '^TEST' {} + | sed 's/$/: no TEST/'
     find tests/unit -name '*.[ch]' -exec grep -Hn '^START_TEST' {} + | sed 's/(.*/: not TEST/'
 }
 
-# What goes without saying: silence. And a status in a file of its own; UPDATE=1 moves it.
+# Empty expected files, and exit statuses in files of their own: UPDATE=1 removes both.
 idle_files() {
     find tests/cli -name status | sed 's/$/: the exit status is the last line of err, as in [3]/'
     find tests/cli \( -name out -o -name err \) -size 0 | sed 's/$/: empty is as good as absent/'
 }
 
-# What a disk of blocks of 4 KiB gives to the files that git has, and to their folders: for each
-# second level MiB and name, and a line for all. By git's own count of bytes, which is the same
-# wherever the checkout is.
+# The disk space of git's files and folders in blocks of 4 KiB: MiB and name for each folder of the
+# second level, and a line for all. Sizes come from git, so that they are the same everywhere.
 blocks_of_folders() {
     git_here ls-files -s | cut -d ' ' -f 2 |
         git_here cat-file --batch-check='%(objectsize)' >"$scratch/sizes"
@@ -116,7 +115,7 @@ blocks_of_folders() {
         }'
 }
 
-# A larger number is the last way out, and wants a reason.
+# Raise MIB_OF_A_CHECKOUT only if nothing else helps, and give the reason.
 large_checkout() {
     blocks_of_folders | sort -rn >"$scratch/blocks"
     awk -v max="$MIB_OF_A_CHECKOUT" '

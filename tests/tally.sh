@@ -1,31 +1,31 @@
 # shellcheck shell=sh
-# What a stage of the tests counts with, and the folder that it works in.
+# Functions that count checks, for stages written in shell, and a temporary folder.
 #
-#     . tests/tally.sh                    from the repository's root
-#     check 'two are two' [ 2 = 2 ]       passed; or failed, with what the command printed
-#     leave_out 'jq is not installed'     skipped; run.sh gathers what is not installed
-#     side_by_side "$scratch/lines"       each line of it, `STATUS COMMAND`, several at once
-#     python=$(python_with numpy)         the python3 that has this module, or status 1
-#     closing                             the last line, `N passed, N failed`, and the status
+#     . tests/tally.sh                    in the repository's top folder
+#     check 'two are two' [ 2 = 2 ]       count a pass or a failure; print the output of a failure
+#     leave_out 'jq is not installed'     count a skipped check; run.sh lists the missing tools
+#     side_by_side "$scratch/lines"       run each line of a file, `STATUS COMMAND`, several at once
+#     python=$(python_with numpy)         a python3 that has this module, or status 1
+#     closing                             print `N passed, N failed`; status 1 if any failed
 #
-# $scratch is a fresh folder, gone when the script ends, however it ends. A failure is printed when
-# it happens, in a line that begins with `failed: `. How far the stage has come stands in the file
-# that run.sh names, `DONE TOTAL` (0 where that is not known before).
-export LC_ALL=C.UTF-8 # whatever the user's language: in many, awk reads and writes 0,5
+# $scratch is an empty folder, removed when the script ends. Failures are printed when they happen,
+# as `failed: WHAT`. Progress is written as `DONE TOTAL` (TOTAL 0: unknown) to the file that run.sh
+# names.
+export LC_ALL=C.UTF-8 # in many locales awk reads and writes 0,5
 repository=$(pwd)
 passed=0 failed=0 skipped=0 total=0
 
 progress_file=${ATTN_TEST_PROGRESS-}
-unset ATTN_TEST_PROGRESS # it is not for what a test starts
+unset ATTN_TEST_PROGRESS # not for the programs that a test starts
 
 scratch=$(mktemp -d) && scratch=$(cd "$scratch" && pwd -P) || exit 1
 
-# A test may have taken rights away.
+# Tests may have removed permissions.
 remove() { # FOLDER
     rm -rf "$1" 2>/dev/null || { chmod -R u+rwX "$1" && rm -rf "$1"; } 2>/dev/null
 }
 
-finish() { # a script may put more in its place
+finish() { # scripts may redefine it
     remove "$scratch"
 }
 trap finish EXIT
@@ -41,7 +41,7 @@ pass() {
     progress
 }
 
-fail() { # WHAT [FILE]: with what stands in the file
+fail() { # WHAT [FILE]: prints the file, too
     failed=$((failed + 1))
     printf 'failed: %s\n' "$1"
     [ -z "${2-}" ] || sed 's/^/    /' "$2"
@@ -54,7 +54,7 @@ leave_out() { # WHY
     progress
 }
 
-check() { # WHAT COMMAND...: in this shell
+check() { # WHAT COMMAND...: runs in this shell
     checked=$1
     shift
     if "$@" >"$scratch/log" 2>&1; then
@@ -64,8 +64,8 @@ check() { # WHAT COMMAND...: in this shell
     fi
 }
 
-# Each line of a file, `STATUS COMMAND`, in a shell of its own, as many at once as there are
-# processors: passed where it ends with that status. What the third prints is in FILE.3.
+# Run each line of a file, `STATUS COMMAND`, in its own shell, one per processor at a time. A line
+# passes if it ends with that status. The output of line 3 is in FILE.3.
 side_by_side() { # FILE
     awk '{ print NR }' "$1" | xargs -P "$(nproc 2>/dev/null || echo 2)" -n 1 sh -c '
         line=$(sed -n "$2p" "$1")
@@ -92,7 +92,7 @@ same() { # WHAT EXPECTED FOUND
     fi
 }
 
-# Prints the python3 that has these modules, and names it on standard error, once.
+# Print a python3 that has these modules; also once on standard error.
 python_with() { # MODULE[, MODULE...]
     interpreter=$(sh "$repository/dependencies.sh" python "$1") || return
     grep -qxF "python: $interpreter" "$scratch/pythons" 2>/dev/null ||
@@ -100,7 +100,7 @@ python_with() { # MODULE[, MODULE...]
     printf '%s\n' "$interpreter"
 }
 
-# In a folder of another user, too, as in a container.
+# git, also in a folder of another user, as in a container.
 git_here() { # COMMAND-OF-GIT...
     git -c safe.directory='*' "$@"
 }

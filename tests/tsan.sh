@@ -1,5 +1,5 @@
 #!/bin/sh
-# What shares threads, under the thread sanitizer: no two may touch the same memory unordered.
+# Suites and command lines with several threads under ThreadSanitizer, which reports data races.
 #
 #     sh tests/tsan.sh BUILD SUITE...
 set -u
@@ -10,7 +10,7 @@ build=$1
 shift
 export TSAN_OPTIONS=exitcode=99:second_deadlock_stack=1
 
-# Enough work that threads are woken: several groups of a thousand tokens each.
+# Enough work for several threads: several groups of a thousand tokens each.
 texts=$scratch/texts
 head -n 400 data/fables.txt >"$texts"
 

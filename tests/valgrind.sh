@@ -1,7 +1,7 @@
 #!/bin/sh
-# The unit tests and a few command lines under valgrind: nothing wild, uninitialised or leaked.
+# Run unit tests and some command lines under valgrind, which finds invalid accesses and leaks.
 #
-#     sh tests/valgrind.sh [BUILD [EVERY]]     only every EVERY-th suite
+#     sh tests/valgrind.sh [BUILD [EVERY]]     each EVERY-th suite
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -15,10 +15,10 @@ if ! command -v valgrind >/dev/null; then
     exit
 fi
 
-# Kernels are written anew where older ones stood: valgrind must look whether code has changed.
+# --smc-check: kernels are generated at addresses of older ones.
 watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
 
-# Each test is a process of its own and is checked for leaks when it ends.
+# Each test is its own process and is checked for leaks at its end.
 export ATTN_UNIT_FEW=2
 export watched build scratch
 export attn="$build/attn-cli" sentence='Life is short, eat dessert first'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The GGUF files of tests, anew, from the models and tokenizers that they are held against.
+# Write the GGUF files of the tests from the models and tokenizers that they are compared with.
 #
 #     sh tests/gguf/freeze.sh
 set -eu

@@ -1,9 +1,9 @@
 #!/bin/sh
-# llama.cpp as a judge of GGUF files, ours and its own: llama_cpp.py.
+# Compare attn-cli with llama.cpp on GGUF files of write.py and of llama.cpp (llama_cpp.py).
 #
 #     sh tests/gguf/run.sh [BUILD]
 #
-# npm fetches it into BUILD/peers (30 MB), by the package.json of peers, where it is not there yet.
+# npm installs llama.cpp in BUILD/peers (30 MB, tests/peers/package.json) if it is missing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -30,7 +30,7 @@ export PEERS
 addon=$PEERS/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64/llama-addon.node
 if [ ! -f "$addon" ]; then
     command -v npm >/dev/null || do_without 'npm is not installed'
-    fetch # which leaves out in silence what it cannot have
+    fetch # optional packages: npm does not report those that it cannot get
     [ -f "$addon" ] || do_without 'npm cannot fetch it'
 fi
 node -e 'require(process.argv[1])' "$addon" 2>"$scratch/log" ||

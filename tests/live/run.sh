@@ -1,5 +1,5 @@
 #!/bin/sh
-# The engine of live pages, as `make wasm` has compiled it, in node.
+# Test the engine of live pages, compiled by `make wasm`, in node.
 #
 #     sh tests/live/run.sh [BUILD]
 set -u

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The pages of --format html in headless Chromium.
+# Test HTML pages in headless Chromium.
 #
-#     sh tests/page/run.sh [BUILD]            skipped where something is missing
-#     sh tests/page/run.sh [BUILD] modules    fetch playwright-core from npm into BUILD/page first
+#     sh tests/page/run.sh [BUILD]            skipped if something is missing
+#     sh tests/page/run.sh [BUILD] modules    first install playwright-core from npm in BUILD/page
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
