@@ -1,8 +1,8 @@
-/* edit.h: values that a pass changes on their way.
+/* edit.h: changes of tensors during a pass.
  *
- * An edit is applied where its site is announced, when the value is whole: the rest of the pass, a
- * cache and the tap get what it made of it. Several of one place are applied in their order. What
- * lies in the future of a causal text is not touched.
+ * An edit is applied to a complete value, before it is announced: the rest of the pass, a cache and
+ * the tap get the changed value. Several edits of one element are applied in their order. Cells
+ * that a causal mask hides are not changed.
  *
  *     struct edit_range sixth = {6, 6};
  *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&sixth, 1}};
@@ -26,12 +26,12 @@ struct config;
 enum edit_op {
     EDIT_SET,    /* = number */
     EDIT_SCALE,  /* * number */
-    EDIT_TAKE,   /* = what the source has in the same place */
-    EDIT_ADD,    /* + that */
-    EDIT_FORBID, /* of SITE_MASKED: a key that is not seen; the weights are a softmax of the rest */
+    EDIT_TAKE,   /* = the element of the source with the same indices */
+    EDIT_ADD,    /* + that element */
+    EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of the others */
 };
 
-/* Places on an axis, both ends included; below 0 they count from the end. No ranges: all. */
+/* Indices on an axis, both ends included; negative ones count from the end. No ranges: all. */
 struct edit_range {
     ptrdiff_t first, last;
 };
@@ -41,28 +41,28 @@ struct edit_places {
     size_t count;
 };
 
-/* Values of other texts, or of a file, of the site's axes; an axis along which they are all the
- * same has stride 0. Of several texts each text that is run takes one that is as long at least:
- * which one follows from the seed and the text's number. */
+/* Values of other texts, or of a file, with the site's axes; an axis along which they are equal has
+ * stride 0. Of several texts, each text in the pass takes one that is at least as long, chosen by
+ * the seed and the text's number. */
 struct edit_source {
-    const struct tensor *values; /* [layer][count] of each layer that is edited */
+    const struct tensor *values; /* [layer][count] for each layer that is edited */
     size_t count;
     uint64_t seed;
-    size_t longest; /* tokens of the longest of them; SIZE_MAX: a text may have any number … */
-    bool exact;     /* … and must have so many, not only as many at most */
+    size_t longest; /* the most tokens that a text may have; SIZE_MAX: any number */
+    bool exact;     /* a text must have `longest` tokens */
 };
 
 struct edit {
     enum site site;
     enum edit_op op;
-    bool one_text; /* of the batch: `text` */
+    bool one_text; /* only of text `text` of the batch */
     size_t text;
-    struct edit_places layers, heads; /* of sites that have some; those of keys count their own */
-    struct edit_places tokens;        /* rows: queries, or of keys and values the keys */
+    struct edit_places layers, heads; /* if the site has these; k and v have key/value heads */
+    struct edit_places tokens;        /* rows: queries; of k and v, keys */
     struct edit_places columns;       /* keys, channels, dimensions of a head, or words */
     float number;
     const struct edit_source *source;
-    const char *words; /* what messages call it: "--ablate 9.6"; NULL: "edit" */
+    const char *words; /* its name in messages: "--ablate 9.6"; NULL: "edit" */
 };
 
 struct edits {
@@ -70,42 +70,40 @@ struct edits {
     size_t count;
 };
 
-/* Refuse what a model, attending as its config says, cannot change; for a text of so many tokens,
- * with a source of so many, places and sources that do not fit it; both, for all of a batch. No
- * edits are NULL. */
+/* Refuse edits that do not fit the model and its mechanism; indices and sources that do not fit a
+ * text with these numbers of tokens; both, for all texts of a batch. `edits` may be NULL. */
 int edits_check(const struct edits *edits, const struct config *config, struct err *err);
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err);
-
 int edits_check_batch(const struct edits *edits, const struct config *config,
                       const struct batch *batch, struct err *err);
 
-/* Is there an edit of that site in that layer? */
+/* Whether there is an edit of a site in a layer. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
-/* Append what messages call them, those that have a name in common once. */
+/* Append the names of all edits in messages, each name once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
-/* A token: its text's number, its index there, and the tokens that the text's indices refer to. */
+/* A token: the number of its text, its index, and the number of tokens that indices refer to. */
 struct edit_token {
     size_t number, place, tokens;
 };
 
-/* Where a block of values stands: its axes begin at these places. */
+/* A block of values of a site. */
 struct edit_block {
     enum site site;
     size_t layer;
-    size_t text, number; /* in the batch, and in all */
+    size_t text, number; /* index in the batch, and among all texts */
     float *data;
     size_t heads, rows, columns;
     size_t head_stride, row_stride;
     size_t first_head, first_row, first_column;
-    bool one_row;                     /* all rows stand in the first one's place */
-    size_t row_places, column_places; /* that the text has */
-    float forbidden;                  /* what a key that is not seen has */
+    bool one_row;                     /* all rows have the index first_row */
+    size_t row_places, column_places; /* rows and columns of the whole text */
+    float forbidden;                  /* value of a masked key */
 };
 
-/* Apply those of the block's site and layer. Is one of them of the block's first head and row? */
+/* Apply the edits of the block's site and layer. Whether an edit changes its first head and row. */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
 bool edit_touches(const struct edit *edit, const struct edit_block *block);
 

@@ -1,5 +1,5 @@
-/* mechanism.h: how a model attends, where that is another way than the one it was trained with. It
- * stands in the model's config; all zero is the model as it is.
+/* mechanism.h: replacements of the attention that a model was trained with (--attention, --scale,
+ * --dropout, --without). It is a part of the config; all zero is the unchanged model.
  *
  *     if (mechanism_set_attention(&config.mechanism, "window:4+random:2", err) ||
  *         mechanism_check(&config.mechanism, &config, err)) ...
@@ -16,18 +16,18 @@ struct buf;
 struct config;
 
 enum attention_kind {
-    ATTENTION_DENSE,  /* every key that the mask allows */
-    ATTENTION_SPARSE, /* those of a pattern */
+    ATTENTION_DENSE,  /* all keys that the mask allows */
+    ATTENTION_SPARSE, /* the keys of a pattern */
     ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / φ(q) · Σ φ(k) with φ(x) = elu(x) + 1: a running sum */
-    ATTENTION_BLOCKED, /* dense, a block of keys at a time, with a softmax that is put right */
+    ATTENTION_BLOCKED, /* dense, block by block of keys, with an online softmax */
     ATTENTION_KINDS,
 };
 
-/* Which keys a query of sparse attention sees, each part where it is not 0:
+/* The keys that a query attends to in sparse attention: those of all parts that are not 0.
  *
  *     window   the last `window` keys up to the query's own; without a mask as many after it
- *     stride   every key that is a multiple of `stride` away
- *     global   the first `global` keys; and that many first queries see all
+ *     stride   keys at a distance that is a multiple of `stride`
+ *     global   the first `global` keys; the first `global` queries attend to all keys
  *     random   the query's own, and `random` others, drawn by the seed for each query */
 struct pattern {
     size_t window, stride, global, random;
@@ -40,21 +40,21 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Parts of a GPT-2 block that can be left out; a norm passes on what it is given. */
+/* Parts of a GPT-2 block that can be left out; a norm then returns its input. */
 enum block_part { PART_MLP, PART_NORM, PART_RESIDUAL, PART_POSITIONS, BLOCK_PARTS };
 
 struct mechanism {
     enum attention_kind kind;
     struct pattern pattern; /* of sparse attention */
     size_t block;           /* keys of a block */
-    bool renormalise;       /* softmax over all keys, the future made 0, rows divided by their sum;
-                               else the future is -infinity before the softmax */
+    bool renormalise; /* --mask-after: softmax over all keys, then masked ones are set to 0 and
+                               rows divided by their sum; else the mask is -inf before it */
     enum scale_method scale_method;
-    float scale;       /* a number, in place of the model's */
-    float temperature; /* scores are divided by it, too; 0: they are not */
-    float dropout;     /* the share of weights that is left out */
+    float scale;       /* of SCALE_NUMBER */
+    float temperature; /* divides scores; 0: none */
+    float dropout;     /* share of attention weights that are set to 0 */
     uint64_t seed;     /* of the dropout */
-    unsigned without;  /* a bit a part */
+    unsigned without;  /* 1 << part of each part that is left out */
 };
 
 static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block_part part)
@@ -62,21 +62,21 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> part & 1;
 }
 
-/* Refuse, as wrong usage, what does not fit together or does not fit the model; and, as not
- * supported, what has no meaning for models with ALiBi or the like. */
+/* Refuse settings that exclude each other or do not fit the model (usage), or that are not
+ * supported for it, for example with ALiBi. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
-/* The scale of a layer's scores, temperature included; and without. */
+/* The scale of a layer's scores with the temperature, and without it. */
 float mechanism_scale(const struct config *config, size_t layer);
 float mechanism_base_scale(const struct config *config, size_t layer);
 
-/* --- in words -------------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------------- */
 
 /* The kinds of attention, for help. */
 struct attention_kind_row {
     const char *name;
-    const char *numbers; /* the number after a colon, "W"; or NULL */
+    const char *numbers; /* help for the number after a colon, "W"; or NULL */
     enum attention_kind kind;
     size_t offset; /* of that number in struct mechanism */
     const char *about;
@@ -85,14 +85,16 @@ struct attention_kind_row {
 extern const struct attention_kind_row attention_kind_rows[];
 extern const size_t attention_kind_row_count;
 
-/* Read an option's text; errors are usage. "dense", "window:W+random:K" (random keys without a seed
- * take the mechanism's, which must be known); "none", "sqrt" or a number; "mlp,norm". */
+/* Parse the value of an option; errors are usage. --attention: "dense", "window:W+random:K" (set
+ * mechanism->seed first: random keys without a seed use it); --scale: "none", "sqrt" or a number;
+ * --without: "mlp,norm". */
 int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
 
-/* The names of parts, "mlp"; the kind of attention, "window:4+global:1", as the arena's text NULL
- * with `err`; what differs from the model as it is, "attention window:4, scale 1", or nothing. */
+/* Names of the parts, "mlp". Write the kind of attention, "window:4+global:1"; the same as a text
+ * in the arena, NULL with `err`. Write all differences from the unchanged model, "attention
+ * window:4, scale 1"; nothing if there are none. */
 extern const char *const block_part_names[BLOCK_PARTS];
 void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
 const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,

@@ -1,7 +1,7 @@
-/* site.h: the places in the forward pass that can be watched: one row a place.
+/* site.h: the tensors of the forward pass that can be watched, in one table.
  *
- * Names are the ones users type and files carry: `weights`, and with its layer `h.0.weights`; of an
- * encoder `enc.weights` and `enc.0.weights`.
+ * Options and files use these names: `weights`, or with a layer `h.0.weights`; in an encoder
+ * `enc.weights` and `enc.0.weights`.
  */
 #ifndef ATTN_MODEL_SITE_H
 #define ATTN_MODEL_SITE_H
@@ -12,8 +12,8 @@
 
 struct config;
 
-/* In the order of the forward pass: a pass that watches nothing beyond a site stops there. (Where
- * norms come last, they come after the sums: see `after` below.) */
+/* In the order of the forward pass: a pass stops after the last watched site. (In models whose
+ * norms follow the sums, ln_1 and ln_2 come later: see `after` below.) */
 enum site {
     SITE_EMBEDDING,
     SITE_SOURCE_EMBEDDING,
@@ -67,7 +67,7 @@ enum site {
     SITE_RESID_POST,
     SITE_LN_F,
     SITE_LOGITS,
-    SITE_COUNT, /* those of the pass; the others are made of what it announces */
+    SITE_COUNT, /* sites of the pass; those below are computed from them after it */
     SITE_VALUE_WEIGHTED = SITE_COUNT,
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
@@ -75,77 +75,77 @@ enum site {
     SITE_ALL,
 };
 
-/* What the axes of a site mean; every site has two or three. */
+/* The axes of a site: two or three. */
 enum site_axes {
     AXES_TOKEN_CHANNEL,   /* [T, C] */
-    AXES_TOKEN_WORD,      /* [T, V]: one column an entry of the vocabulary */
+    AXES_TOKEN_WORD,      /* [T, V]: a column for each entry of the vocabulary */
     AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
-    AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, over the tokens that are looked at */
+    AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, tokens of the keys */
     AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
-    AXES_QUERY_KEY,       /* [T, S]: of all heads together */
+    AXES_QUERY_KEY,       /* [T, S]: for all heads together */
 };
 
-/* Which text a site is about, and what that looks at. */
+/* The text of a site, and the text of its keys. */
 enum site_part {
     PART_SENTENCE,
-    PART_SOURCE, /* the second text, in cross-attention, and the encoder that reads it */
-    PART_CROSS,  /* the sentence, as it looks at what an encoder made of the source */
+    PART_SOURCE, /* the second text of cross-attention, and its encoder */
+    PART_CROSS,  /* the sentence, attending to the encoded source */
 };
 
 struct site_row {
     const char *name;
     enum site_axes axes;
-    bool in_layer;       /* one in every layer, or one in the model */
-    bool masked;         /* beyond the causal mask there is nothing to see */
-    const char *about;   /* a line for help */
+    bool in_layer;       /* one for each layer, else one in the model */
+    bool masked;         /* cells beyond the causal mask are empty */
+    const char *about;   /* a line of help */
     const char *alias;   /* TransformerLens' name, or NULL */
     enum site_part part; /* see site_of */
-    enum site after;     /* of a norm: the sum that it comes after where norms come last */
+    enum site after;     /* of a norm: the sum that it follows in models without norm_first */
 };
 
 extern const struct site_row site_rows[SITE_ALL];
 
-/* A set of sites is 64 bits, one a site. */
+/* A set of sites has one bit for each. */
 static inline uint64_t site_bit(enum site site)
 {
     return (uint64_t)1 << site;
 }
 
-/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023): no
- * value of the pass, and not in `all`; lens/effective.c makes them. */
+/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023): not
+ * a value of the pass, and not in `all`; lens/effective.c computes it. */
 static inline bool site_is_effective(enum site site)
 {
     return site >= SITE_COUNT;
 }
 
-/* Is its first axis that of heads? Is its first axis of tokens the source's? */
+/* Whether the first axis is heads; whether the first axis of tokens is the source's. */
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
 /* The name of an axis: "head", "kv_head", "query", "key", "token", "channel", "dim" or "word". */
 const char *site_axis_name(enum site site, size_t axis);
 
-/* A site of the text as another part has it, or itself where that has none; and back; the site of a
- * name, false when there is none. */
+/* The site of another part that corresponds to a site of the sentence, or the site itself if there
+ * is none; the reverse; the site of a name, false if there is none. */
 enum site site_of(enum site_part part, enum site site);
 enum site site_like(enum site site);
 bool site_find(const char *name, size_t size, enum site *site);
 
 enum { SITE_NAME_BYTES = 32 };
 
-/* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. What stands
+/* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. The parts
  * before the layer's number, and after it. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
 const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
 
-/* Does a model of this config have the site? (Bare attention has no norms, for example.) And has
- * this layer, of those that differ? */
+/* Whether a model of this config has the site (models of type "attention" have no norms, for
+ * example), and whether a layer has it, if layers differ. */
 bool site_exists(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 
-/* The floats of one layer, of `heads` query heads where it has heads, for so many tokens of a text
- * and of its source; false: 64 bits are few. */
+/* The number of floats of a site in one layer, for `heads` query heads if it has heads, and for the
+ * tokens of a text and its source; false if it exceeds 64 bits. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source);
 

@@ -1,7 +1,7 @@
-/* family.h: what a checkpoint's `model_type` means: one row and one small file a family.
+/* family.h: the meaning of a checkpoint's `model_type`.
  *
- * A family says how the keys of config.json become the one config that the forward pass knows, and
- * what its tensors are called and how they lie in the file. Nothing else knows a family by name.
+ * A family defines how the keys of config.json become a struct config, and the names and layouts of
+ * its tensors. No other code knows a family by its name.
  *
  *     const struct family *family = family_find("llama");
  *     if (family_read(config, family, root, err)) ...
@@ -19,16 +19,16 @@
 #include "model/config.h"
 #include "model/parameter_table.h"
 
-/* How the rows of a slot's matrix [out, in] lie in a tensor. */
+/* Which rows of a tensor are the matrix [out, in] of a slot (a parameter of our table). */
 enum layout {
-    LAYOUT_ROWS,       /* the tensor is the matrix, unless a table says otherwise */
-    LAYOUT_JOINED,     /* queries, keys, values: all of one after all of the other */
-    LAYOUT_GROUPED,    /* a group after the other: its queries, its keys, its values */
-    LAYOUT_FIRST_HALF, /* the gate … */
-    LAYOUT_LAST_HALF,  /* … and what it lets through */
+    LAYOUT_ROWS,       /* all rows, unless a table says otherwise */
+    LAYOUT_JOINED,     /* joined q, k, v: rows of all queries, of all keys, of all values */
+    LAYOUT_GROUPED,    /* joined q, k, v: for each group its queries, its keys, its values */
+    LAYOUT_FIRST_HALF, /* the gate of an MLP whose gate and input are joined */
+    LAYOUT_LAST_HALF,  /* the input that the gate multiplies */
 };
 
-/* What a slot is called: without ".weight" and ".bias". */
+/* The name of a slot's tensor, without ".weight" and ".bias". */
 struct family_tensor {
     enum parameter_id id;
     const char *name;
@@ -36,10 +36,10 @@ struct family_tensor {
 };
 
 struct family_names {
-    const char *prefix; /* of all but the head; files of a base model lack it, or its first part */
+    const char *prefix; /* of all but the unembedding; base models lack it, or its first part */
     const char *layers; /* before a layer's number */
-    const struct family_names *base;  /* what slots are called that are not listed, or NULL */
-    struct family_tensor tensors[16]; /* up to one without a name */
+    const struct family_names *base;  /* names of slots that are not listed here, or NULL */
+    struct family_tensor tensors[16]; /* ends with one without a name */
 };
 
 /* A config that is being read. */
@@ -52,35 +52,35 @@ struct reading {
 typedef int family_settler(struct reading *reading);
 
 struct family {
-    const char *name;                 /* as model_type has it */
-    const struct family_names *names; /* NULL: this house's own, and `settle` reads all keys */
-    family_settler *settle;           /* what a table cannot say; NULL: nothing */
+    const char *name;                 /* its model_type */
+    const struct family_names *names; /* NULL: attn-cli's own, and `settle` reads all keys */
+    family_settler *settle;           /* reads keys that this row cannot express, or NULL */
     const struct config *defaults;
-    const char *activation_key;        /* the one key that names the activation; NULL: none does */
-    const char *activation;            /* where it does not */
-    double turning, theta;             /* where no key says so; 0: nothing turns */
-    const char *theta_key, *share_key; /* beside rope_theta and partial_rotary_factor, or NULL */
-    const char *width_key;             /* of how many channels turn, or NULL */
+    const char *activation_key;        /* key that names the activation, or NULL */
+    const char *activation;            /* default */
+    double turning, theta;             /* default share of rotated channels (0: none) and base */
+    const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
+    const char *width_key;             /* key with the number of rotated channels, or NULL */
 };
 
-/* First those of enum model_kind, in its order. */
+/* The first rows are those of enum model_kind, in its order. */
 extern const struct family family_rows[];
 extern const size_t family_count;
 
-/* By its model_type; NULL: there is none. */
+/* Find a family by its model_type; NULL if there is none. */
 const struct family *family_find(const char *name);
 
-/* Its eos_token_id, if it is there: a token, or a list of them that each end a text; null: none. */
+/* Read eos_token_id, if present: an end-of-text token, or a list of them; null: none. */
 int family_read_ends(struct config *config, const struct json *root, struct err *err);
 
-/* Read a config of this family. What is unknown or not done is refused by its field's name. */
+/* Read a config of this family. Errors name the key with an unknown or unsupported value. */
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);
 
-/* List in the config the keys that no one asked for, unless they are known to have no effect. */
+/* Set config->unread to the keys that were not read, except those known to have no effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* The tensor of a slot, of a bias or a shift that of its matrix; NULL: the family has no such
+/* The tensor of a slot; for a bias or shift, that of its matrix. NULL if the family has no such
  * slot. */
 const struct family_tensor *family_tensor(const struct family *family, enum parameter_id id);
 
@@ -88,66 +88,65 @@ const struct family_tensor *family_tensor(const struct family *family, enum para
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
                                enum parameter_id id, size_t layer);
 
-/* The layer that a tensor's name is of, after a prefix, or without some of its parts, and `layers`:
- * 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
+/* The layer in a tensor's name, after the prefix (or a part of it) and `layers`: 12 in "h.12.attn…"
+ * and "transformer.h.12.attn…"; -1 if there is none. */
 long family_layer_of(const char *prefix, const char *layers, const char *name);
 
-/* The tensor's shape, of which the slot may be a part; returns the rank. */
+/* The shape of the slot's tensor, which may contain other slots, too; returns the rank. */
 size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config);
 
-/* The tensor's rows that are those of a slot's matrix [out, in], or numbers of its bias. */
+/* The rows of the tensor that are the slot's matrix [out, in], or the numbers of its bias. */
 struct row_view family_view(enum parameter_id id, const struct config *config);
 
-/* --- for the families' own files: family_keys.c, family_rotary.c ------------------------------
+/* --- for the files of families: family_keys.c, family_rotary.c --------------------------------
  *
- * null means what transformers makes of None: a switch is off, whatever its default; a window, a
- * cap, a scaling or a token is absent; num_key_value_heads, head_dim and rotary_dim follow from
- * other sizes. Where transformers would fail, null is as good as absent.
+ * A null key means the same as None in transformers: a flag is false, whatever its default; there
+ * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
+ * other sizes. If None would fail in transformers, null is treated as absent.
  */
 
-enum { FAMILY_NAMES_MAX = 5 }; /* of a key */
+enum { FAMILY_NAMES_MAX = 5 }; /* names that a key may have */
 
-/* Limits that no model comes near; they keep every product of two sizes within 64 bits. */
+/* Far above the sizes of real models; products of two sizes fit into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
-/* Refuse what changes a model in ways that are not done, by its key. */
+/* Refuse keys that ask for an unsupported feature. */
 int family_check_undone(const struct json *object, struct err *err);
 
-/* Take an activation by the name that a key gives, or refuse it. */
+/* Set the activation from its name, the value of `key`, or refuse it. */
 int family_activation(struct reading *reading, const char *key, const char *name);
 
-/* A switch; one that must have this value: another is not done. */
+/* Read a flag. Or require that it has `value`; `otherwise` is its default. */
 int family_flag(struct reading *reading, const char *key, bool *value);
 int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
 
-/* Is it there, and null? */
+/* Whether the key is present and null. */
 bool family_is_null(const struct reading *reading, const char *key);
 
-/* NULL where it is absent or null. */
+/* Read a list; NULL if absent or null. */
 int family_list(struct reading *reading, const char *key, const struct json **list);
 int family_positive(struct reading *reading, const char *key, double *value);
 
-/* A number in [min, max] under all of its names, which must agree. */
+/* Read a number in [min, max] that may have several names, whose values must agree. */
 int family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
                  double max, double *value);
 int family_size(struct reading *reading, const char *key, size_t *value);
 
-/* A window's width; null: none. */
+/* Read the width of a window; null: none. */
 int family_window(struct reading *reading, const char *key);
 void family_set_layers(struct config *config, enum layer_flag flag);
 
-/* "layer_types", where it is given: whether it was, and which layers see a window. */
+/* Read "layer_types", if given: which layers have a window. */
 int family_layer_types(struct reading *reading, bool *given);
 
-/* "rope_theta", "rope_scaling" or "rope_parameters", and what share of a head turns; with defaults.
- */
+/* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels. */
 int family_read_rotary(struct reading *reading, double turning, double theta);
 int family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
 
-/* A flag that says whether some layers have biases. */
+/* Read a flag; if it is true, add biases. */
 int family_add_bias(struct reading *reading, const char *key, unsigned biases);
 
-/* "sliding_window", on all layers; and what single families have. */
+/* Read "sliding_window" of all layers; and the keys of single families. */
 extern family_settler family_settle_window, family_settle_gpt2, family_settle_attention,
     family_settle_transformer, family_settle_phi, family_settle_neox, family_settle_stablelm,
     family_settle_starcoder2, family_settle_bloom, family_settle_falcon, family_settle_gpt_neo,
