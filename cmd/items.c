@@ -356,7 +356,8 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
     for (size_t i = 0; !failed && i < header.count; i++)
         failed = read_column(items, &header, i, err);
     if (!failed && header.count && !has_column(items, ITEM_TEXT) && !has_column(items, ITEM_IDS) &&
-        !has_column(items, ITEM_CLEAN) && !has_column(items, ITEM_GOOD))
+        !has_column(items, ITEM_CLEAN) && !has_column(items, ITEM_GOOD) &&
+        !has_column(items, ITEM_BAD))
         failed = refuse_header(&header, err);
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path),
                                header.line ? header.line : 1)
@@ -683,6 +684,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
                        struct arena *arena, struct err *err)
 {
     struct place_column *columns = arena_alloc(arena, items->name_count, sizeof *columns, err);
+    char room[NAMES_GUESS_BYTES];
     if (!columns)
         return -1;
     for (size_t i = 0; i < items->name_count; i++)
@@ -694,11 +696,14 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return -1;
     bool has_ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
-    if (!good != !bad || (good && (item->fields[ITEM_TEXT] || has_ids)))
-        return err_set(err, "expected 'good', 'bad' and no other text, found %s",
-                       !good  ? "no 'good'"
-                       : !bad ? "no 'bad'"
-                              : "another");
+    const char *missing = good ? "bad" : "good";
+    const struct names names = {items->names, items->name_count, sizeof *items->names};
+    const char *near = names_nearest(names, missing, strlen(missing));
+    if (!good != !bad)
+        return err_set(err, "expected 'good', 'bad' and no other text, found %s'%s'%s", near ? "" : "no ",
+                       near ? near : missing, names_guess(room, near ? missing : NULL));
+    if (good && (item->fields[ITEM_TEXT] || has_ids))
+        return err_set(err, "expected 'good', 'bad' and no other text, found another");
     if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !has_ids &&
         !item->input.text)
         item->input.text = "";
