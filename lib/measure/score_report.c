@@ -92,15 +92,15 @@ static struct label label_borrowed(const char *text, bool shows_blanks, struct a
 }
 
 static int report_texts(struct report *report, const struct score_view *view,
-                        const struct frame *frame, size_t texts, struct arena *arena,
-                        struct err *err)
+                        const struct frame *frame, const char *thing, size_t texts,
+                        struct arena *arena, struct err *err)
 {
     static const struct tokenized none;
     struct facts *facts = facts_new(arena, err);
     *report = text_origin_report(&view->origin, &none);
     report->frames = frame;
     report->frame_count = 1;
-    report->about = arena_format(arena, err, "%zu text%s", texts, num_plural(texts));
+    report->about = arena_format(arena, err, "%zu %s%s", texts, thing, num_plural(texts));
     if (!facts || !report->about)
         return -1;
     facts_integer(facts, "texts", (long long)texts);
@@ -257,14 +257,15 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
         put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", 0,
                   mean_of(surprisal, total->tokens));
     if (continued || pairs)
-        put_float(rows, view->bits ? "difference_bits" : "difference_nats", 0,
-                  surprisal_of(view, other - logprob));
+        put_float(rows, view->bits ? "difference_bits" : "difference_nats",
+                  pairs && single ? COLUMN_COLOURED : 0, surprisal_of(view, other - logprob));
     if (pairs)
         rows_integer(rows, "pairs", in_data, (long long)total->count);
     if (kind == TOTALS_OF_PREDICTIONS)
         rows_integer(rows, "items", 0, (long long)total->count);
     if (pairs || kind == TOTALS_OF_PREDICTIONS)
-        put_float(rows, "accuracy", 0, mean_of((double)total->correct, total->count));
+        put_float(rows, "accuracy", pairs && single ? 0 : COLUMN_COLOURED,
+                  mean_of((double)total->correct, total->count));
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,
@@ -293,7 +294,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
     if (err->kind)
         return -1;
     if (!totals->sentence)
-        return report_texts(report, view, frame, totals->texts, arena, err);
+        return report_texts(report, view, frame, totals->kind == TOTALS_OF_PAIRS ? "pair" : "text",
+                            totals->texts, arena, err);
     *report = text_origin_report(&view->origin, totals->sentence);
     report->frames = frame;
     report->frame_count = 1;
@@ -430,7 +432,8 @@ int score_lines_report(struct report *report, const struct score_lines *lines,
                      lines->are_means ? "mean surprisal at each" : "surprisal of each", name,
                      lines->are_means ? " position" : "", view->bits ? "bits" : "nats");
     if (lines->are_means || !frame->note)
-        return frame->note ? report_texts(report, view, frame, lines->texts, arena, err) : -1;
+        return frame->note ? report_texts(report, view, frame, "text", lines->texts, arena, err)
+                           : -1;
     report->frames = frame;
     report->frame_count = 1;
     report->facts = NULL;
