@@ -75,7 +75,8 @@ struct state {
     enum totals_kind kind;  /* of a single item: a text, continuations or a minimal pair */
     bool has_noted_begin;   /* that texts follow the beginning token */
     size_t region_count;    /* of all items */
-    size_t unscored, blank; /* texts whose first token has no score; without any */
+    size_t unscored, blank; /* texts whose first token has no score; without any, */
+    size_t first_blank;     /* the first of which is this item */
 
     /* Of a command; the results of a batch are those of single texts. */
     struct score_total all;    /* of the open model */
@@ -662,7 +663,8 @@ static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     const struct scored_item *item = work->own;
-    own->blank += !item->count;
+    if (!item->count && !own->blank++)
+        own->first_blank = work->index;
     own->unscored += item->count && !work->pair.sentence.added_before;
     note_begin(own, &work->pair.sentence);
     if (own->driver->is_batch)
@@ -692,8 +694,13 @@ static void note_missing(const struct state *own)
 {
     const struct driver *driver = own->driver;
     size_t count = own->unscored;
-    if (own->blank && driver->setting == 0)
-        print_note("%zu blank text%s no score", own->blank, own->blank == 1 ? " has" : "s have");
+    struct buf place = {0};
+    items_place(&place, &driver->items, own->first_blank);
+    if (own->blank && driver->setting == 0 && !place.out_of_memory)
+        print_note("%zu blank text%s no score: %s%s", own->blank,
+                   own->blank == 1 ? " has" : "s have", place.bytes,
+                   own->blank == 1 ? "" : " and later");
+    buf_release(&place);
     if (count && driver->begins_texts && !driver->options->score.total)
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token",
                    driver->session.viewer.model.name, own->view.words ? "word" : "token", count,
