@@ -280,7 +280,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
     if (!own->totals && own->kind == TOTALS_OF_TEXTS && !words && !own->title &&
-        (for_people || format_is(format, "json") || format_is(format, "jsonl")))
+        (for_people || format_is(format, "json") || format_is(format, "jsonl") ||
+         (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
         own->scoring.best_count = (size_t)score->best;
     viewer->reads_any_length = score->stride > 0;
     own->scoring.context = score->stride > 0 ? viewer->model.config.n_positions : 0;
