@@ -104,20 +104,37 @@ static void draw_axes(const struct section *section, struct canvas *canvas)
     panel_draw_columns(canvas, &section->what.sheets->rows, &section->columns, below, true);
 }
 
-/* A line goes on where a number is missing, as in a shorter region. */
+/* True if a region between two rows has no number: one that a condition lacks. */
+static bool has_gap(const struct sheet *sheet, size_t row, size_t end)
+{
+    const char *const *regions = sheet->regions;
+    for (size_t i = row + 1; i < end && regions; i++)
+        if (regions[i] && !(regions[row] && !strcmp(regions[i], regions[row])) &&
+            !(regions[end] && !strcmp(regions[i], regions[end])))
+            return true;
+    return false;
+}
+
+/* A line goes on where a number is missing in a shorter region, not where all of a region is. */
 static void draw_line(const struct section *section, size_t line, struct canvas *canvas)
 {
     const struct sheet *sheet = section->what.sheets;
     struct arena arena = {0};
     struct pen pen = {palette_line(line, sheet->columns.size), WIDTH, 1};
     struct point *points = arena_alloc(&arena, sheet->rows.size, sizeof *points, canvas->err);
-    size_t count = 0;
+    size_t count = 0, last = 0;
     canvas->open(canvas, sheet->columns.labels[line].text);
     for (size_t i = 0; points && i < sheet->rows.size; i++) {
         struct point at = place_of(section, i, (double)sheet_cell(sheet, i, line));
         if (!isfinite(at.y))
             continue;
+        if (count && has_gap(sheet, last, i)) {
+            if (count > 1)
+                canvas->path(canvas, points, count, &pen);
+            count = 0;
+        }
         points[count++] = at;
+        last = i;
         canvas->rect(canvas, (struct box){at.x - POINT / 2, at.y - POINT / 2, POINT, POINT},
                      pen.colour);
     }

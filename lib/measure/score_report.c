@@ -12,7 +12,6 @@
 enum {
     DIGITS = 4,
     MODEL_COLUMNS = 16, /* a longer name above a column is shortened */
-    REGION_SHIFT = 32,  /* of a region's number in a key */
     LABEL_MOST = 16,    /* bytes of the words of a row of means */
 };
 
@@ -304,20 +303,34 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- surprisal in columns --------------------------------------------------------------------- */
 
-/* The row of a key, which is row `*at`, a later one or a new one. NULL with `err`. */
-static struct line_row *find_row(struct score_lines *lines, size_t *at, uint64_t key,
-                                 struct arena *arena, struct err *err)
+/* The row of a word at a position of a region, after row `*at` where it is new. Regions have the same
+ * name; a text without regions is the first one. NULL with `err`. */
+static struct line_row *find_row(struct score_lines *lines, size_t *at, const struct region *region,
+                                 size_t position, struct arena *arena, struct err *err)
 {
-    while (*at < lines->count && lines->rows[*at].key < key)
-        ++*at;
-    if (*at < lines->count && lines->rows[*at].key == key)
-        return &lines->rows[*at];
-    lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof *lines->rows, err);
-    if (!lines->rows)
+    struct line_row new = {.number = region ? region->number : 0, .position = position};
+    size_t left = region ? lines->count : lines->count - *at;
+    for (size_t i = 0; i < left; i++) {
+        size_t index = (*at + i) % lines->count;
+        struct line_row *row = &lines->rows[index];
+        if (row->position == position && (region && row->region ? !strcmp(row->region, region->name)
+                                                                : row->number == new.number)) {
+            *at = index + 1;
+            if (region && !row->region)
+                row->region = arena_text(arena, region->name, strlen(region->name), err);
+            return err->kind ? NULL : row;
+        }
+    }
+    lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof new, err);
+    if (region)
+        new.region = arena_text(arena, region->name, strlen(region->name), err);
+    if (err->kind)
         return NULL;
-    struct line_row *row = &lines->rows[*at];
-    memmove(row + 1, row, (lines->count++ - *at) * sizeof *row);
-    *row = (struct line_row){.key = key};
+    while (*at < lines->count && lines->rows[*at].number < new.number)
+        ++*at;
+    struct line_row *row = &lines->rows[(*at)++];
+    memmove(row + 1, row, (lines->count++ - *at + 1) * sizeof *row);
+    *row = new;
     return row;
 }
 
@@ -344,17 +357,18 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
 {
     const struct axis *axis = &report->frames->rows;
     const struct column *surprisal = report->frames->columns;
-    uint64_t key = 0;
+    const struct region *region = NULL;
     while (!(surprisal->flags & COLUMN_COLOURED))
         surprisal++;
     lines->texts++;
-    for (size_t i = 0, at = 0; i < axis->size; i++, key++) {
+    for (size_t i = 0, at = 0, first = 0; i < axis->size; i++) {
         const char *word = axis->labels[i].plain;
         size_t token = view->words && view->regions ? report->sentence.words[i].first : i;
-        const struct region *region = view->regions ? view->regions[token] : NULL;
-        if (region && region->number != key >> REGION_SHIFT)
-            key = (uint64_t)region->number << REGION_SHIFT;
-        struct line_row *row = find_row(lines, &at, key, arena, err);
+        if (view->regions && view->regions[token] != region) {
+            region = view->regions[token];
+            first = i;
+        }
+        struct line_row *row = find_row(lines, &at, region, i - first, arena, err);
         if (!row)
             return -1;
         if (!lines->are_means && line &&
@@ -364,9 +378,6 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
                 "expected the same %ss as of '%s', found others from %s %zu ('%s') on: "
                 "--words or --total compares models of different vocabularies",
                 axis->name, lines->names[0], axis->name, i, axis->labels[i].text);
-        if (region && !row->region &&
-            !(row->region = arena_text(arena, region->name, strlen(region->name), err)))
-            return -1;
         if (add_word(row, line, word, column_float(surprisal, i), arena, err))
             return -1;
     }

@@ -79,7 +79,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
 /* --- surprisal in columns -----------------------------------------------------------------------
  *
  * A column (line) for each model, with the rows of one text's report; or the mean for each
- * condition, over the words at the same position of regions with the same number, or of the text.
+ * condition, over the words at the same position of regions with the same name, or of the text.
  */
 struct score_lines {
     const char *const *names; /* [name_count] of models; of conditions, which may be set last */
@@ -87,8 +87,9 @@ struct score_lines {
     bool are_means; /* of conditions */
     size_t texts;   /* that were added */
     struct line_row {
-        uint64_t key;       /* rises with the region's number, then with the position in it */
-        const char *region; /* NULL: none */
+        const char *region; /* NULL: none; its number in the first text that has it, */
+        size_t number;      /* which orders regions; without regions 0 */
+        size_t position;    /* in the region, or in the text */
         const char *words;
         struct line_sum {
             double surprisal;
