@@ -460,6 +460,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->state = arena_alloc(&driver->kept, 1, num_max(task->state_bytes, 1), err);
     struct output_options output = options->output;
     output.force |= driver->is_batch; /* the log says what may be there */
+    if (!output.format && output_is_folder(output.path) && !driver->is_batch)
+        output.format = task->folder;
     if (!driver->state || session_read_options(&driver->session, err) ||
         output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
         models_read(&driver->models, options, &driver->kept, err) ||
@@ -490,7 +492,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return -1;
     if (output_check_count(&driver->output, driver->place.count, err))
         return -1;
-    looks_note(&options->looks, driver->output.format, driver->output.draws_pages);
+    looks_note(&options->looks, &driver->output);
     return 0;
 }
 

@@ -89,6 +89,7 @@ struct task {
     bool at_once;         /* groups may run at the same time: `run` changes only its group */
     const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
     const char *pages;    /* the command that writes its pages; NULL: this one */
+    const char *folder;   /* format of files in a folder without --format; NULL: refused */
     const char *parts;    /* what progress counts of a single text: "layers"; NULL: nothing */
     size_t state_bytes;   /* of the state that hooks share, zero at first */
 

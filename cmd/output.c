@@ -127,7 +127,7 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
 
 int output_open(struct output *output, struct err *err)
 {
-    if (output->stream.buffer || output->folder.path)
+    if (output->stream.buffer || (output->to_folder && output->folder.path))
         return 0;
     if (output->to_folder)
         return target_folder_open(&output->folder, output->path, output->replaces, err);
@@ -278,12 +278,13 @@ int looks_read(struct style *style, const struct options *options, struct err *e
 
 /* Name the options given that have no effect on a format. Where pages hold pictures, html has the
  * LOOKS_ of svg. */
-void looks_note(const struct looks_options *options, const struct format *format, bool draws_pages)
+void looks_note(const struct looks_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};
     static const char none[sizeof(long long)] = {0}; /* of fields that have no preset */
     const struct options given = {.looks = *options};
-    bool is_drawn = draws_pages && format_is(format, "html");
+    const struct format *format = output->format;
+    bool is_drawn = output->folder.path || (output->draws_pages && format_is(format, "html"));
     unsigned looks = is_drawn ? format_find("svg")->looks : format->looks;
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)

@@ -43,7 +43,7 @@ struct output {
     bool replaces;        /* files in a folder */
     bool draws_pages;     /* html is a page of pictures, not the interactive page of tensors */
     struct stream stream; /* unless it is a folder */
-    struct target_folder folder;
+    struct target_folder folder; /* also the place of a file that a task names */
 };
 
 /* A folder that holds anything is refused without --force. The second is for commands that write
@@ -88,9 +88,9 @@ struct place page_place(const struct looks_options *options, const struct style 
 /* Read --palette, --range, --view and the like; --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
 
-/* Print a note of those that have no effect on the format (with `draws_pages` html holds
- * pictures). */
-void looks_note(const struct looks_options *options, const struct format *format, bool draws_pages);
+/* Print a note of those that have no effect on the format. A file of a folder that is open comes
+ * with a figure. */
+void looks_note(const struct looks_options *options, const struct output *output);
 
 /* Put the text of other options, a step of the tour, into a page that is being written (page.c). */
 struct page_lesson;

@@ -16,12 +16,11 @@ static const struct option_row own_options[] = {
             "with the first)",
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total), "print only totals, of each text and of all"),
-    STRING(
-        "per", 0, "COLUMN", IN(score.per),
-        "print sums and the mean per token for each value of a column, such as condition, or of "
-        "several: condition,region (| separates regions in a text, a column 'regions' names "
-        "them); with --words: the mean surprisal of each word; of minimal pairs (columns good and "
-        "bad): accuracy"),
+    STRING("per", 0, "COLUMN", IN(score.per),
+           "print sums and means per token for each value of a column or several: condition,region "
+           "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
+           "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
+           "(columns good and bad): accuracy"),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
@@ -51,7 +50,7 @@ const struct command command_score = {
         "attn-cli score \"Life is short\" --bits --words --format csv\n"
         "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
         "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
-        "attn-cli score -f stimuli.csv --words --bits --per condition -o figure.svg\n"
+        "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
@@ -88,6 +87,7 @@ struct state {
     struct score_lines means;  /* --per with --words */
     double *sums;              /* [conditions, regions] of an item of a suite */
     const char *title;         /* "2 models"; NULL: models follow one another */
+    const char *folder;        /* of words, totals and a figure; NULL: one output */
     struct score_lines *by_model; /* [texts] */
 };
 
@@ -218,13 +218,24 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
         format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
     bool in_columns =
         count > 1 && !each && !driver->options->score.per && own->totals != suite_totals;
-    driver->place.sentences = own->totals ? 1 : driver->items.count;
+    driver->place.sentences = own->totals && !own->folder ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
     if (!in_columns)
         return 0;
     own->title = arena_format(&driver->kept, err, "%zu models", count);
     own->by_model = arena_alloc(&driver->kept, driver->items.count, sizeof *own->by_model, err);
     return err->kind ? -1 : 0;
+}
+
+/* -o DIR/ with --words --per: words, totals and a figure are files of the folder. */
+static int prepare_folder(struct state *own, struct driver *driver, struct err *err)
+{
+    struct output *output = &driver->output;
+    own->folder = output->path;
+    output->to_folder = false;
+    output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
+    return output->path ? target_folder_open(&output->folder, own->folder, output->replaces, err)
+                        : -1;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -242,6 +253,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--words does not apply to %s, which reports totals", own->totals);
     if (driver->is_batch)
         return 0;
+    if (words && own->totals && output->to_folder && !options->output.format &&
+        driver->sweep.settings == 1 && prepare_folder(own, driver, err))
+        return -1;
     if (!own->totals && driver->items.name_count && driver->items.count > 1 &&
         output->format->one_sentence && !output->to_folder)
         return err_usage(err,
@@ -621,7 +635,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
         return 0;
     own->all = (struct score_total){.sentence = COLUMN_MISSING};
     own->means = (struct score_lines){.are_means = true};
-    driver->accumulates = own->totals || (own->title && !is_last);
+    driver->accumulates = (own->totals && !own->folder) || (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
     size_t rows = own->region_count + driver->items.count;
@@ -724,17 +738,42 @@ static int report_means(struct report *report, struct state *own, struct err *er
     return err->kind ? -1 : score_lines_report(report, &own->means, &own->view, arena, err);
 }
 
+/* Write a result, or a file of the folder. */
+static int write_as(struct driver *driver, const char *folder, const char *name,
+                    const struct report *report, struct err *err)
+{
+    struct output output = {0};
+    struct place place = driver->place;
+    if (!folder)
+        return driver_write(driver, report, err);
+    const char *path = arena_format(&driver->kept, err, "%s/%s", folder, name);
+    place.count = place.sentences = 1;
+    int failed = !path || output_choose(&output, &(struct output_options){.path = path}, err) ||
+                 output_open(&output, err) || output_write(&output, report, &place, err) ||
+                 output_commit(&output, err);
+    output_discard(&output);
+    return failed ? -1 : 0;
+}
+
+/* Means of words, totals, or both to a folder. */
 static int write_totals(struct state *own, struct err *err)
 {
     struct report report;
-    struct arena *arena = &own->driver->session.arena;
+    struct driver *driver = own->driver;
+    struct arena *arena = &driver->session.arena;
     bool means = own->view.words && !own->title;
+    if (means && (report_means(&report, own, err) ||
+                  write_as(driver, own->folder, "surprisal.svg", &report, err)))
+        return -1;
+    if (means && !own->folder)
+        return 0;
+    if (own->totals && !own->title && driver->items.count > 1 && add_all(own, err))
+        return -1;
     own->table.rows = own->rows;
-    if (means ? report_means(&report, own, err)
-              : score_totals_report(&report, &own->view, &own->table, arena, err))
+    if (score_totals_report(&report, &own->view, &own->table, arena, err))
         return -1;
     report.model = own->title ? own->title : report.model;
-    return driver_write(own->driver, &report, err);
+    return write_as(driver, own->folder, "totals.csv", &report, err);
 }
 
 /* After the last text of a model. */
@@ -750,8 +789,6 @@ static int end(void *state, struct driver *driver, struct err *err)
     note_fables(driver, &own->all);
     if (own->title && driver->setting + 1 < driver->sweep.settings)
         return 0;
-    if (own->totals && !own->title && !own->view.words && count > 1 && add_all(own, err))
-        return -1;
     if (own->totals || (own->title && on_page))
         return write_totals(own, err);
     if (own->title || !on_page || count == 1)
@@ -767,6 +804,7 @@ static const struct task score_task = {
     .many = ITEMS_SOME,
     .takes_source = true,
     .pages = "attn-cli page",
+    .folder = "csv",
     .parts = "tokens",
     .way_out = "--stride N reads it in windows",
     .state_bytes = sizeof(struct state),
