@@ -80,7 +80,6 @@ struct state {
     /* Of a command; the results of a batch are those of single texts. */
     struct score_total all;    /* of the open model */
     struct score_totals table; /* of all texts */
-    struct score_total *rows;  /* [table.count] */
     size_t *columns;           /* [table.key_count] of the input; as many as it has: another key */
     const char **keys;         /* [table.key_count] of the row that is looked for */
     struct hash_index found;   /* rows by their keys */
@@ -504,56 +503,57 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* A new row for a total, with copies of the keys. NULL with `err`. */
-static struct score_total *append_row(struct state *own, const struct score_total *total,
-                                      struct err *err)
+/* The keys of an item's row, one of which may be `other`: no column of the input. Of the row of all
+ * items (NULL) only the last key, `other`. Returns their hash. */
+static uint64_t find_keys(struct state *own, const struct item *item, const char *other)
 {
-    struct arena *arena = &own->driver->kept;
-    size_t count = own->table.key_count;
-    struct score_total row = *total;
-    const char **keys = arena_alloc(arena, count, sizeof *keys, err);
-    own->rows = arena_grow(arena, own->rows, own->table.count, sizeof row, err);
-    for (size_t i = 0; i < count && keys; i++)
-        keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
-    if (total->bad)
-        row.bad = arena_text(arena, total->bad, strlen(total->bad), err);
-    row.keys = keys;
-    if (err->kind)
-        return NULL;
-    own->rows[own->table.count] = row;
-    return &own->rows[own->table.count++];
+    uint64_t hash = 0;
+    for (size_t i = 0; i < own->table.key_count; i++) {
+        size_t column = own->columns[i];
+        bool is_other =
+            item ? column == own->driver->items.name_count : i + 1 == own->table.key_count;
+        const char *value = is_other                     ? other
+                            : item && item->column_count ? item->columns[column].value
+                                                         : NULL;
+        own->keys[i] = value || own->table.are_single || !item ? value : "";
+        hash = hash_mix(hash, value ? hash_bytes(value, strlen(value)) : 0);
+    }
+    return hash;
 }
 
-/* Add a total to the row of an item's keys, one of which may be `other`: no column of the input.
- * Single texts and predictions have a row each. NULL with `err`. */
+/* Add a total to the row of its keys. The row of all items, those of single texts and of predictions
+ * are always new. NULL with `err`. */
 static struct score_total *add_total(struct state *own, const struct item *item, const char *other,
                                      const struct score_total *total, struct err *err)
 {
-    size_t count = own->table.key_count;
-    uint64_t hash = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t column = own->columns[i];
-        const char *value = column == own->driver->items.name_count ? other
-                            : item->column_count                    ? item->columns[column].value
-                                                                    : NULL;
-        own->keys[i] = value || own->table.are_single ? value : "";
-        hash = hash_mix(hash, value ? hash_bytes(value, strlen(value)) : 0);
-    }
-    if (own->table.are_single || own->sums)
-        return append_row(own, total, err);
-    struct hash_probe probe = hash_probe(&own->found, hash);
-    for (uint32_t number; hash_next(&probe, &number);) {
-        struct score_total *row = &own->rows[number];
+    struct score_totals *table = &own->table;
+    struct arena *arena = &own->driver->kept;
+    struct hash_probe probe = hash_probe(&own->found, find_keys(own, item, other));
+    bool is_new = !item || table->are_single || own->sums;
+    for (uint32_t number; !is_new && hash_next(&probe, &number);) {
+        struct score_total *row = &table->rows[number];
         size_t same = 0;
-        while (same < count && strcmp(row->keys[same], own->keys[same]) == 0)
+        while (same < table->key_count && strcmp(row->keys[same], own->keys[same]) == 0)
             same++;
-        if (same < count)
+        if (same < table->key_count)
             continue;
         score_total_add(row, total);
         return row;
     }
-    hash_put(&probe, (uint32_t)own->table.count);
-    return append_row(own, total, err);
+    if (!is_new)
+        hash_put(&probe, (uint32_t)table->count);
+    const char **keys = arena_alloc(arena, table->key_count, sizeof *keys, err);
+    table->rows = arena_grow(arena, table->rows, table->count, sizeof *total, err);
+    for (size_t i = 0; i < table->key_count && keys; i++)
+        keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
+    const char *bad = total->bad ? arena_text(arena, total->bad, strlen(total->bad), err) : NULL;
+    if (err->kind)
+        return NULL;
+    struct score_total *row = &table->rows[table->count++];
+    *row = *total;
+    row->keys = keys;
+    row->bad = bad;
+    return row;
 }
 
 /* --per: add a text, or each of its regions if rows are of regions; with --words to the means. */
@@ -577,7 +577,7 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
     if (!of_regions && !(row = add_total(own, &work->item, NULL, &item->total, err)))
         return -1;
     return row && view.words && item->count
-               ? score_lines_add(&own->means, (size_t)(row - own->rows), &work->report, &view,
+               ? score_lines_add(&own->means, (size_t)(row - own->table.rows), &work->report, &view,
                                  &own->driver->kept, err)
                : 0;
 }
@@ -609,15 +609,12 @@ static int add_condition(struct state *own, const struct work *work, struct err 
 static int add_all(struct state *own, struct err *err)
 {
     const struct suite *suite = own->driver->items.suite;
-    size_t last = own->table.key_count - 1;
     size_t count = own->table.count, all = own->sums ? suite->formula_count : 1;
-    memset(own->keys, 0, last * sizeof *own->keys);
     for (size_t i = 0; i < all; i++) {
         struct score_total total = own->all;
-        own->keys[last] = own->sums ? suite->formulas[i] : "all";
         for (size_t k = i; k < count && own->sums; k += all)
-            score_total_add(&total, &own->rows[k]);
-        if (!append_row(own, &total, err))
+            score_total_add(&total, &own->table.rows[k]);
+        if (!add_total(own, NULL, own->sums ? suite->formulas[i] : "all", &total, err))
             return -1;
     }
     return 0;
@@ -728,7 +725,7 @@ static int report_means(struct report *report, struct state *own, struct err *er
     struct arena *arena = &own->driver->kept;
     const char **names = arena_alloc(arena, own->table.count, sizeof *names, err);
     for (size_t i = 0; i < own->table.count && names; i++) {
-        const char *const *keys = own->rows[i].keys;
+        const char *const *keys = own->table.rows[i].keys;
         names[i] = keys[0];
         for (size_t k = 1; k < own->table.key_count && names[i]; k++)
             names[i] = arena_format(arena, err, "%s, %s", names[i], keys[k]);
@@ -769,7 +766,6 @@ static int write_totals(struct state *own, struct err *err)
         return 0;
     if (own->totals && !own->title && driver->items.count > 1 && add_all(own, err))
         return -1;
-    own->table.rows = own->rows;
     if (score_totals_report(&report, &own->view, &own->table, arena, err))
         return -1;
     report.model = own->title ? own->title : report.model;

@@ -67,7 +67,7 @@ struct score_totals {
     bool are_single;          /* a row is one text or pair; else a group of them */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;
-    const struct score_total *rows;
+    struct score_total *rows;
     size_t count;
     const struct tokenized *sentence; /* the only text; NULL: they are of several, */
     size_t texts;                     /* and this is their number */
