@@ -152,8 +152,8 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
     return 0;
 }
 
-/* Put an option's value into its field; of several values the last one holds. A second --file is
- * refused, since the first would not be read. */
+/* Put an option's value into its field; of several values the last one holds. A second --file or
+ * --output is refused, since the first would not be read or written. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
@@ -162,7 +162,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        if (*(const char **)field && row->offset == offsetof(struct options, input.file))
+        if (*(const char **)field &&
+            (row->offset == IN(input.file) || row->offset == IN(output.path)))
             return err_usage(reader->err, "--%s: expected one file, found '%s' as well", row->name,
                              value);
         *(const char **)field = value;
