@@ -71,6 +71,7 @@ struct state {
     struct scoring scoring; /* of the open setting, as the view */
     struct score_view view;
     const char *totals;     /* why only totals are reported: "--per"; NULL: they are not */
+    const char *per;        /* --per, or `of_suite`; NULL: a row is a text or a model */
     enum totals_kind kind;  /* of a single item: a text, continuations or a minimal pair */
     bool has_noted_begin;   /* that texts follow the beginning token */
     size_t region_count;    /* of all items */
@@ -84,7 +85,6 @@ struct state {
     const char **keys;         /* [table.key_count] of the row that is looked for */
     struct hash_index found;   /* rows by their keys */
     struct score_lines means;  /* --per with --words */
-    double *sums;              /* [conditions, regions] of an item of a suite */
     const char *title;         /* "2 models"; NULL: models follow one another */
     const char *folder;        /* of words, totals and a figure; NULL: one output */
     struct score_lines *by_model; /* [texts] */
@@ -100,7 +100,7 @@ struct scored_item {
     const struct region **regions; /* [tokens]; NULL: it has none */
 };
 
-static const char suite_totals[] = "a suite";
+static const char of_suite[] = "item,condition,region"; /* the totals that predictions are about */
 static const char *const labels[] = {"text", "text", "continuation", "good", "prediction"};
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -135,10 +135,11 @@ static int look_at_items(struct state *own, const struct items *items, struct er
 static void choose_totals(struct state *own, const struct options *options)
 {
     bool is_suite = own->driver->items.suite && !own->driver->is_batch && !options->select.words;
+    own->per = options->score.per ? options->score.per : is_suite ? of_suite : NULL;
     own->totals = own->kind == TOTALS_OF_PAIRS ? "a table of minimal pairs"
                   : options->score.per         ? "--per"
                   : options->score.total       ? "--total"
-                  : is_suite                   ? suite_totals
+                  : is_suite                   ? "a suite"
                                                : NULL;
 }
 
@@ -165,24 +166,22 @@ static int find_column(size_t *column, const struct state *own, const char *name
 }
 
 /* What a row of totals is, and its keys: the columns of --per; of single texts and pairs all
- * columns of the input; of suites the item. The last one is the label of the row. */
+ * columns of the input. The last one is the label of the row. */
 static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
     struct score_totals *table = &own->table;
-    const char *per = own->driver->options->score.per;
+    const char *per = own->per;
     size_t most = items->name_count + (per ? strlen(per) : 0) + 2;
     const char **names = arena_alloc(arena, most, sizeof *names, err);
     own->columns = arena_alloc(arena, most, sizeof *own->columns, err);
     own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
     if (!names || !own->columns || !own->keys)
         return -1;
-    bool is_suite = own->totals == suite_totals;
-    *table = (struct score_totals){.kind = is_suite ? TOTALS_OF_PREDICTIONS
-                                           : own->kind == TOTALS_OF_TEXTS && per ? TOTALS_OF_GROUPS
-                                                                                 : own->kind,
-                                   .are_single = !is_suite && !own->title && !per,
+    *table = (struct score_totals){.kind = own->kind == TOTALS_OF_TEXTS && per ? TOTALS_OF_GROUPS
+                                                                               : own->kind,
+                                   .are_single = !own->title && !per,
                                    .names = names,
                                    .texts = items->count};
     for (const char *next = per; next; next = *next ? next + 1 : NULL, table->key_count++) {
@@ -192,8 +191,7 @@ static int prepare_table(struct state *own, struct err *err)
         names[table->key_count] = name;
         next += strcspn(next, ",");
     }
-    size_t copied = table->are_single ? items->name_count : is_suite;
-    for (; table->key_count < copied; table->key_count++) {
+    for (; table->are_single && table->key_count < items->name_count; table->key_count++) {
         names[table->key_count] = items->names[table->key_count];
         own->columns[table->key_count] = table->key_count;
     }
@@ -201,11 +199,7 @@ static int prepare_table(struct state *own, struct err *err)
         return 0;
     own->columns[table->key_count] = items->name_count;
     names[table->key_count++] = own->title ? "model" : labels[table->kind];
-    if (!is_suite)
-        return 0;
-    own->sums = arena_alloc(arena, items->suite->conditions,
-                            items->suite->regions * sizeof *own->sums, err);
-    return own->sums ? 0 : -1;
+    return 0;
 }
 
 /* Several models are columns, but for formats that have a record of each, and --per. */
@@ -215,8 +209,7 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     size_t count = num_max(driver->models.count, 1);
     bool each =
         format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
-    bool in_columns =
-        count > 1 && !each && !driver->options->score.per && own->totals != suite_totals;
+    bool in_columns = count > 1 && !each && !own->per;
     driver->place.sentences = own->totals && !own->folder ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
     if (!in_columns)
@@ -457,7 +450,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     view.regions = own->regions;
     if (own->count)
         own->total = score_total_of(scored, 0, scored->count);
-    own->total.sentence = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
+    own->total.number = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
     own->text = visible_text(&work->pair.sentence, arena, err);
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         own->total.count = 1;
@@ -503,48 +496,44 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* The keys of an item's row, one of which may be `other`: no column of the input. Of the row of all
- * items (NULL) only the last key, `other`. Returns their hash. */
-static uint64_t find_keys(struct state *own, const struct item *item, const char *other)
+/* The keys of an item's row, one of which may be `other`: no column of the input. */
+static void set_keys(struct state *own, const struct item *item, const char *other)
 {
-    uint64_t hash = 0;
     for (size_t i = 0; i < own->table.key_count; i++) {
         size_t column = own->columns[i];
-        bool is_other =
-            item ? column == own->driver->items.name_count : i + 1 == own->table.key_count;
-        const char *value = is_other                     ? other
-                            : item && item->column_count ? item->columns[column].value
-                                                         : NULL;
-        own->keys[i] = value || own->table.are_single || !item ? value : "";
-        hash = hash_mix(hash, value ? hash_bytes(value, strlen(value)) : 0);
+        const char *value = column == own->driver->items.name_count ? other
+                            : item->column_count                    ? item->columns[column].value
+                                                                    : NULL;
+        own->keys[i] = value || own->table.are_single ? value : "";
     }
-    return hash;
 }
 
-/* Add a total to the row of its keys. The row of all items, those of single texts and of predictions
- * are always new. NULL with `err`. */
-static struct score_total *add_total(struct state *own, const struct item *item, const char *other,
-                                     const struct score_total *total, struct err *err)
+/* Add a total to the row of the keys, which may always be a new one. NULL with `err`. */
+static struct score_total *add_total(struct state *own, const struct score_total *total,
+                                     bool is_new, struct err *err)
 {
     struct score_totals *table = &own->table;
     struct arena *arena = &own->driver->kept;
-    struct hash_probe probe = hash_probe(&own->found, find_keys(own, item, other));
-    bool is_new = !item || table->are_single || own->sums;
+    size_t count = table->key_count;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count && !is_new; i++)
+        hash = hash_mix(hash, hash_bytes(own->keys[i], strlen(own->keys[i])));
+    struct hash_probe probe = hash_probe(&own->found, hash);
     for (uint32_t number; !is_new && hash_next(&probe, &number);) {
         struct score_total *row = &table->rows[number];
         size_t same = 0;
-        while (same < table->key_count && strcmp(row->keys[same], own->keys[same]) == 0)
+        while (same < count && strcmp(row->keys[same], own->keys[same]) == 0)
             same++;
-        if (same < table->key_count)
+        if (same < count)
             continue;
         score_total_add(row, total);
         return row;
     }
     if (!is_new)
         hash_put(&probe, (uint32_t)table->count);
-    const char **keys = arena_alloc(arena, table->key_count, sizeof *keys, err);
+    const char **keys = arena_alloc(arena, count, sizeof *keys, err);
     table->rows = arena_grow(arena, table->rows, table->count, sizeof *total, err);
-    for (size_t i = 0; i < table->key_count && keys; i++)
+    for (size_t i = 0; i < count && keys; i++)
         keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
     const char *bad = total->bad ? arena_text(arena, total->bad, strlen(total->bad), err) : NULL;
     if (err->kind)
@@ -561,20 +550,27 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
 {
     const struct scored_item *item = work->own;
     struct score_view view = own->view;
-    struct score_total *row = NULL;
-    bool of_regions = false;
+    const struct score_total *row = NULL;
+    bool of_regions = false, is_suite = own->per == of_suite;
+    size_t count = item->count ? item->scored->count : 0;
     view.regions = item->regions;
-    for (size_t i = 0; i < own->table.key_count && item->regions; i++)
+    for (size_t i = 0; i < own->table.key_count && work->item.region_count; i++)
         of_regions |= own->columns[i] == own->driver->items.name_count;
-    for (size_t first = 0, end; of_regions && first < item->scored->count; first = end) {
-        const struct region *region = item->regions[first];
-        for (end = first + 1; end < item->scored->count && item->regions[end] == region;)
+    for (size_t i = 0, first = 0, end; of_regions && i < work->item.region_count;
+         i++, first = end) {
+        const struct region *region = &work->item.regions[i];
+        while (first < count && !item->regions[first])
+            first++;
+        for (end = first; end < count && item->regions[end] == region;)
             end++;
         struct score_total part = score_total_of(item->scored, first, end - first);
-        if (region && !add_total(own, &work->item, region->name, &part, err))
+        part.number = (long long)i + 1;
+        set_keys(own, &work->item, region->name);
+        if ((end > first || is_suite) && !add_total(own, &part, is_suite, err))
             return -1;
     }
-    if (!of_regions && !(row = add_total(own, &work->item, NULL, &item->total, err)))
+    set_keys(own, &work->item, NULL);
+    if (!of_regions && !(row = add_total(own, &item->total, false, err)))
         return -1;
     return row && view.words && item->count
                ? score_lines_add(&own->means, (size_t)(row - own->table.rows), &work->report, &view,
@@ -582,42 +578,39 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
                : 0;
 }
 
-/* A condition of a suite; after the last one of an item its predictions are evaluated. */
-static int add_condition(struct state *own, const struct work *work, struct err *err)
+/* Replace the totals of a suite's regions by its predictions: of each item, and of all. */
+static int predict(struct state *own, struct err *err)
 {
-    const struct scored_item *item = work->own;
+    static const char *const names[] = {"item", "prediction"};
     const struct suite *suite = own->driver->items.suite;
-    size_t condition = work->index % suite->conditions;
-    double *sums = own->sums + condition * suite->regions;
-    memset(sums, 0, suite->regions * sizeof *sums);
-    for (size_t i = 0; item->count && i < item->scored->count; i++)
-        if (item->regions[i] && item->scored->tokens[i].rank)
-            sums[item->regions[i]->number] -= (double)item->scored->tokens[i].logprob;
-    for (size_t i = 0; condition + 1 == suite->conditions && i < suite->formula_count; i++) {
-        struct score_total total = {.sentence = COLUMN_MISSING, .count = 1};
-        bool holds = false;
-        if (suite_predict(&holds, suite, i, own->sums, err))
-            return -1;
-        total.correct = holds;
-        if (!add_total(own, &work->item, suite->formulas[i], &total, err))
-            return -1;
+    const struct score_total *rows = own->table.rows, *end = rows + own->table.count;
+    struct score_total *all =
+        arena_alloc(&own->driver->session.arena, suite->formula_count, sizeof *all, err);
+    own->table = (struct score_totals){
+        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = own->table.texts};
+    for (const struct score_total *next; all && rows < end; rows = next) {
+        for (next = rows + 1; next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
+                              !(next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0);)
+            next++;
+        for (size_t i = 0; i < suite->formula_count; i++) {
+            struct score_total total = {.count = 1};
+            bool holds = false;
+            own->keys[0] = rows->keys[0];
+            own->keys[1] = suite->formulas[i];
+            if (suite_predict(&holds, own->keys[1], rows, (size_t)(next - rows), err))
+                return -1;
+            total.correct = holds;
+            score_total_add(&all[i], &total);
+            if (!add_total(own, &total, true, err))
+                return -1;
+        }
     }
-    return 0;
-}
-
-/* The row of all texts; of a suite, one for each prediction. */
-static int add_all(struct state *own, struct err *err)
-{
-    const struct suite *suite = own->driver->items.suite;
-    size_t count = own->table.count, all = own->sums ? suite->formula_count : 1;
-    for (size_t i = 0; i < all; i++) {
-        struct score_total total = own->all;
-        for (size_t k = i; k < count && own->sums; k += all)
-            score_total_add(&total, &own->table.rows[k]);
-        if (!add_total(own, NULL, own->sums ? suite->formulas[i] : "all", &total, err))
-            return -1;
+    own->keys[0] = NULL;
+    for (size_t i = 0; i < suite->formula_count && !err->kind; i++) {
+        own->keys[1] = suite->formulas[i];
+        add_total(own, &all[i], true, err);
     }
-    return 0;
+    return err->kind ? -1 : 0;
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -630,7 +623,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
     own->blank = own->unscored = 0;
     if (driver->is_batch)
         return 0;
-    own->all = (struct score_total){.sentence = COLUMN_MISSING};
+    own->all = (struct score_total){.number = COLUMN_MISSING};
     own->means = (struct score_lines){.are_means = true};
     driver->accumulates = (own->totals && !own->folder) || (own->title && !is_last);
     if (own->title && driver->setting)
@@ -682,12 +675,11 @@ static int add(void *state, struct work *work, struct err *err)
     if (own->driver->is_batch)
         return 0;
     score_total_add(&own->all, &item->total);
-    if (own->sums)
-        return add_condition(own, work, err);
-    if (own->driver->options->score.per)
+    if (own->per)
         return add_to_groups(own, work, err);
     const char *other = own->title ? own->driver->models.names[own->driver->setting] : item->text;
-    if ((own->title || own->totals) && !add_total(own, &work->item, other, &item->total, err))
+    set_keys(own, &work->item, other);
+    if ((own->title || own->totals) && !add_total(own, &item->total, !own->title, err))
         return -1;
     return own->title && !own->totals ? add_model(own, work, err) : 0;
 }
@@ -752,11 +744,12 @@ static int write_as(struct driver *driver, const char *folder, const char *name,
     return failed ? -1 : 0;
 }
 
-/* Means of words, totals, or both to a folder. */
+/* Means of words, totals, or both to a folder; totals have a last row of all texts. */
 static int write_totals(struct state *own, struct err *err)
 {
     struct report report;
     struct driver *driver = own->driver;
+    const struct score_totals table = own->table;
     struct arena *arena = &driver->session.arena;
     bool means = own->view.words && !own->title;
     if (means && (report_means(&report, own, err) ||
@@ -764,11 +757,17 @@ static int write_totals(struct state *own, struct err *err)
         return -1;
     if (means && !own->folder)
         return 0;
-    if (own->totals && !own->title && driver->items.count > 1 && add_all(own, err))
+    memset(own->keys, 0, table.key_count * sizeof *own->keys);
+    own->keys[table.key_count - 1] = "all";
+    if (own->per == of_suite ? predict(own, err)
+        : own->totals && !own->title && driver->items.count > 1
+            ? !add_total(own, &own->all, true, err)
+            : 0)
         return -1;
     if (score_totals_report(&report, &own->view, &own->table, arena, err))
         return -1;
     report.model = own->title ? own->title : report.model;
+    own->table = table;
     return write_as(driver, own->folder, "totals.csv", &report, err);
 }
 

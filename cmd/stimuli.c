@@ -89,17 +89,13 @@ static const char *text_of(const struct json *object, const char *name)
     return member && json_get_text(member, &text) ? text : "";
 }
 
-/* One condition as a line; its name and regions are those of all items. */
-static int add_condition(struct suite *suite, const char **name, struct buf *lines,
-                         const struct json *root, const struct json *item,
-                         const struct json *condition, struct arena *arena, struct err *err)
+/* One condition of an item as a line; returns its regions. */
+static size_t add_condition(struct buf *lines, const struct json *root, double item,
+                            const struct json *condition)
 {
     struct json_writer json = {.buf = lines};
     struct buf text = {0}, names = {0};
-    double number = 0;
-    const char *found = text_of(condition, "condition_name");
     size_t count = 0;
-    json_get_number(json_member(item, "item_number"), &number);
     for (const struct json *region = json_first(json_member(condition, "regions")); region;
          region = json_next(region)) {
         char key[24];
@@ -108,25 +104,22 @@ static int add_condition(struct suite *suite, const char **name, struct buf *lin
         buf_format(&text, "%s%s", count > 1 ? " | " : "", text_of(region, "content"));
         buf_format(&names, "%s%s", count > 1 ? "|" : "", *called ? called : key);
     }
+    if (count == 1) { /* a text without marks has no regions */
+        buf_text(&text, " |");
+        buf_text(&names, "|");
+    }
     json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "item", (long long)number);
-    json_put_text(&json, "condition", found);
-    json_put_text(&json, "text", text.bytes);
-    json_put_text(&json, "regions", names.bytes);
+    json_put_integer(&json, "item", (long long)item);
+    json_put_text(&json, "condition", text_of(condition, "condition_name"));
+    json_put_text(&json, "text", text.bytes ? text.bytes : "");
+    json_put_text(&json, "regions", names.bytes ? names.bytes : "");
     json_put_close(&json, '}');
     buf_char(lines, '\n');
     buf_fail_with(lines, &text);
+    buf_fail_with(lines, &names);
     buf_release(&text);
     buf_release(&names);
-    suite->regions = suite->regions ? suite->regions : count;
-    *name = *name ? *name : arena_text(arena, found, strlen(found), err);
-    if (err->kind)
-        return -1;
-    return *found && count > 0 && count == suite->regions && !strcmp(*name, found)
-               ? 0
-               : err_set(err,
-                         "item %.0f: expected condition '%s' of %zu regions, found '%s' of %zu",
-                         number, *name, suite->regions, found, count);
+    return count;
 }
 
 int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena *arena,
@@ -148,17 +141,12 @@ int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena
         const char *text = text_of(each, "formula");
         suite->formulas[suite->formula_count++] = arena_text(arena, text, strlen(text), err);
     }
-    suite->conditions = json_count(json_member(item, "conditions"));
-    suite->names = arena_alloc(arena, suite->conditions, sizeof *suite->names, err);
     for (; suite->formula_count && item && !err->kind; item = json_next(item)) {
-        size_t place = 0;
-        for (each = json_first(json_member(item, "conditions")); each && !err->kind;
-             each = json_next(each), place++)
-            if (place < suite->conditions)
-                add_condition(suite, &suite->names[place], &lines, root, item, each, arena, err);
-        if (place != suite->conditions && !err->kind)
-            err_set(err, "expected %zu conditions in every item, found %zu", suite->conditions,
-                    place);
+        double number = 0;
+        json_get_number(json_member(item, "item_number"), &number);
+        for (each = json_first(json_member(item, "conditions")); each; each = json_next(each))
+            if (!add_condition(&lines, root, number, each))
+                err_set(err, "item %.0f: expected regions in every condition, found none", number);
     }
     json_free(root);
     suite->size = lines.size;
@@ -169,8 +157,8 @@ int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena
 /* --- predictions ------------------------------------------------------------------------------ */
 
 struct formula {
-    const struct suite *suite;
-    const double *sums; /* [conditions, regions] */
+    const struct score_total *rows; /* [count] */
+    size_t count;
     const char *at;
     size_t depth;
     bool failed;
@@ -187,22 +175,21 @@ static bool take(struct formula *formula, const char *signs)
 /* (3;%match%), or (*;%match%) for all regions, after its bracket; false: it is something else. */
 static bool read_region(struct formula *formula, double *sum)
 {
-    const struct suite *suite = formula->suite;
     char number[8], name[256];
     int size = 0;
+    bool is_found = false;
     sscanf(formula->at, " %7[0-9*] ; %%%255[^%]%% )%n", number, name, &size);
-    if (!size)
-        return false;
-    size_t region = strtoul(number, NULL, 10), place = 0;
-    while (place < suite->conditions && strcmp(suite->names[place], name) != 0)
-        place++;
-    formula->at += size;
-    formula->failed |= place == suite->conditions || region > suite->regions ||
-                       (!region && strcmp(number, "*") != 0);
-    for (size_t i = 0; i < suite->regions && !formula->failed; i++)
-        if (!region || region == i + 1)
-            *sum += formula->sums[place * suite->regions + i];
-    return true;
+    for (size_t i = 0; i < formula->count && size; i++) {
+        const struct score_total *row = &formula->rows[i];
+        bool is_one = row->number == (long long)strtoul(number, NULL, 10);
+        if (strcmp(row->keys[1], name) != 0 || !(is_one || strcmp(number, "*") == 0))
+            continue;
+        *sum -= row->logprob;
+        is_found = true;
+    }
+    formula->at += is_found ? size : 0;
+    formula->failed |= size && !is_found;
+    return size > 0;
 }
 
 /* Of operators that bind as strongly as those of a level, or more strongly. */
@@ -243,16 +230,16 @@ static double read_value(struct formula *formula, size_t level)
     return left;
 }
 
-int suite_predict(bool *holds, const struct suite *suite, size_t index, const double *sums,
+int suite_predict(bool *holds, const char *text, const struct score_total *rows, size_t count,
                   struct err *err)
 {
-    struct formula formula = {suite, sums, suite->formulas[index], 0, false};
+    struct formula formula = {rows, count, text, 0, false};
     *holds = read_value(&formula, 0) > 0;
     take(&formula, "");
     if (!formula.failed && !*formula.at)
         return 0;
     return err_set(err,
-                   "prediction '%s': expected regions such as (3;%%match%%) and + - < > = & |, "
-                   "found '%.20s'",
-                   suite->formulas[index], formula.at);
+                   "item %s: prediction '%s': expected its regions, such as (3;%%match%%), and "
+                   "+ - < > = & |, found '%.20s'",
+                   rows->keys[0], text, formula.at);
 }

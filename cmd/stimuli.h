@@ -25,21 +25,19 @@ const struct region **regions_find(const struct tokenized *sentence, const struc
                                    size_t start, struct arena *arena, struct err *err);
 
 struct suite {
-    size_t conditions, regions; /* of each item */
-    const char **names;         /* [conditions] */
-    const char **formulas;      /* [formula_count] */
+    const char **formulas; /* [formula_count] */
     size_t formula_count;
     const char *lines; /* items as JSONL, with the columns item, condition, text and regions */
     size_t size;
 };
 
-/* Read a document; `formula_count` 0: it is no suite. Refused: items that differ in conditions or
- * the number of regions, and metrics other than the sum. */
+/* Read a document; `formula_count` 0: it is no suite. Refused: metrics other than the sum. */
 int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena *arena,
                struct err *err);
 
-/* Whether a prediction holds, by the sums of regions, [conditions, regions]. */
-int suite_predict(bool *holds, const struct suite *suite, size_t formula, const double *sums,
+/* Whether a prediction holds of an item, by the totals of its regions, whose keys begin with item
+ * and condition. Refused: regions that the item lacks. */
+int suite_predict(bool *holds, const char *formula, const struct score_total *rows, size_t count,
                   struct err *err);
 
 #endif

@@ -32,7 +32,7 @@ static double surprisal_of(const struct score_view *view, double logprob)
 
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count)
 {
-    struct score_total total = {.sentence = COLUMN_MISSING};
+    struct score_total total = {.number = COLUMN_MISSING};
     for (size_t i = first; i < first + count; i++)
         if (scored->tokens[i].rank) {
             total.logprob += (double)scored->tokens[i].logprob;
@@ -239,7 +239,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     for (size_t i = 0; i < last; i++)
         rows_text(rows, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
     if (single && !totals->sentence)
-        rows_integer(rows, "sentence", COLUMN_KEY | COLUMN_DATA_ONLY, total->sentence);
+        rows_integer(rows, "sentence", COLUMN_KEY | COLUMN_DATA_ONLY, total->number);
     rows_label(rows, totals->names[last], COLUMN_KEY | COLUMN_SHRINKS, label);
     if (pairs) {
         if (single)

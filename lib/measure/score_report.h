@@ -47,7 +47,7 @@ enum totals_kind {
 struct score_total {
     const char *const *keys; /* [key_count] NULL: missing */
     const char *bad;         /* text of one pair, whose key is the good text */
-    long long sentence;      /* number of the text; COLUMN_MISSING */
+    long long number;        /* of the text, or of the region from 1; COLUMN_MISSING */
     size_t tokens;           /* that have a score */
     double logprob, bad_logprob;
     size_t count, correct; /* pairs or predictions */
