@@ -303,19 +303,20 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- surprisal in columns --------------------------------------------------------------------- */
 
-/* The row of a word at a position of a region, after row `*at` where it is new. Regions have the same
- * name; a text without regions is the first one. NULL with `err`. */
+/* The row of a word at a position of a region, after row `*at` where it is new. Regions match by
+ * name; the words of a text without regions are those of a first one. NULL with `err`. */
 static struct line_row *find_row(struct score_lines *lines, size_t *at, const struct region *region,
                                  size_t position, struct arena *arena, struct err *err)
 {
     struct line_row new = {.number = region ? region->number : 0, .position = position};
-    size_t left = region ? lines->count : lines->count - *at;
-    for (size_t i = 0; i < left; i++) {
-        size_t index = (*at + i) % lines->count;
-        struct line_row *row = &lines->rows[index];
-        if (row->position == position && (region && row->region ? !strcmp(row->region, region->name)
-                                                                : row->number == new.number)) {
-            *at = index + 1;
+    for (size_t i = 0; i < new.number; i++)
+        new.earlier += strcmp((region - region->number + i)->name, region->name) == 0;
+    for (size_t i = region ? 0 : *at; i < lines->count; i++) {
+        struct line_row *row = &lines->rows[i];
+        if (row->position == position && row->earlier == new.earlier &&
+            (region && row->region ? !strcmp(row->region, region->name)
+                                   : row->number == new.number)) {
+            *at = i + 1;
             if (region && !row->region)
                 row->region = arena_text(arena, region->name, strlen(region->name), err);
             return err->kind ? NULL : row;

@@ -89,6 +89,7 @@ struct score_lines {
     struct line_row {
         const char *region; /* NULL: none; its number in the first text that has it, */
         size_t number;      /* which orders regions; without regions 0 */
+        size_t earlier;     /* regions of the same name before it in the text */
         size_t position;    /* in the region, or in the text */
         const char *words;
         struct line_sum {
