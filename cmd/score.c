@@ -20,7 +20,8 @@ static const struct option_row own_options[] = {
            "print sums and means per token for each value of a column or several: condition,region "
            "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
            "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
-           "(columns good and bad): accuracy"),
+           "(columns good and bad): accuracy",
+           .flags = OPTION_NOT_BATCH),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
@@ -276,8 +277,6 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .for_people = for_people,
                                     .has_regions = own->region_count > 0};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
-    if (score->per && driver->is_batch)
-        return err_usage(err, "--per does not apply to a batch, which has a result for each text");
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
     if (of_words && !viewer->tokenizer)
