@@ -220,22 +220,11 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     return err->kind ? -1 : 0;
 }
 
-/* -o DIR/ with --words --per: words, totals and a figure are files of the folder. */
-static int prepare_folder(struct state *own, struct driver *driver, struct err *err)
-{
-    struct output *output = &driver->output;
-    own->folder = output->path;
-    output->to_folder = false;
-    output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
-    return output->path ? target_folder_open(&output->folder, own->folder, output->replaces, err)
-                        : -1;
-}
-
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct options *options = driver->options;
-    const struct output *output = &driver->output;
+    struct output *output = &driver->output;
     bool words = options->select.words;
     own->driver = driver;
     if (look_at_items(own, &driver->items, err))
@@ -247,8 +236,14 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch)
         return 0;
     if (words && own->totals && output->to_folder && !options->output.format &&
-        driver->sweep.settings == 1 && prepare_folder(own, driver, err))
-        return -1;
+        driver->sweep.settings == 1) {
+        own->folder = output->path;
+        output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
+        output->to_folder = false;
+        if (!output->path ||
+            target_folder_open(&output->folder, own->folder, output->replaces, err))
+            return -1;
+    }
     if (!own->totals && driver->items.name_count && driver->items.count > 1 &&
         output->format->one_sentence && !output->to_folder)
         return err_usage(err,
