@@ -165,6 +165,13 @@ await test('a page begins as its options say', async () => {
     await withPage(write('-s', LIFE, '--hide-first'), async (page) => {
         same(6, (await readTable(page)).length);
         yes((await page.locator('#legend').innerText()).includes('first token'), 'no note');
+        await page.click('.chip[data-at="0"]');
+        yes((await readout(page)).includes('query 0, key 0'), 'the cell of the hidden token');
+        const lines = await page.locator('#stage .over').evaluate((canvas) => {
+            const data = canvas.getContext('2d').getImageData(56, 20, 1, 20).data; // left of labels
+            return data.filter((_, at) => at % 4 === 3).some(Boolean);
+        });
+        yes(!lines, 'an outline is drawn over the labels');
     });
 });
 

@@ -88,7 +88,6 @@ function recallState() {
 
 function listenToAddress() {
     Object.assign(usual, state);
-    usual.kind = state.kind;
     recallState();
     window.addEventListener('hashchange', () => {
         recallState();

@@ -5,8 +5,7 @@ function pngOfView() {
     const canvases = [...byId('stage').querySelectorAll('canvas')];
     const origin = byId('stage').getBoundingClientRect();
     const boxes = canvases.map((canvas) => canvas.getBoundingClientRect());
-    const pixels = 2;
-    const [edge, head] = [16, 44];
+    const [edge, head, pixels] = [16, 44, 2];
     const width = Math.max(...boxes.map((box) => box.right - origin.left)) + 2 * edge;
     const height = Math.max(...boxes.map((box) => box.bottom - origin.top)) + 2 * edge + head;
     const canvas = element('canvas', '', '', { width: pixels * width, height: pixels * height });

@@ -47,7 +47,6 @@ function headButton(one, size, captions) {
     if (disc) words.push(`changed by ${disc.textContent.trim()}`);
     const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
-        'aria-pressed': layer === state.layer && head === state.head,
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: name },
     });
     button.append(thumbnail(tensor, head, size, off));

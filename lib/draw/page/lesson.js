@@ -144,5 +144,4 @@ function lessonMatrix(parent, tensor, index, room, marks = []) {
     parent.append(wide, words);
     const options = { marks, most: 34, point: show, keep: show };
     const view = new MatrixView(wide, tensor, index, room, options);
-    return view;
 }

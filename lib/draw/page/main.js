@@ -88,7 +88,7 @@ function currentCell() {
     if (!hovered && state.kept) return state.kept;
     const from = row * tensor.columnCount;
     const data = tensor.matrix(head).subarray(from, from + tensor.columnCount);
-    let best = firstColumn(tensor);
+    let best = row < firstShown(tensor) ? row : firstColumn(tensor);
     for (let i = best; i < data.length; i++)
         if (Math.abs(data[i]) > Math.abs(data[best]) || Number.isNaN(data[best])) best = i;
     return { row, column: best };

@@ -170,7 +170,7 @@ class MatrixView {
         // when printing, Chromium also clears what lies below
         if (!state.printing) context.clearRect(0, 0, this.across + 30, this.down + 4);
         this.drawLabels(current, columns);
-        if (current) {
+        if (current?.row >= this.first) {
             const { y } = this.placeOf(current);
             context.strokeStyle = variable('--text');
             context.lineWidth = 2;
