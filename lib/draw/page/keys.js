@@ -12,7 +12,7 @@ function stepSentence(by) {
 }
 
 function stepTheme() {
-    set({ theme: THEMES[(THEMES.indexOf(state.theme) + 1) % THEMES.length] });
+    set({ theme: isDark() ? 'light' : 'dark' });
     announce(`Colours: ${state.theme}`);
 }
 
