@@ -194,9 +194,32 @@ await test('a phone has the matrix at once, a sheet with the rest, and cells by 
             }
             await page.keyboard.press('Escape');
             yes(!(await page.isVisible('#numbers')), 'Esc does not close the sheet');
+            await page.context().grantPermissions(['clipboard-write']);
+            await page.tap('#copy-link');
+            await page.getByText('Copied', { exact: true }).waitFor();
+            await fitsWindow(page, 'the copied link');
         },
         PHONE,
     ));
+
+await test('a phone has no button that does nothing', async () => {
+    const buttons = (page) =>
+        page.$$eval('.on-phone, #sheet-tabs button', (all) =>
+            all.flatMap((one) => (one.offsetWidth ? [one.id || one.textContent] : [])),
+        );
+    const heads = ['head-before', 'head-after', 'head-score'];
+    for (const [words, expected] of [
+        [[REPEAT], [...heads, 'Heads', 'Layers', 'Numbers', 'Export']],
+        [[REPEAT, '--top', '0'], [...heads, 'Heads', 'Numbers', 'Export']],
+        [['-m', 'life', LIFE, '--top', '0'], ['head-score', 'Heads', 'Numbers', 'Export']],
+        [[REPEAT, '-s', LIFE], ['edit', ...heads, 'Heads', 'Layers', 'Run', 'Numbers', 'Export']],
+    ])
+        await withPage(
+            writePage(...words),
+            async (page) => same(expected, await buttons(page), words.join(' ')),
+            PHONE,
+        );
+});
 
 await test('many heads scroll in a box of their own, and leave the page as wide as a window', () => {
     const model = join(scratch, 'heads');

@@ -29,7 +29,8 @@ function commandLine(text) {
 
 async function copyText(text, button) {
     await navigator.clipboard.writeText(text);
-    const before = button.textContent;
-    button.textContent = 'Copied';
-    setTimeout(() => (button.textContent = before === 'Copied' ? 'Copy' : before), 2000);
+    if (button.className) return; // it says so already
+    const before = { textContent: button.textContent, className: '' };
+    Object.assign(button, { textContent: 'Copied', className: 'copied' });
+    setTimeout(() => Object.assign(button, before), 2000);
 }

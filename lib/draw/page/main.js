@@ -168,9 +168,8 @@ function drawMiddle() {
         ...{ compact, marks: marksOfRole(tensor, head), most: CELL_MOST },
         ...{ point: hover, keep: keepCell, enter: openWhy },
     };
-    const count = tensor.columnCount;
     const wide = compact || window.innerWidth < 1200 || !tensor.isAttention;
-    const folded = wide || (room - 58 - LINES_ROOM) / count < LABEL_LEAST;
+    const folded = wide || (room - 58 - LINES_ROOM) / tensor.columnCount < LABEL_LEAST;
     const matrix = new MatrixView(stage, tensor, head, folded ? room : room - LINES_ROOM, options);
     views = { matrix };
     options.spare = room - LINES_ROOM - matrix.across;
@@ -179,6 +178,8 @@ function drawMiddle() {
     if (!folded) views.lines = new LinesView(stage, tensor, heads, matrix, options);
     byId('lines-switch').hidden = folded || tensor.shape[0] < 2 || mode() === 'change';
     byId('lines-all').checked = state.allLines;
+    for (const id of ['head-before', 'head-after'])
+        byId(id).hidden = headsOf(current(), state.kind).length < 2;
     drawModes();
     drawKinds();
     drawNumbers();
@@ -297,7 +298,7 @@ function settle() {
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
     document.body.classList.toggle('is-lesson', state.lesson);
-    byId('right').hidden = !predicts();
+    for (const id of ['right', 'layers']) byId(id).hidden = !predicts();
     byId('workbench').classList.toggle('without-right', !predicts());
 }
 
