@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "draw/page.h"
 #include "measure/head_scores.h"
 #include "measure/logit_lens.h"
@@ -77,7 +78,10 @@ struct page_runs {
 
 /* --- --explain: exact tensors of the heads whose cells a page explains ------------------------ */
 
-enum { DEFAULT_BYTES = 1000000 }; /* of a page, for the tensors of all heads without --explain */
+enum {
+    DEFAULT_BYTES = 1000000, /* of a page, for the tensors of all heads without --explain */
+    LARGE_BYTES = 10000000,  /* of a live page, whose size is stated */
+};
 
 static size_t layers_of(const struct config *config)
 {
@@ -403,6 +407,8 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
 /* What only the model and its text tell of a live page. */
 static int find_live(struct page_facts *facts, const struct page_source *source, struct err *err)
 {
+    char text[NUM_SIZE_BYTES];
+    size_t bytes;
     if (!source->options->page.live)
         return 0;
     if (facts->command_count)
@@ -413,6 +419,11 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
     facts->live = &source->viewer->model.folder;
+    if (page_live_bytes(&bytes, facts->live, err))
+        return -1;
+    if (bytes >= LARGE_BYTES)
+        print_note("--live: the page takes about %s, as it includes the model",
+                   num_size(text, bytes));
     return 0;
 }
 

@@ -30,19 +30,14 @@ int page_live_check(struct err *err)
                                       "attn-cli with it");
 }
 
-static int put_file(struct stream *out, const struct folder *folder, const char *name, size_t *left,
-                    struct err *err)
+/* Write a file of the model (`out` NULL: nothing) and add its size. */
+static int put_file(struct stream *out, const struct folder *folder, const char *name,
+                    size_t *bytes, struct err *err)
 {
     struct file file = {0};
     if (folder_open(&file, folder, name, err))
         return -1;
-    int failed = file.size > *left
-                     ? err_unsupported(err,
-                                       "--live: expected a model of at most %d MB, found more in "
-                                       "'%s/%s'",
-                                       MODEL_BYTES_MAX >> 20, folder->path, name)
-                     : 0;
-    for (size_t at = 0; at < file.size && !failed; at += PART_BYTES) {
+    for (size_t at = 0; out && at < file.size; at += PART_BYTES) {
         size_t size = file.size - at < PART_BYTES ? file.size - at : PART_BYTES;
         stream_text(out, "<script type=\"text/plain\" class=\"file\" data-name=\"");
         page_put_text(out, name);
@@ -50,9 +45,9 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
         page_put_base64(out, file.bytes + at, size);
         stream_text(out, "</script>\n");
     }
-    *left -= failed ? 0 : file.size;
+    *bytes += file.size;
     file_release(&file);
-    return failed;
+    return 0;
 }
 
 /* Config, weights and tokenizer by their endings; no name that could end an attribute. */
@@ -77,20 +72,40 @@ static int list_files(struct listing *listing, const struct folder *folder, stru
     return 0;
 }
 
-static int put_live(struct stream *out, const struct folder *folder, struct err *err)
+static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
+                     struct err *err)
 {
     struct arena arena = {0};
     struct listing listing;
-    size_t left = MODEL_BYTES_MAX;
+    int failed = list_files(&listing, folder, &arena, err);
+    *bytes = 0;
+    for (size_t i = 0; !failed && i < listing.count; i++)
+        if (is_of_model(listing.names[i]))
+            failed = put_file(out, folder, listing.names[i], bytes, err);
+    arena_release(&arena);
+    return failed;
+}
+
+int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
+{
+    if (put_files(NULL, folder, bytes, err))
+        return -1;
+    if (*bytes > MODEL_BYTES_MAX)
+        return err_unsupported(err,
+                               "--live: expected a model of at most %d MB, found %zu MB in "
+                               "'%s'",
+                               MODEL_BYTES_MAX >> 20, *bytes >> 20, folder->path);
+    *bytes = (*bytes + page_module.size) / 3 * 4;
+    return 0;
+}
+
+static int put_live(struct stream *out, const struct folder *folder, struct err *err)
+{
+    size_t bytes;
     stream_text(out, "<script type=\"text/plain\" id=\"engine\">");
     page_put_base64(out, page_module.bytes, page_module.size);
     stream_text(out, "</script>\n");
-    int failed = list_files(&listing, folder, &arena, err);
-    for (size_t i = 0; !failed && i < listing.count; i++)
-        if (is_of_model(listing.names[i]))
-            failed = put_file(out, folder, listing.names[i], &left, err);
-    arena_release(&arena);
-    return err_if(failed);
+    return put_files(out, folder, &bytes, err);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */

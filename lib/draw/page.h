@@ -103,6 +103,10 @@ void page_put_text(struct stream *out, const char *text);
 /* Refuse a live page if this attn-cli has no engine. */
 int page_live_check(struct err *err);
 
+/* About the size of a live page: the engine and the files of a model in base64. Refuse a model that
+ * is too large. */
+int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err);
+
 /* Parts of each page, made by page/embed.sh. */
 struct page_part {
     const char *bytes;

@@ -79,6 +79,19 @@ if (write()) {
         yes(!/https?:\/\//.test(page), 'it names an address'); // but for a format's name
     });
 
+    await test('the size of a large live page is stated, and is about right', () => {
+        const model = join(scratch, 'large');
+        const large = join(scratch, 'large.html');
+        const sizes = 'n_embd=384,n_head=4';
+        const init = ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', LIFE, '-o', model];
+        execFileSync(attn, init);
+        const { stderr } = spawnSync(attn, ['page', '--live', '-m', model, LIFE, '-o', large]);
+        const found = /note: --live: the page takes about (\S+) MiB, as it/.exec(stderr);
+        const size = statSync(large).size / 2 ** 20;
+        yes(size > 10 && Math.abs(found?.[1] - size) < 1, `${size} MiB: ${stderr}`);
+        same('', spawnSync(attn, ['page', '--live', LIFE, '-o', large]).stderr.toString());
+    });
+
     await test('what a live page would not keep is refused', () => {
         const refused = [
             ['found ids', '--ids', '1,2'],
