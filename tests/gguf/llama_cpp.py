@@ -28,9 +28,11 @@ import unicodedata
 
 import numpy
 
+sys.path.insert(0, "tests/peers")
+from llama import IN_FLOAT32, Llama  # noqa: E402
+
 PROGRAM = os.path.abspath(sys.argv[1])
 BINARIES = os.environ["PEERS"] + "/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
-IN_FLOAT32 = {"kvCacheKeyType": 0, "kvCacheValueType": 0, "flashAttention": False}
 
 # Parts of the largest logit; of two or three layers, with four matrices in a row each.
 SUMS = 1e-5  # in another order
@@ -117,15 +119,11 @@ def ours(model, ids):
         return numpy.load(f"{folder}/logits.npy")
 
 
-def ask(path, **request):
-    command = ["node", "tests/peers/llama.mjs", path, json.dumps(IN_FLOAT32)]
-    return json.loads(subprocess.check_output(command, input=json.dumps(request) + "\n", text=True))
-
-
 def theirs(path, ids):
-    with tempfile.TemporaryDirectory() as folder:
-        ask(path, ids=ids, write=f"{folder}/logits")
-        return numpy.fromfile(f"{folder}/logits", "<f4").reshape(len(ids), -1)
+    llama = Llama(path, **IN_FLOAT32)
+    logits = llama.logits(ids)
+    llama.close()
+    return logits
 
 
 class Quantising(ctypes.Structure):
@@ -265,9 +263,10 @@ def ids_of(folder, texts, *options):
 
 
 def their_ids(path, texts):
-    answer = ask(path, texts=texts)
-    first = [] if answer["first"] is None else [answer["first"]]
-    return [first + ids for ids in answer["ids"]]
+    llama = Llama(path)
+    ids, first = llama.ids(texts)
+    llama.close()
+    return [([] if first is None else [first]) + found for found in ids]
 
 
 def with_first(name, folder, first):

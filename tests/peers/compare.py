@@ -40,7 +40,8 @@ class Worker:
     def __init__(self, peer, threads, precision):
         environment = os.environ | {
             "OMP_NUM_THREADS": str(threads), "PYTHONPATH": f"{HERE}/../../lib/bindings/python",
-            "LIBATTN": glob.glob(f"{os.path.dirname(ATTN)}/libattn.so.*")[0]}
+            "LIBATTN": glob.glob(f"{os.path.dirname(ATTN)}/libattn.so.*")[0],
+            "PEERS": FOLDER}
         self.process = subprocess.Popen(
             [sys.executable, f"{HERE}/worker.py", peer, MODELS, FOLDER, str(threads), precision],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -173,12 +174,14 @@ def print_machine():
     version = importlib.metadata.version
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], text=True, cwd=HERE,
                             stdout=subprocess.PIPE, check=False).stdout.strip()
+    with open(f"{HERE}/package.json", encoding="utf-8") as file:
+        (llama,) = json.load(file)["optionalDependencies"].values()
     print(f"SmolLM2 135M; medians of {ROUNDS} rounds; × attn-cli's time, below 1 faster.\n"
           f"{facts.get('model name', platform.machine())}, family {facts.get('cpu family')}, "
           f"{ALL} processors, {' '.join(kinds)}\nattn-cli {commit}; "
           f"PyTorch {version('torch')}, transformers {version('transformers')}; "
-          f"ONNX Runtime {version('onnxruntime')}; llama-cpp-python "
-          f"{version('llama-cpp-python')} (GGML_NATIVE, float16 cache); "
+          f"ONNX Runtime {version('onnxruntime')}; llama.cpp of node-llama-cpp {llama} "
+          f"(float16 cache); "
           f"TransformerLens {version('transformer-lens')}; minicons {version('minicons')}")
     return " ".join(kinds)
 

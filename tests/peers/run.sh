@@ -11,10 +11,10 @@ cd "$(dirname "$0")/../.."
 build=${1:-build}
 export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TQDM_DISABLE=1
 why=$(sh tests/real/environment.sh "$build" peers | tail -n 1)
+[ -n "$why" ] || why=$(sh tests/peers/fetch.sh "$build" | tail -n 1 | sed 's/^/llama.cpp: /')
 [ -z "$why" ] || { echo "bench-peers: $why" >&2 && exit 1; }
 real=$build/real
 python=$real/venv/bin/python
-mkdir -p "$build/peers"
 "$python" tests/real/models.py "$real" smollm2
 for type in F32 BF16; do
     file=$real/smollm2-$(printf %s "$type" | tr '[:upper:]' '[:lower:]').gguf

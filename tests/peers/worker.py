@@ -108,29 +108,18 @@ class LlamaCpp:
     """Keys and values in float16, as is its default; logits of the last token alone."""
 
     def __init__(self):
-        from llama_cpp import Llama
+        import llama
 
-        name = PRECISION
-        self.model = Llama(f"{MODELS}/smollm2-{name}.gguf", n_ctx=1152, n_batch=1024, n_ubatch=512,
-                           n_threads=int(THREADS), n_threads_batch=int(THREADS), verbose=False)
-
-    def timed(self, ids):
-        start = time.perf_counter()
-        self.model.eval(ids)
-        return time.perf_counter() - start
+        self.llama = llama.Llama(f"{MODELS}/smollm2-{PRECISION}.gguf", threads=int(THREADS))
 
     def prefill(self, tokens):
-        self.model.reset()
-        return self.timed(ids_of(tokens))
+        return self.llama.ask(ids=ids_of(tokens))["seconds"]
 
     def capture(self, _):
         return None
 
     def decode(self, cached):
-        ids = ids_of(cached + 1)
-        self.model.reset()
-        self.model.eval(ids[:-1])
-        return self.timed(ids[-1:])
+        return self.llama.ask(ids=ids_of(cached + 1), cached=cached)["seconds"]
 
 
 def main():

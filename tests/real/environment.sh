@@ -4,8 +4,8 @@
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
 # It takes 3 GB in BUILD/real, and two minutes where packages are near. `small` leaves out Gemma,
-# TransformerLens and minicons; `peers` adds packages that take ten minutes to compile. pip decides
-# where packages come from: torch is a build for CPUs where it names one. If something cannot be
+# TransformerLens and minicons; `peers` adds ONNX Runtime. pip decides where packages come
+# from: torch is a build for CPUs where it names one. If something cannot be
 # installed, the last line says so, and the status is 1. PYTHON=... is Python 3.11.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -46,5 +46,4 @@ cp tests/real/requirements.txt "$real/requirements.txt"
 [ "$part" = small ] && [ -f "$real/requirements.taken" ] ||
     take requirements "$real/requirements.txt" -r "$real/torch.txt" -r "$real/requirements.txt"
 [ "$part" != peers ] ||
-    CMAKE_ARGS=${CMAKE_ARGS:--DGGML_NATIVE=ON -DLLAVA_BUILD=OFF} \
-        take peers tests/real/peers.txt -r tests/real/peers.txt
+    take peers tests/real/peers.txt -r tests/real/peers.txt

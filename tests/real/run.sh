@@ -50,15 +50,20 @@ models=smollm2
     exit
 }
 stage 'frozen numbers of SmolLM2' "$python" tests/real/frozen.py "$real"
-stage 'SmolLM2 in the guides' sh tests/readme.sh "$build" README.md data/guides/notebook.md \
-    data/guides/psycholinguist.md data/guides/porting.md
+for document in README.md data/guides/notebook.md data/guides/psycholinguist.md \
+    data/guides/porting.md; do
+    stage "SmolLM2 in $document" sh tests/readme.sh "$build" "$document"
+done
 for model in $models; do
     stage "the numbers of $model" "$python" tests/real/same_numbers.py "$real" "$model"
 done
 [ "$part" = small ] ||
     stage 'heads, score, lens, attribute, patch' "$python" tests/real/same_science.py "$real"
-[ "$part" = small ] || "$python" -c 'import llama_cpp' 2>/dev/null ||
-    leave_out "llama.cpp: sh tests/real/environment.sh $build peers compiles it"
-[ "$part" = small ] || ! "$python" -c 'import llama_cpp' 2>/dev/null ||
-    stage llama.cpp "$python" tests/real/same_llama_cpp.py "$real"
+if [ "$part" != small ]; then
+    why=$(sh tests/peers/fetch.sh "$build" | tail -n 1)
+    PEERS=$(cd "$build/peers" && pwd)
+    export PEERS
+    [ -n "$why" ] && leave_out "llama.cpp: $why" ||
+        stage llama.cpp "$python" tests/real/same_llama_cpp.py "$real"
+fi
 closing

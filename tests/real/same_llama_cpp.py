@@ -9,37 +9,35 @@ import os
 import subprocess
 import sys
 
-import numpy
 import torch
-from llama_cpp import Llama
 from models import GGUF
 from program import ids_of, tensors_of
 from sentences import TEXTS, sentences
 from tally import Tally
 
+sys.path.insert(0, f"{os.path.dirname(os.path.abspath(__file__))}/../peers")
+from llama import IN_FLOAT32, Llama  # noqa: E402
+
 BOUND = 2e-5  # of the largest logit
 
 
 def compare_ids(tally, name, path):
-    vocabulary = Llama(path, vocab_only=True, verbose=False)
     texts = sentences()
-    found = ids_of(texts, path)
-    wrong = [i for i, text in enumerate(texts) if found[i] !=
-             vocabulary.tokenize(text.encode(), add_bos=False, special=False)]
+    found, llama = ids_of(texts, path), Llama(path)
+    expected, _ = llama.ids(texts)
+    llama.close()
+    wrong = [i for i in range(len(texts)) if found[i] != expected[i]]
     for i in wrong[:3]:
-        print(f"{texts[i]!r}: llama.cpp "
-              f"{vocabulary.tokenize(texts[i].encode(), add_bos=False, special=False)}, "
-              f"attn-cli {found[i]}")
+        print(f"{texts[i]!r}: llama.cpp {expected[i]}, attn-cli {found[i]}")
     tally.check(not wrong, f"{name}: ids of {len(texts)} sentences, {len(wrong)} differ")
 
 
 def off_by(path, text):
     """Keys and values in float32, no flash attention: nothing is rounded but by float32."""
-    model = Llama(path, n_ctx=64, logits_all=True, verbose=False, type_k=0, type_v=0,
-                  flash_attn=False)
-    ids = model.tokenize(text.encode(), add_bos=False)
-    model.eval(ids)
-    expected = torch.tensor(numpy.array(model.scores[: len(ids)]))
+    llama = Llama(path, **IN_FLOAT32)
+    ids = llama.ids([text])[0][0]
+    expected = torch.tensor(llama.logits(ids))
+    llama.close()
     found = tensors_of(path, ids, "--show", "logits")["logits"]
     return float((found - expected).abs().max() / expected.abs().max())
 

@@ -1,0 +1,31 @@
+#!/bin/sh
+# llama.cpp, which npm has compiled for Linux on x86-64, with kernels for each kind of processor:
+# into BUILD/peers (30 MB), in the version of package.json.
+#
+#     sh tests/peers/fetch.sh BUILD
+#
+# If it cannot be had, the last line says why, and the status is 1.
+set -eu
+cd "$(dirname "$0")/../.."
+mkdir -p "$1/peers"
+peers=$(cd "$1/peers" && pwd)
+addon=$peers/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64/llama-addon.node
+
+give_up() { # WHY
+    echo "$1"
+    exit 1
+}
+
+[ "$(uname -sm)" = 'Linux x86_64' ] || give_up 'npm has it only for Linux on x86-64'
+command -v node >/dev/null || give_up 'node is not installed'
+for file in package.json package-lock.json; do
+    cmp -s "tests/peers/$file" "$peers/$file" || { rm -f "$addon" && cp "tests/peers/$file" "$peers"; }
+done
+if [ ! -f "$addon" ]; then
+    command -v npm >/dev/null || give_up 'npm is not installed'
+    # Without an error if npm cannot fetch it: the package is optional, for other platforms' sake.
+    (cd "$peers" && npm ci --omit=dev --silent --no-audit --no-fund --ignore-scripts) || true
+    [ -f "$addon" ] || give_up 'npm cannot fetch it'
+fi
+why=$(node -e 'require(process.argv[1])' "$addon" 2>&1) ||
+    give_up "it does not start here: $(echo "$why" | grep -m 1 Error)"
