@@ -98,7 +98,7 @@ fi
 # shellcheck disable=SC2086 # it may have options
 check 'it builds' ${MAKE:-make} --no-print-directory BUILD="$build" DEPS=0 CC="$compiler" \
     AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy CPPFLAGS= LDFLAGS= \
-    all "$build/unit" "$build/oracle"
+    UNIT_SUITES="$UNIT" all "$build/unit" "$build/oracle"
 native=${build%/*}/attn-cli
 # shellcheck disable=SC2086 # it may have options
 check 'it builds for this processor' ${MAKE:-make} --no-print-directory BUILD="${build%/*}" DEPS=0 \

@@ -15,8 +15,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
 build=${1:-build}
 LIMIT=900
 STAGES='cli unit unit-2 batch models figures install readme system races'
-FEW='ATTN_UNIT_FEW=9 BREAK_EVERY=5 FAULT_EVERY=401 BATCH_ITEMS=400
-    CLI_SHARE=2/5'
+FEW='ATTN_UNIT_FEW=30 FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5'
 
 case $scratch in *[[:space:]]*)
     leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"
