@@ -290,7 +290,7 @@ asan: ## what could go wrong in memory, with the address and undefined-behaviour
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
-test-clang: ## all programs by clang, and unit tests of kernels and the oracle; installs it
+test-clang: ## build everything with clang, test kernels and model families; installs it
 	@ATTN_UNIT_FEW=30 STAGES='unit unit-2 oracle' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)/clang CC=clang UNIT_SUITES='math/*'
