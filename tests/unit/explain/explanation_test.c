@@ -265,6 +265,7 @@ TEST_LOOP(every_allocation_may_fail, 3)
     open_tiny(configs[3 + _i]);
     for (size_t nth = 1; failed; nth++) {
         struct arena starved = {0};
+        err_clear(&err);
         heap_fail_at(nth, 0);
         failed = explanation_make(&explanation, &viewer, &pair, &request, &starved, &err);
         heap_fail_at(0, 0);
