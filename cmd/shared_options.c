@@ -209,14 +209,8 @@ WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same nam
        {"journey-causal", "journey with a causal mask"},
        {"translate", "encoder-decoder, English (22 words) to French"})
 
-/* Names with NULL after the last. */
-#define PLAIN_NAMES(list, names)                             \
-    static bool list##_at(struct value *value, size_t index) \
-    {                                                        \
-        value->name = (names)[index];                        \
-        return value->name;                                  \
-    }                                                        \
-    const struct value_list values_##list = {#list, NULL, list##_at};
+#define PLAIN_NAMES(list, names) \
+    VALUES_(, list, NULL, sizeof(names) / sizeof *(names), (names)[index], NULL)
 
 PLAIN_NAMES(views, style_view_names)
 PLAIN_NAMES(cells, style_cells_names)

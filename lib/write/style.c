@@ -16,11 +16,11 @@ static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
 
 const struct style style_default = {0};
 
-const char *const style_scale_names[] = {"linear", "sqrt", "log", NULL};
-const char *const style_range_names[] = {"all", "head", "row", NULL};
-const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars", NULL};
-const char *const style_cells_names[] = {"numbers", "heat", "both", NULL};
-const char *const figure_mask_names[] = {"hatch", "triangle", NULL};
+const char *const style_scale_names[] = {"linear", "sqrt", "log"};
+const char *const style_range_names[] = {"all", "head", "row"};
+const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars"};
+const char *const style_cells_names[] = {"numbers", "heat", "both"};
+const char *const figure_mask_names[] = {"hatch", "triangle"};
 
 const struct venue venue_rows[] = {
     /* acl.sty: a4paper, margin=2.5cm, \columnsep 0.6cm: (21 - 5 - 0.6) / 2 */
@@ -39,14 +39,11 @@ const struct venue venue_rows[] = {
 
 const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
 
-/* The index of a name in a list that ends with NULL; 0 if none is given. */
-static int find(size_t *index, const char *option, const char *const *list, const char *name,
+/* The index of a name; 0 if none is given. */
+static int find(size_t *index, const char *option, struct names names, const char *name,
                 struct err *err)
 {
-    struct names names = {list, 0, sizeof *list};
     *index = 0;
-    while (list[names.count])
-        names.count++;
     return name ? names_choose(index, names, option, name, err) : 0;
 }
 
@@ -217,7 +214,7 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
     form->font = words->font;
     if ((words->width && read_width(form, words->width, err)) ||
         (words->panel_labels && read_labels(form, words->panel_labels, err)) ||
-        find(&mask, "--mask", figure_mask_names, words->mask, err) ||
+        find(&mask, "--mask", NAMES_LIST(figure_mask_names), words->mask, err) ||
         (words->tokens && read_tokens(form, words->tokens, err)))
         return -1;
     form->mask = (enum figure_mask)mask;
@@ -228,17 +225,15 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
 
 int style_read(struct style *style, const struct style_words *words, struct err *err)
 {
-    static const char *const ranges[] = {"all", "head", "row", "LOW:HIGH", NULL};
+    static const char *const ranges[] = {"all", "head", "row", "LOW:HIGH"};
     bool bounds = words->range && strchr(words->range, ':');
-    size_t scale, range, view, cells;
-    size_t palette = 0;
-    if (find(&scale, "--color-scale", style_scale_names, words->scale, err) ||
-        find(&range, "--range", ranges, bounds ? NULL : words->range, err) ||
+    size_t scale, range, view, cells, palette;
+    if (find(&scale, "--color-scale", NAMES_LIST(style_scale_names), words->scale, err) ||
+        find(&range, "--range", NAMES_LIST(ranges), bounds ? NULL : words->range, err) ||
         (bounds && read_bounds(&style->bounds, words->range, err)) ||
-        find(&view, "--view", style_view_names, words->view, err) ||
-        find(&cells, "--cells", style_cells_names, words->cells, err) ||
-        (words->palette && names_choose(&palette, NAMES(palette_rows, palette_count), "--palette",
-                                        words->palette, err)))
+        find(&view, "--view", NAMES_LIST(style_view_names), words->view, err) ||
+        find(&cells, "--cells", NAMES_LIST(style_cells_names), words->cells, err) ||
+        find(&palette, "--palette", NAMES(palette_rows, palette_count), words->palette, err))
         return -1;
     style->scale = (enum style_scale)scale;
     style->range = (enum style_range)range; /* never LOW:HIGH, which has a colon */

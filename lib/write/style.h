@@ -126,12 +126,12 @@ struct style {
 
 extern const struct style style_default;
 
-/* Names on the command line, in the order of the enums, with NULL after the last. */
-extern const char *const style_scale_names[];
-extern const char *const style_range_names[];
-extern const char *const style_view_names[]; /* these two without the one that fits */
-extern const char *const style_cells_names[];
-extern const char *const figure_mask_names[];
+/* Names on the command line, in the order of the enums; of views and cells without what fits. */
+extern const char *const style_scale_names[3];
+extern const char *const style_range_names[3];
+extern const char *const style_view_names[4];
+extern const char *const style_cells_names[3];
+extern const char *const figure_mask_names[2];
 
 /* Columns of papers; style.c names the source of each width. */
 struct venue {
