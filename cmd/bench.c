@@ -15,16 +15,11 @@
 VALUES(measurements, "Measurements (--only), medians of all rounds", TASK_KINDS,
        task_rows[index].name, task_rows[index].about)
 
-struct bench_options {
+struct own_options {
     const char *lengths, *only, *shape;
     bool growth;
     long long repeat;
 };
-
-static const struct bench_options *own(const struct options *options)
-{
-    return (const void *)options->own;
-}
 
 static const struct option_row own_options[] = {
     STRING(
@@ -32,20 +27,19 @@ static const struct option_row own_options[] = {
         "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
         "else tiny)",
         .heading = "Model", .values = &values_models),
-    STRING("shape", 0, "NAME", OWN(struct bench_options, shape),
+    STRING("shape", 0, "NAME", OWN(shape),
            "use random weights in the shape of a well-known model (see 'help sizes')",
            .values = &values_shapes),
-    STRING("tokens", 'n', "LIST", OWN(struct bench_options, lengths),
+    STRING("tokens", 'n', "LIST", OWN(lengths),
            "text lengths in tokens (default: 6,64,256,1024, up to the context; with --growth: "
            "256,512,1024,2048,4096)",
            .heading = "Measurements"),
-    STRING("only", 0, "LIST", OWN(struct bench_options, only),
-           "measurements to make (default: all)", .values = &values_measurements, .joints = ","),
-    INTEGER("repeat", 0, "N", OWN(struct bench_options, repeat), 1, 1000,
-            "number of rounds (default: 5)", .preset = 5),
+    STRING("only", 0, "LIST", OWN(only), "measurements to make (default: all)",
+           .values = &values_measurements, .joints = ","),
+    INTEGER("repeat", 0, "N", OWN(repeat), 1, 1000, "number of rounds (default: 5)", .preset = 5),
     STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
            .values = &values_precisions),
-    FLAG("growth", 0, OWN(struct bench_options, growth),
+    FLAG("growth", 0, OWN(growth),
          "measure how attention grows with text length (one head of size 64 unless a model is "
          "named)"),
     STRING("attention", 0, "LIST", IN(mechanism.attention),
@@ -94,7 +88,7 @@ struct job {
 
 static int read_lengths(struct job *job, struct err *err)
 {
-    const char *item = own(job->options)->lengths;
+    const char *item = options_own(job->options)->lengths;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         char text[32];
         long long tokens = 0;
@@ -114,19 +108,19 @@ static int read_lengths(struct job *job, struct err *err)
 static int read_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *only = own(options)->only;
+    const char *only = options_own(options)->only;
     const char *model = options->model.name             ? options->model.name
                         : options->input.operands.count ? *options->input.operands.items
                                                         : NULL;
-    if (own(options)->shape && model)
+    if (options_own(options)->shape && model)
         return err_usage(err, "--shape and the model '%s' cannot be combined", model);
-    if (options->mechanism.attention && !own(options)->growth)
+    if (options->mechanism.attention && !options_own(options)->growth)
         return err_usage(err, "--attention applies only with --growth");
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
         (only &&
          names_choose_set(&job->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))
         return -1;
-    if (own(options)->growth)
+    if (options_own(options)->growth)
         return options_exclude(options, "growth", "only precision", err);
     return options_precision(&job->plan.precision, &options->model, err);
 }
@@ -137,11 +131,11 @@ static int find_folder(struct job *job, struct err *err)
     const char *name = NULL;
     const struct options *options = job->options;
     bool named = options->input.operands.count || chosen_model(options->model.name);
-    if (!own(options)->shape && (!own(options)->growth || named))
+    if (!options_own(options)->shape && (!options_own(options)->growth || named))
         return err_if(only_model(&name, options, err) ||
                       model_find(&job->folder, name, &job->arena, err));
-    if (own(options)->shape ? shape_make(&job->new_model, own(options)->shape, err)
-                            : shape_make_head(&job->new_model, err))
+    if (options_own(options)->shape ? shape_make(&job->new_model, options_own(options)->shape, err)
+                                    : shape_make_head(&job->new_model, err))
         return -1;
     job->folder = job->new_model.folder;
     return heap_expect(job->new_model.files[0].size, job->folder.path, err); /* packed weights */
@@ -155,7 +149,7 @@ static int measure(struct job *job, struct err *err)
     struct report result;
     if (!mechanism.attention)
         mechanism.attention = "dense";
-    int failed = own(options)->growth &&
+    int failed = options_own(options)->growth &&
                  mechanism_options_list(&ways, &job->plan.way_count, &mechanism, &job->arena, err);
     job->plan.ways = ways;
     failed = failed || benchmark(&result, &job->plan, &job->arena, err);
@@ -169,7 +163,7 @@ int bench_command(const struct options *options, struct err *err)
         .options = options,
         .plan = {.folder = &job.folder,
                  .threads = (size_t)options->model.threads,
-                 .rounds = (size_t)own(options)->repeat,
+                 .rounds = (size_t)options_own(options)->repeat,
                  .kinds = TASKS_ALL,
                  .progress = &job.progress.sink},
     };

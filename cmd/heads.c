@@ -28,36 +28,29 @@ VALUES(scores, "Scores (--score, --sort, --map), averaged over all queries but t
 
 VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 
-struct heads_options {
+struct own_options {
     const char *score, *sort, *map, *composition;
     bool baseline;
     long long top;
 };
 
-static const struct heads_options *heads_options(const struct options *options)
-{
-    return (const void *)options->own;
-}
-
 static const struct option_row own_options[] = {
-    STRING("score", 0, "LIST", OWN(struct heads_options, score),
+    STRING("score", 0, "LIST", OWN(score),
            "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
            "the first seven); NAME:texts measures on the texts, NAME:repeats on "
            "repeated random tokens; (label 0.4+): the table labels heads with at least 0.4",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
-    STRING("sort", 0, "SCORE", OWN(struct heads_options, sort),
-           "highest score first (default: by layer and head)", .values = &values_scores,
-           .flags = OPTION_FIXED),
-    INTEGER("top", 0, "N", OWN(struct heads_options, top), 1, 100000000,
+    STRING("sort", 0, "SCORE", OWN(sort), "highest score first (default: by layer and head)",
+           .values = &values_scores, .flags = OPTION_FIXED),
+    INTEGER("top", 0, "N", OWN(top), 1, 100000000,
             "with --sort: show only the N heads with the highest scores (default: all)",
             .flags = OPTION_FIXED),
-    STRING("map", 0, "SCORE", OWN(struct heads_options, map),
-           "show one score as a matrix of layers by heads", .values = &values_scores,
-           .flags = OPTION_FIXED),
-    FLAG("baseline", 0, OWN(struct heads_options, baseline),
+    STRING("map", 0, "SCORE", OWN(map), "show one score as a matrix of layers by heads",
+           .values = &values_scores, .flags = OPTION_FIXED),
+    FLAG("baseline", 0, OWN(baseline),
          "add a column with each score on random tokens (most data formats always have it)",
          .flags = OPTION_FIXED),
-    STRING("composition", 0, "q|k|v", OWN(struct heads_options, composition),
+    STRING("composition", 0, "q|k|v", OWN(composition),
            "instead of scores, show how strongly each head composes with earlier heads through q, "
            "k or v",
            .values = &values_compositions, .flags = OPTION_NOT_BATCH),
@@ -167,9 +160,9 @@ static int check_materials(const struct state *own, const struct driver *driver,
 static int choose_scores(struct state *own, struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
-    const char *list = heads_options(options)->score;
-    const char *map = heads_options(options)->map;
-    const char *sort = heads_options(options)->sort;
+    const char *list = options_own(options)->score;
+    const char *map = options_own(options)->map;
+    const char *sort = options_own(options)->sort;
     bool is_listed = list && strcmp(list, "all") != 0;
     return err_if(
         options_exclude(options, "map", "score", err) ||
@@ -212,7 +205,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct options *options = driver->options;
-    own->composition = heads_options(options)->composition;
+    own->composition = options_own(options)->composition;
     if (own->composition)
         return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
@@ -225,12 +218,12 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--sort: expected a table, found %s%s",
                          own->map ? "--map " : "--format ",
                          own->map ? own->map->name : format->name);
-    if (heads_options(options)->top && !own->results.sort)
+    if (options_own(options)->top && !own->results.sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
     bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
     own->results.scores = &own->scores;
-    own->results.with_baseline = heads_options(options)->baseline || (!is_read && !own->map);
-    own->results.top = (size_t)heads_options(options)->top;
+    own->results.with_baseline = options_own(options)->baseline || (!is_read && !own->map);
+    own->results.top = (size_t)options_own(options)->top;
     own->results.items = own->measured;
     own->results.count = models;
     prepare_output(own, driver);
@@ -260,7 +253,7 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
 /* Scores that a model lacks are missing values with --score all, and refused by name. */
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
-    const char *list = heads_options(driver->options)->score;
+    const char *list = options_own(driver->options)->score;
     const struct score *sort = own->results.sort;
     struct err why = {0};
     if ((!head_survey_needs(&own->survey, OF_WORDS) &&
@@ -612,7 +605,7 @@ static const struct task heads_task = {
 int heads_command(const struct options *options, struct err *err)
 {
     struct task task = heads_task;
-    if (heads_options(options)->composition)
+    if (options_own(options)->composition)
         task.many = ITEMS_NONE;
     return driver_do(&task, options, err);
 }

@@ -30,14 +30,14 @@ WORDS(
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 VALUES(commands, NULL, command_count, commands[index]->name, commands[index]->about)
 
-struct help_options {
+struct own_options {
     const char *completion;
     bool man;
 };
 
 static const struct option_row own_options[] = {
-    FLAG("man", 0, OWN(struct help_options, man), "print a manual page (roff)"),
-    STRING("completion", 0, "SHELL", OWN(struct help_options, completion),
+    FLAG("man", 0, OWN(man), "print a manual page (roff)"),
+    STRING("completion", 0, "SHELL", OWN(completion),
            "print a completion script for bash, zsh or fish", .values = &values_shells),
     {0},
 };
@@ -568,7 +568,6 @@ int help_of(const struct command *command, struct err *err)
 int help_command(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
-    const struct help_options *own = (const void *)options->own;
     const struct command *command = NULL;
     const struct help_topic *topic = NULL;
     const char *word = operands->count ? operands->items[0] : NULL;
@@ -576,13 +575,13 @@ int help_command(const struct options *options, struct err *err)
     if (operands->count > 1)
         return err_usage(err, "expected one command or topic, found '%s' as well",
                          operands->items[1]);
-    if (own->completion)
-        return write_completion(own->completion, err);
+    if (options_own(options)->completion)
+        return write_completion(options_own(options)->completion, err);
     if (word)
         command = command_find(word, NULL);
     if (word && names_find(&index, NAMES(topics, TOPICS), word, strlen(word)))
         topic = &topics[index];
     if (word && !command && !topic)
         return unknown_page(word, err);
-    return print_page(topic, command, own->man, err);
+    return print_page(topic, command, options_own(options)->man, err);
 }

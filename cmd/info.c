@@ -16,15 +16,10 @@
 #include "text/post_processor.h"
 #include "text/token_set.h"
 
-struct info_options {
+struct own_options {
     long long tokens;
     bool hash, sites;
 };
-
-static const struct info_options *own(const struct options *options)
-{
-    return (const void *)options->own;
-}
 
 static const struct option_row own_options[] = {
     STRING(
@@ -32,10 +27,10 @@ static const struct option_row own_options[] = {
         "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
         "else tiny)",
         .values = &values_models),
-    INTEGER("tokens", 'n', "N", OWN(struct info_options, tokens), 1, 100000000,
+    INTEGER("tokens", 'n', "N", OWN(tokens), 1, 100000000,
             "print the cost of a run over N tokens (default: the model's context)"),
-    FLAG("hash", 0, OWN(struct info_options, hash), "also print a hash of the weights"),
-    FLAG("sites", 0, OWN(struct info_options, sites),
+    FLAG("hash", 0, OWN(hash), "also print a hash of the weights"),
+    FLAG("sites", 0, OWN(sites),
          "print only the tensors' names in TransformerLens and Hugging Face"),
     STRING("output", 'o', "FILE", IN(output.path),
            "file; its extension sets the format (default: stdout)", .flags = OPTION_PROCESS),
@@ -310,7 +305,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     };
     tell(info, "data type", "dtype", dtype);
     tell(info, "weights file", "weights_file", gguf ? gguf : weights->checkpoint.name);
-    if (own(info->options)->hash) {
+    if (options_own(info->options)->hash) {
         weights_hash(weights, info->hash);
         tell(info, "hash", "weights_sha256", info->hash);
     }
@@ -455,7 +450,7 @@ static int show_tokenizer(struct info *info)
 
 static int show_model(struct info *info, const struct model *model, struct tokenizer **tokenizer)
 {
-    const struct info_options *options = own(info->options);
+    const struct own_options *options = options_own(info->options);
     char why[TOKENIZER_WHY_BYTES];
     size_t positions = model->config.n_positions;
     size_t tokens = options->tokens ? (size_t)options->tokens

@@ -162,24 +162,18 @@ static bool steps_at(struct value *value, size_t index)
 }
 static const struct value_list values_steps = {"steps", "Steps", steps_at};
 
-struct lesson_options {
+struct own_options {
     const char *sentence;
     bool list;
 };
 
-static const struct lesson_options *own(const struct options *options)
-{
-    return (const void *)options->own;
-}
-
 static const struct option_row own_options[] = {
-    FLAG("list", 0, OWN(struct lesson_options, list), "list the steps with their command lines"),
+    FLAG("list", 0, OWN(list), "list the steps with their command lines"),
     STRING("output", 'o', "FILE", IN(output.path),
            "HTML page to write (default: text on standard output)", .flags = OPTION_PROCESS),
     STRING("model", 'm', "MODEL", IN(model.name), "with -o: model of the last step (default: tiny)",
            .values = &values_models),
-    STRING("sentence", 's', "TEXT", OWN(struct lesson_options, sentence),
-           "with -o: text of the last step"),
+    STRING("sentence", 's', "TEXT", OWN(sentence), "with -o: text of the last step"),
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
             "columns of text output (default: terminal, else 80)"),
     {0},
@@ -317,8 +311,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         options.select.show = lesson.show;
     if (lesson.is_walk && tour->options->model.name)
         options.model.name = tour->options->model.name;
-    if (lesson.is_walk && own(tour->options)->sentence)
-        options.input.sentences.items[0] = own(tour->options)->sentence;
+    if (lesson.is_walk && options_own(tour->options)->sentence)
+        options.input.sentences.items[0] = options_own(tour->options)->sentence;
     if (lesson.is_walk)
         lesson.line = "";
     lesson.number = step + 1;
@@ -357,9 +351,9 @@ static int write_page(struct tour *tour, struct err *err)
 static int check_options(const struct tour *tour, struct err *err)
 {
     const char *path = tour->options->output.path;
-    const char *own_walk = tour->options->model.name      ? "model"
-                           : own(tour->options)->sentence ? "sentence"
-                                                          : NULL;
+    const char *own_walk = tour->options->model.name              ? "model"
+                           : options_own(tour->options)->sentence ? "sentence"
+                                                                  : NULL;
     if (options_exclude(tour->options, "list", "output", err))
         return -1;
     if (path && !name_ends_in(path, ".html"))
@@ -374,7 +368,7 @@ static int check_options(const struct tour *tour, struct err *err)
 static int choose_steps(struct tour *tour, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
-    bool usually_all = own(tour->options)->list || tour->options->output.path;
+    bool usually_all = options_own(tour->options)->list || tour->options->output.path;
     const char *name = operands->count ? operands->items[0] : usually_all ? "all" : "1";
     long long step = 0;
     if (operands->count > 1)
@@ -397,7 +391,7 @@ int lesson_command(const struct options *options, struct err *err)
     tour.columns = page_columns(&options->looks);
     if (!failed && options->output.path)
         failed = write_page(&tour, err);
-    else if (!failed && own(options)->list)
+    else if (!failed && options_own(options)->list)
         failed = write_list(&tour, err);
     else
         for (size_t step = tour.first; !failed && step < tour.end; step++)

@@ -5,12 +5,12 @@
  * used. The parser, help, manual pages and completions all read these rows.
  *
  *     static const struct option_row own_options[] = {
- *         FLAG("list", 0, OWN(struct lesson_options, list), "list the steps"),
+ *         FLAG("list", 0, OWN(list), "list the steps"),
  *         INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX, "seed of the random tokens"),
  *         STRING("scale", 0, "X", IN(mechanism.scale), "multiply scores by X", .values = &values),
  *         {0},
  *     };
- *     const struct lesson_options *own = (const void *)options->own;   reads what OWN stores
+ *     if (options_own(options)->list) ...
  *
  * Accepted: `--name value`, `--name=value`, `-n value`, `-nvalue`, grouped flags; `--` ends the
  * options.
@@ -159,14 +159,19 @@ struct options {
     struct { /* of tokenize; the first of patch, too */
         bool only_ids, decode;
     } tokens;
-    _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* a struct of the command's own file */
+    _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options */
 };
 
-/* Where a row stores its value: a field of struct options, or of a struct in options.own. */
+/* Where a row stores its value: a field of struct options, or of the own_options of its file. */
 #define IN(field) offsetof(struct options, field)
-#define OWN(type, field)                                     \
-    (offsetof(struct options, own) + offsetof(type, field) + \
-     0 * sizeof(char[sizeof(type) <= OWN_BYTES ? 1 : -1]))
+#define OWN(field)                                                         \
+    (offsetof(struct options, own) + offsetof(struct own_options, field) + \
+     0 * sizeof(char[sizeof(struct own_options) <= OWN_BYTES ? 1 : -1]))
+
+static inline const struct own_options *options_own(const struct options *options)
+{
+    return (const void *)options->own;
+}
 
 /* --- rows ------------------------------------------------------------------------------------- */
 

@@ -14,19 +14,14 @@
 #include "init.h"
 #include "train/trainer.h"
 
-struct train_options {
+struct own_options {
     struct texts data;
     const char *resume;
     struct trainer_settings settings;
 };
 
-static const struct train_options *own(const struct options *options)
-{
-    return (const void *)options->own;
-}
-
 static const struct option_row own_options[] = {
-    STRINGS("data", 'd', "FILE", OWN(struct train_options, data),
+    STRINGS("data", 'd', "FILE", OWN(data),
             "training text, one or more lines per text (repeatable); the last 2 % of lines are "
             "held out",
             .heading = "Text and model"),
@@ -42,38 +37,38 @@ static const struct option_row own_options[] = {
     STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
     STRING("model", 'm', "MODEL", IN(model.name), "start from the weights of this model",
            .values = &values_models),
-    STRING("resume", 0, "DIR", OWN(struct train_options, resume),
+    STRING("resume", 0, "DIR", OWN(resume),
            "continue a saved training run with its settings; the result is that of an unbroken "
            "run, bit for bit"),
-    INTEGER("steps", 0, "N", OWN(struct train_options, settings.steps), 1, 1000000000,
-            "optimiser steps (default: 1000)", .heading = "Training", .preset = 1000),
-    INTEGER("batch-size", 0, "N", OWN(struct train_options, settings.texts), 1, 1000000,
-            "texts per batch (default: 32)", .preset = 32),
-    INTEGER("context", 0, "N", OWN(struct train_options, settings.tokens), 1, 1000000,
+    INTEGER("steps", 0, "N", OWN(settings.steps), 1, 1000000000, "optimiser steps (default: 1000)",
+            .heading = "Training", .preset = 1000),
+    INTEGER("batch-size", 0, "N", OWN(settings.texts), 1, 1000000, "texts per batch (default: 32)",
+            .preset = 32),
+    INTEGER("context", 0, "N", OWN(settings.tokens), 1, 1000000,
             "tokens per text (default: the model's context, at most 128)"),
-    INTEGER("grad-accum", 0, "N", OWN(struct train_options, settings.accumulate), 1, 1000000,
+    INTEGER("grad-accum", 0, "N", OWN(settings.accumulate), 1, 1000000,
             "batches per step (default: 1)", .preset = 1),
-    REAL("lr", 0, "R", OWN(struct train_options, settings.rate), 0, 1000,
+    REAL("lr", 0, "R", OWN(settings.rate), 0, 1000,
          "peak learning rate of AdamW (default: 0.001); β₁ is 0.9, β₂ 0.99, ε 1e-8",
          .preset = 1e-3),
-    INTEGER("warmup-steps", 0, "N", OWN(struct train_options, settings.warmup), 0, 1000000000,
+    INTEGER("warmup-steps", 0, "N", OWN(settings.warmup), 0, 1000000000,
             "steps of linear warmup, then cosine decay to a tenth of --lr (default: a twentieth of "
             "--steps)"),
-    REAL("weight-decay", 0, "D", OWN(struct train_options, settings.decay), 0, 1000,
+    REAL("weight-decay", 0, "D", OWN(settings.decay), 0, 1000,
          "weight decay of matrices (default: 0.1)", .preset = 0.1),
-    REAL("grad-clip", 0, "G", OWN(struct train_options, settings.clip), 0, 1000000,
+    REAL("grad-clip", 0, "G", OWN(settings.clip), 0, 1000000,
          "maximum gradient norm; 0: no clipping (default: 1)", .preset = 1),
-    REAL("dropout", 0, "P", OWN(struct train_options, settings.dropout), 0, 1,
+    REAL("dropout", 0, "P", OWN(settings.dropout), 0, 1,
          "dropout of attention, embeddings and residual stream (default: 0)"),
-    REAL("drills", 0, "P", OWN(struct train_options, settings.drills), 0, 1,
+    REAL("drills", 0, "P", OWN(settings.drills), 0, 1,
          "fraction of texts that are replaced by repeated random tokens, to train induction heads "
          "(default: 0)"),
-    INTEGER("seed", 0, "N", OWN(struct train_options, settings.seed), 0, 9007199254740991,
+    INTEGER("seed", 0, "N", OWN(settings.seed), 0, 9007199254740991,
             "seed of initial weights, text order and dropout (default: 0)"),
     STRING("output", 'o', "DIR", IN(output.path),
            "folder for the model (default: that of --resume)", .heading = "Output",
            .flags = OPTION_PROCESS),
-    INTEGER("save-every", 0, "N", OWN(struct train_options, settings.save_every), 1, 1000000000,
+    INTEGER("save-every", 0, "N", OWN(settings.save_every), 1, 1000000000,
             "save every N steps (default: at powers of two)"),
     FLAG("force", 0, IN(output.force), "overwrite existing files in a folder",
          .flags = OPTION_PROCESS),
@@ -121,7 +116,9 @@ struct job {
 static int check_sources(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;
-    const char *found = own(options)->resume ? "--resume" : options->model.name ? "--model" : NULL;
+    const char *found = options_own(options)->resume ? "--resume"
+                        : options->model.name        ? "--model"
+                                                     : NULL;
     bool fresh = make->config || make->shape;
     if (options_exclude(options, "resume", "model shape config set", err) ||
         options_exclude(options, "model", "shape config", err))
@@ -143,14 +140,14 @@ static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct stat from, to;
-    const char *resume = own(options)->resume;
+    const char *resume = options_own(options)->resume;
     const char *output = options->output.path ? options->output.path : resume;
     if (options->input.operands.count)
         return err_usage(err, "unexpected argument '%s': use --data for texts",
                          options->input.operands.items[0]);
     if (check_sources(options, err))
         return -1;
-    if (!own(options)->data.count)
+    if (!options_own(options)->data.count)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
         return err_usage(err, "expected an output folder: --output DIR");
@@ -164,7 +161,7 @@ static int check_options(struct job *job, struct err *err)
 /* The options, with their defaults. */
 static struct trainer_settings settings_of(const struct options *options)
 {
-    struct trainer_settings settings = own(options)->settings;
+    struct trainer_settings settings = options_own(options)->settings;
     if (!options_are_given(options, "warmup-steps"))
         settings.warmup = settings.steps / 20;
     return settings;
@@ -183,7 +180,7 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
             return err_usage(err,
                              "--%s: expected %.16g as in '%s', found %.16g: omit the option, or "
                              "start a new training with --model",
-                             row->option, expected, own(options)->resume, found);
+                             row->option, expected, options_own(options)->resume, found);
     }
     return 0;
 }
@@ -192,7 +189,7 @@ static int take_settings(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct trainer_settings *settings = &job->state.settings;
-    if (own(options)->resume)
+    if (options_own(options)->resume)
         return err_if(train_checkpoint_open(&job->state, &job->model.like, err) ||
                       check_settings(settings, options, err));
     *settings = settings_of(options);
@@ -207,7 +204,7 @@ static int take_settings(struct job *job, struct err *err)
 static int open_model(struct job *job, struct err *err)
 {
     struct model_maker *model = &job->model;
-    const struct weight_init init = {.seed = (uint64_t)own(job->options)->settings.seed};
+    const struct weight_init init = {.seed = (uint64_t)options_own(job->options)->settings.seed};
     if (model_maker_open(model, job->output, err))
         return -1;
     if (train_step_check(&model->new_model.config, err))
@@ -218,7 +215,7 @@ static int open_model(struct job *job, struct err *err)
 
 static int read_texts(struct job *job, struct err *err)
 {
-    const struct texts *paths = &own(job->options)->data;
+    const struct texts *paths = &options_own(job->options)->data;
     struct trainer_settings *settings = &job->state.settings;
     struct tokenizer *tokenizer = NULL;
     int failed = tokenizer_open(&tokenizer, &job->model.words, err);
@@ -351,7 +348,7 @@ static int open_trainer(struct job *job, struct err *err)
         trainer_open(&job->trainer, &job->state.settings, &job->machine, &job->model.new_model,
                      &job->texts, err))
         return -1;
-    if (!own(job->options)->resume)
+    if (!options_own(job->options)->resume)
         buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
     else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->model.like, err))
         return -1;
@@ -374,7 +371,8 @@ static int open_trainer(struct job *job, struct err *err)
 int train_command(const struct options *options, struct err *err)
 {
     static struct job job;
-    const char *name = own(options)->resume ? own(options)->resume : options->model.name;
+    const char *name =
+        options_own(options)->resume ? options_own(options)->resume : options->model.name;
     job = (struct job){.options = options, .model.options = options};
     int failed = check_options(&job, err) ||
                  (name && model_find(&job.model.like, name, &job.model.arena, err)) ||
