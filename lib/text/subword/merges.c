@@ -88,38 +88,30 @@ static int add_text(struct merge_reader *reader, const char *text, size_t size)
                      (struct word){right, (size_t)(end - right)});
 }
 
-/* Read a part of signs alone, up to `stop`, after what is in `joined` up to `out`. Returns where it
- * goes on, or NULL. */
-static const char *read_signs(const struct merge_reader *reader, char **out, const char *at,
-                              const char *end, char stop)
-{
-    const char *start = *out;
-    const char *limit = reader->joined + reader->capacity - 1;
-    at = word_signs_read(out, limit, at, end, reader->bpe->words->form);
-    return *at == stop && *out > start ? at + 1 : NULL;
-}
-
 /* Pass a merge as most are written, `Ġ t` or `Ġ", "t` and then `stop`, of signs alone: its parts
  * are read where they stand, side by side. False: it takes a closer look. */
 static bool find_signs(const struct merge_reader *reader, struct json_cursor *at, bool quoted,
                        char stop, struct bpe_merge *merge)
 {
     const struct word_table *words = reader->bpe->words;
-    char *joined = reader->joined;
-    char *middle = joined;
-    if (!(at->at = read_signs(reader, &middle, at->at, at->end, quoted ? '"' : ' ')) ||
-        (quoted && (!json_cursor_next(at) || *at->at++ != '"')))
-        return false;
-    char *end = middle;
-    if (!(at->at = read_signs(reader, &end, at->at, at->end, stop)) || reader->prefix)
-        return false;
-    struct word whole = {joined, (size_t)(end - joined)};
-    size_t left_size = (size_t)(middle - joined);
+    struct word parts[2];
+    char *end = reader->joined;
+    for (int i = 0; i < 2; i++) {
+        if (i && quoted && (!json_cursor_next(at) || *at->at++ != '"'))
+            return false;
+        parts[i].bytes = end;
+        at->at = word_signs_read(&end, reader->joined + reader->capacity - 1, at->at, at->end,
+                                 words->form);
+        parts[i].size = (size_t)(end - parts[i].bytes);
+        if (*at->at++ != (i ? stop : quoted ? '"' : ' ') || !parts[i].size || reader->prefix)
+            return false;
+    }
+    struct word joined = {reader->joined, parts[0].size + parts[1].size};
     *merge = (struct bpe_merge){.rank = (uint32_t)reader->bpe->count};
-    return word_table_find(words, joined, left_size, words->form, &merge->left) &&
-           word_table_find(words, middle, whole.size - left_size, words->form, &merge->right) &&
-           (find_near(reader->bpe, whole, &merge->id) ||
-            word_table_find(words, joined, whole.size, words->form, &merge->id));
+    return word_table_find(words, parts[0].bytes, parts[0].size, words->form, &merge->left) &&
+           word_table_find(words, parts[1].bytes, parts[1].size, words->form, &merge->right) &&
+           (find_near(reader->bpe, joined, &merge->id) ||
+            word_table_find(words, joined.bytes, joined.size, words->form, &merge->id));
 }
 
 static int finish(struct merge_reader *reader, int failed)
