@@ -74,20 +74,6 @@ static int add_parts(struct merge_reader *reader, struct word left, struct word 
     return bpe_add(reader->bpe, &merge, reader->err);
 }
 
-/* "Ġ t" */
-static int add_text(struct merge_reader *reader, const char *text, size_t size)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    const char *end = text + size;
-    const char *blank = memchr(text, ' ', size);
-    const char *right = blank ? blank + 1 : end;
-    if (!blank || blank == text || right == end || memchr(right, ' ', (size_t)(end - right)))
-        return err_set(reader->err, "%s %zu: expected two tokens separated by a space, found '%s'",
-                       reader->unit, reader->number, label_excerpt(shown, text, size));
-    return add_parts(reader, (struct word){text, (size_t)(blank - text)},
-                     (struct word){right, (size_t)(end - right)});
-}
-
 /* Pass a merge as most are written, `Ġ t` or `Ġ", "t` and then `stop`, of signs alone: its parts
  * are read where they stand, side by side. False: it takes a closer look. */
 static bool find_signs(const struct merge_reader *reader, struct json_cursor *at, bool quoted,
@@ -114,6 +100,25 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
             word_table_find(words, joined.bytes, joined.size, words->form, &merge->id));
 }
 
+/* "Ġ t"; before `end` there is what stops it, else it is the end of a file. */
+static int add_text(struct merge_reader *reader, const char *text, size_t size, const char *end)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    struct bpe_merge merge;
+    struct json_cursor at = {.at = text, .end = end};
+    if (text + size < end && find_signs(reader, &at, false, text[size], &merge) &&
+        at.at == text + size + 1)
+        return bpe_add(reader->bpe, &merge, reader->err);
+    end = text + size;
+    const char *blank = memchr(text, ' ', size);
+    const char *right = blank ? blank + 1 : end;
+    if (!blank || blank == text || right == end || memchr(right, ' ', (size_t)(end - right)))
+        return err_set(reader->err, "%s %zu: expected two tokens separated by a space, found '%s'",
+                       reader->unit, reader->number, label_excerpt(shown, text, size));
+    return add_parts(reader, (struct word){text, (size_t)(blank - text)},
+                     (struct word){right, (size_t)(end - right)});
+}
+
 static int finish(struct merge_reader *reader, int failed)
 {
     heap_free(reader->text);
@@ -138,17 +143,6 @@ static bool is_version(struct word line)
     return line.size >= sizeof version - 1 && memcmp(line.bytes, version, sizeof version - 1) == 0;
 }
 
-static int add_line(struct merge_reader *reader, struct word line, const char *end)
-{
-    struct bpe_merge merge;
-    struct json_cursor at = {.at = line.bytes, .end = end};
-    const char *line_end = line.bytes + line.size;
-    return line_end < end && find_signs(reader, &at, false, *line_end, &merge) &&
-                   at.at == line_end + 1
-               ? bpe_add(reader->bpe, &merge, reader->err)
-               : add_text(reader, line.bytes, line.size);
-}
-
 int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct err *err)
 {
     struct merge_reader reader = {.bpe = bpe, .unit = "line", .err = err};
@@ -159,7 +153,7 @@ int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct er
         bool is_last = !line.size && at == end;
         reader.number++;
         if (!is_last && !is_version(line))
-            failed = reserve(&reader, line.size) || add_line(&reader, line, end);
+            failed = reserve(&reader, line.size) || add_text(&reader, line.bytes, line.size, end);
     }
     return finish(&reader, failed);
 }
@@ -211,10 +205,11 @@ static int add_item(struct merge_reader *reader, struct json_cursor *merges)
     if (kind != '"')
         return refuse_item(reader, *merges);
     struct json_span text = json_cursor_text(merges);
-    return reserve(reader, text.size) ||
-                   add_text(reader, reader->text, json_unescape(reader->text, text))
-               ? -1
-               : 0;
+    if (reserve(reader, text.size))
+        return -1;
+    size_t size = json_unescape(reader->text, text);
+    reader->text[size] = '\n';
+    return add_text(reader, reader->text, size, reader->text + size + 1);
 }
 
 int merges_read_json(struct bpe *bpe, struct json_cursor merges, size_t prefix, struct err *err)
