@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "lens/selection.h"
 #include "model/batch.h"
@@ -19,24 +20,29 @@ static bool is_text(const struct token_bytes *own)
            (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
-/* Label bytes of a row of tokens, in which characters may be split. */
-static int label_bytes(struct label *label, size_t index, const struct token_bytes *row,
-                       size_t count, size_t at, struct arena *arena, struct err *err)
+/* A row of tokens, in which characters may be split. */
+struct token_row {
+    const struct token_bytes *bytes; /* [count] */
+    size_t count;
+    struct buf label; /* of the token at hand */
+};
+
+static int label_bytes(struct label *label, size_t index, struct token_row *row, size_t at,
+                       struct arena *arena, struct err *err)
 {
-    struct buf exact = {0};
-    int failed = -1;
-    buf_format(&exact, "%zu:", index);
-    size_t visible = exact.size;
-    label_token(&exact, row, count, at);
-    if (!buf_check(&exact, err)) {
-        label->exact = arena_text(arena, exact.bytes, exact.size, err);
-        label->text = label->exact ? label->exact + visible : NULL;
-        label->plain =
-            is_text(&row[at]) ? arena_text(arena, row[at].bytes, row[at].size, err) : label->text;
-        failed = label->plain && label->exact ? 0 : -1;
-    }
-    buf_release(&exact);
-    return failed;
+    char number[NUM_COUNT_BYTES];
+    const struct token_bytes *own = &row->bytes[at];
+    size_t size = num_count(number, index);
+    buf_clear(&row->label);
+    buf_bytes(&row->label, number, size);
+    buf_char(&row->label, ':');
+    label_token(&row->label, row->bytes, row->count, at);
+    if (buf_check(&row->label, err))
+        return -1;
+    label->exact = arena_text(arena, row->label.bytes, row->label.size, err);
+    label->text = label->exact ? label->exact + size + 1 : NULL;
+    label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
+    return label->plain && label->exact ? 0 : -1;
 }
 
 /* Label a text that has an index on its axis. */
@@ -44,7 +50,10 @@ static int label_of_text(struct label *label, size_t index, const char *text, si
                          struct arena *arena, struct err *err)
 {
     const struct token_bytes own = {text, size};
-    return label_bytes(label, index, &own, 1, 0, arena, err);
+    struct token_row row = {&own, 1, {0}};
+    int failed = label_bytes(label, index, &row, 0, arena, err);
+    buf_release(&row.label);
+    return failed;
 }
 
 /* An id of unknown bytes is labelled with its number. */
@@ -128,10 +137,14 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
         ids[i] = tokens->items[i].id;
         bytes[i] = bytes_of(tokenizer, ids[i]);
     }
-    for (size_t i = 0; i < tokens->count; i++)
-        if (bytes[i].bytes ? label_bytes(&labels[i], i, bytes, tokens->count, i, arena, err)
-                           : label_of_id(&labels[i], i, ids[i], arena, err))
-            return -1;
+    struct token_row row = {bytes, tokens->count, {0}};
+    int failed = 0;
+    for (size_t i = 0; i < tokens->count && !failed; i++)
+        failed = bytes[i].bytes ? label_bytes(&labels[i], i, &row, i, arena, err)
+                                : label_of_id(&labels[i], i, ids[i], arena, err);
+    buf_release(&row.label);
+    if (failed)
+        return -1;
     *tokenized = (struct tokenized){
         .tokens = tokens->items,
         .ids = ids,

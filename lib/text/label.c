@@ -12,6 +12,11 @@ static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t siz
     static const struct {
         const char *blank, *sign;
     } signs[] = {{" ", "␣"}, {"\n", "↵"}, {"\t", "⇥"}, {"\u00a0", "⍽"}};
+    if (size && *bytes > ' ' && *bytes <= '~') { /* most are letters, which need no search */
+        sign[0] = *bytes;
+        sign[1] = '\0';
+        return 1;
+    }
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t length = strlen(signs[i].blank);
         if (size < length || memcmp(bytes, signs[i].blank, length) != 0)
