@@ -14,10 +14,7 @@ enum {
     GROUP_TEXTS = 256,
     GROUPS_OF_THREAD = 4, /* that are read, run and then written together */
     HELD_BYTES = 1 << 30, /* of results that all threads hold together, at most */
-    NOTE_BYTES = 32,
 };
-
-static const double WORTH_THREADS = 1e12; /* multiply-adds, for the pool */
 
 /* --- settings --------------------------------------------------------------------------------- */
 
@@ -105,7 +102,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
-/* The jobs of a setting that this process does end before this one. */
+/* The job after the last of a setting that this process does. */
 static size_t end_of_setting(const struct driver *driver, size_t setting)
 {
     return num_min(driver->end, (setting + 1) * driver->items.count);
@@ -137,22 +134,10 @@ static int survey_work(struct driver *driver, const struct work *work, struct er
     return 0;
 }
 
-/* Refuse what would be ended by the system after minutes, or take all memory from others. */
-static int check_memory(const struct driver *driver, struct err *err)
-{
-    if (!heap_expect(driver->survey.memory, driver->session.viewer.model.name, err))
-        return 0;
-    err_append(err, ": give shorter texts (the longest has %zu tokens)", driver->survey.longest);
-    if (driver->task->result_bytes)
-        err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",
-                   driver->output.format->sheet
-                       ? ""
-                       : ", or --format csv or json, which hold few attention maps at a time");
-    return -1;
-}
-
+/* What would be ended by the system after minutes, or take all memory from others, is refused. */
 int driver_check(struct driver *driver, struct err *err)
 {
+    const struct survey *survey = &driver->survey;
     struct arena arena = {0};
     size_t job = driver->first;
     int failed = 0;
@@ -172,12 +157,20 @@ int driver_check(struct driver *driver, struct err *err)
     arena_release(&arena);
     if (failed)
         return -1;
-    dropped_note(&driver->survey.dropped, &driver->items);
+    dropped_note(&survey->dropped, &driver->items);
     if (driver->options->batch.dry_run)
         return 0;
     driver->failed = 0; /* they are counted again when they are written */
     driver->failure = NULL;
-    return check_memory(driver, err);
+    if (!heap_expect(survey->memory, driver->session.viewer.model.name, err))
+        return 0;
+    err_append(err, ": give shorter texts (the longest has %zu tokens)", survey->longest);
+    if (driver->task->result_bytes)
+        err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",
+                   driver->output.format->sheet
+                       ? ""
+                       : ", or --format csv or json, which hold few attention maps at a time");
+    return -1;
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -214,10 +207,11 @@ static void round_clear(struct round *round)
     arena_clear(&round->arena);
 }
 
-/* Read the next jobs before `end`, as many as share a pass. */
-static int read_round(struct driver *driver, struct round *round, size_t end, struct err *err)
+/* Read the next jobs of the setting, as many as share a pass. */
+static int read_round(struct driver *driver, struct round *round, struct err *err)
 {
-    size_t most = driver->task->alone ? 1 : num_min(end - driver->next, GROUP_TEXTS);
+    size_t left = end_of_setting(driver, driver->setting) - driver->next;
+    size_t most = driver->task->alone ? 1 : num_min(left, GROUP_TEXTS);
     size_t tokens = 0;
     struct err why = {0};
     round_clear(round);
@@ -268,8 +262,7 @@ struct wave {
     size_t most;
 };
 
-/* Run a group and derive means, words and the like. Several threads also make the bytes of the
- * results, which are then only copied. */
+/* Run a group, derive means and words and, in one of several threads, make the results' bytes. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct wave *wave = context;
@@ -296,21 +289,22 @@ static void run_group(void *context, size_t index, size_t thread)
     }
 }
 
-/* Read, run and write the next groups of jobs before `end`. */
-static int run_wave(struct wave *wave, size_t end, struct err *err)
+/* Read, run and write the next groups of the setting. */
+static int run_wave(struct wave *wave, struct err *err)
 {
     struct driver *driver = wave->driver;
+    size_t end = end_of_setting(driver, driver->setting);
     size_t count = 0;
     for (; count < wave->most && driver->next < end; count++) {
-        if (read_round(driver, &wave->rounds[count], end, err))
+        if (read_round(driver, &wave->rounds[count], err))
             return -1;
         driver->next += wave->rounds[count].count;
     }
     if (wave->most == 1)
         run_group(wave, 0, 0);
     else
-        pool_run(driver->session.viewer.machine.pool,
-                 (struct loop){.rounds = count, .work = WORTH_THREADS, .round = run_group}, wave);
+        pool_run(driver->session.viewer.machine.pool, /* much work, for all threads */
+                 (struct loop){.rounds = count, .work = 1e12, .round = run_group}, wave);
     for (size_t i = 0; i < count; i++) {
         struct round *round = &wave->rounds[i];
         if (round->err.kind)
@@ -321,36 +315,32 @@ static int run_wave(struct wave *wave, size_t end, struct err *err)
     return 0;
 }
 
-/* How many threads run a group of short texts each; 1: they work inside each pass. */
-static size_t threads_of_groups(const struct driver *driver)
-{
-    const struct survey *survey = &driver->survey;
-    size_t threads = pool_threads(driver->session.viewer.machine.pool);
-    size_t texts = num_min(GROUP_TEXTS, GROUP_TOKENS / num_max(survey->longest, 1) + 1);
-    size_t room = HELD_BYTES / (GROUPS_OF_THREAD * threads * texts);
-    bool are_short = survey->longest <= GROUP_TOKENS && survey->largest <= room;
-    bool are_many = driver->end - driver->first >= 2 * threads;
-    return driver->task->at_once && are_short && are_many ? threads : 1;
-}
-
-/* The jobs of the open setting that are left. The first group packs the weights, which the threads'
- * viewers share from then on. */
-static int run_groups(struct driver *driver, size_t end, struct progress *progress, struct err *err)
+/* The jobs of the open setting that are left. If they are many and short, each thread runs groups
+ * of its own; else all threads work inside each pass. The first group packs the weights, which the
+ * threads' viewers share from then on. */
+static int run_groups(struct driver *driver, struct err *err)
 {
     struct arena arena = {0};
     struct viewer *viewer = &driver->session.viewer;
-    size_t threads = threads_of_groups(driver);
+    const struct survey *survey = &driver->survey;
+    size_t jobs = driver->end - driver->first;
+    size_t threads = pool_threads(viewer->machine.pool);
+    size_t texts = num_min(GROUP_TEXTS, GROUP_TOKENS / num_max(survey->longest, 1) + 1);
+    size_t room = HELD_BYTES / (GROUPS_OF_THREAD * threads * texts);
+    if (!driver->task->at_once || survey->longest > GROUP_TOKENS || survey->largest > room ||
+        jobs < 2 * threads)
+        threads = 1;
     size_t most = threads > 1 ? GROUPS_OF_THREAD * threads : 1;
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
     struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
     struct wave wave = {driver, viewer, rounds, 1};
-    char failures[NOTE_BYTES];
+    char failures[NUM_COUNT_BYTES + sizeof " failed"];
     int failed = !viewers || !rounds;
-    while (!failed && driver->next < end) {
-        failed = run_wave(&wave, end, err);
+    while (!failed && driver->next < end_of_setting(driver, driver->setting)) {
+        failed = run_wave(&wave, err);
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
-        if (driver->end - driver->first > 1 || driver->is_batch)
-            progress_show(progress, driver->next - driver->first, driver->end - driver->first,
+        if (jobs > 1 || driver->is_batch)
+            progress_show(&driver->progress, driver->next - driver->first, jobs,
                           driver->failed ? failures : NULL);
         for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
@@ -369,16 +359,15 @@ static int run_groups(struct driver *driver, size_t end, struct progress *progre
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int run_setting(struct driver *driver, size_t setting, struct progress *progress,
-                       struct err *err)
+static int run_setting(struct driver *driver, size_t setting, struct err *err)
 {
     const struct task *task = driver->task;
-    size_t jobs = driver->end - driver->first;
+    bool counts_parts = driver->end - driver->first == 1 && task->parts;
     bool is_quiet = progress_is_quiet();
     progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* notes were made */
     int failed = open_setting(driver, setting, err);
     progress_set_quiet(is_quiet);
-    driver->session.viewer.machine.progress = jobs == 1 && task->parts ? &progress->sink : NULL;
+    driver->session.viewer.machine.progress = counts_parts ? &driver->progress.sink : NULL;
     driver->expected = driver->written;
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
     if (!failed && task->expect) /* how many tokens follow decides whether weights are packed */
@@ -386,8 +375,7 @@ static int run_setting(struct driver *driver, size_t setting, struct progress *p
     else if (!failed)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
-             run_groups(driver, end_of_setting(driver, setting), progress, err) ||
-             (driver->mean.texts && driver_write_mean(driver, err)) ||
+             run_groups(driver, err) || (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
     if (failed && driver->sweep.of_models)
@@ -397,25 +385,24 @@ static int run_setting(struct driver *driver, size_t setting, struct progress *p
 
 int driver_run(struct driver *driver, size_t done, struct err *err)
 {
-    struct progress progress;
-    double start = clock_seconds();
+    struct progress *progress = &driver->progress;
     int failed = 0;
-    size_t jobs = driver->end - driver->first;
-    const char *things = driver->is_batch                   ? "items"
-                         : jobs == 1 && driver->task->parts ? driver->task->parts
-                                                            : "texts";
-    if (jobs == 1 && driver->output.format->write)
-        progress_begin(&progress, things);
+    bool is_one = driver->end - driver->first == 1;
+    const char *parts = is_one && driver->task->parts ? driver->task->parts : "texts";
+    const char *things = driver->is_batch ? "items" : parts;
+    driver->seconds = clock_seconds();
+    if (is_one && driver->output.format->write)
+        progress_begin(progress, things);
     else /* results that are printed show by themselves how far it is */
-        progress_begin_beside(&progress, driver->options->output.path, things);
+        progress_begin_beside(progress, driver->options->output.path, things);
     done *= driver->jobs_of_result;
-    progress.before = done;
+    progress->before = done;
     driver->next = driver->first + done;
     for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++)
         if (!done || end_of_setting(driver, i) > driver->next)
-            failed = run_setting(driver, i, &progress, err);
-    progress_end(&progress);
-    driver->seconds = clock_seconds() - start;
+            failed = run_setting(driver, i, err);
+    progress_end(progress);
+    driver->seconds = clock_seconds() - driver->seconds;
     const char *path = driver->items.path;
     if (!failed && path && file_has_changed(&driver->items.file, path))
         return err_set(err, "'%s' changed while it was being read: run the command again", path);
@@ -433,17 +420,16 @@ void driver_accumulate(struct driver *driver, size_t results)
     driver->place.sentences = 1;
 }
 
-/* The jobs of this process, and their settings. A setting is opened though it has no jobs: a task
- * may run texts of its own. */
+/* The jobs of this process and their settings: at least one, since a task may have own texts. */
 static void find_jobs(struct driver *driver)
 {
     size_t items = driver->items.count;
     size_t settings = driver->sweep.settings;
-    driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
-    shard_range(&driver->shard, driver->jobs / driver->jobs_of_result, &driver->first,
-                &driver->end);
-    driver->first *= driver->jobs_of_result;
-    driver->end *= driver->jobs_of_result;
+    size_t jobs = driver->is_batch && driver->accumulates ? items : 1;
+    shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);
+    driver->jobs_of_result = jobs;
+    driver->first *= jobs;
+    driver->end *= jobs;
     driver->first_setting = items ? num_min(driver->first / items, settings - 1) : 0;
     driver->end_setting =
         items ? num_max((driver->end + items - 1) / items, driver->first_setting + 1) : settings;
@@ -488,9 +474,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (task->pages && format_is(driver->output.format, "html"))
         return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
                          task->pages);
-    if (task->prepare && task->prepare(driver->state, driver, err))
-        return -1;
-    if (output_check_count(&driver->output, driver->place.count, err))
+    if ((task->prepare && task->prepare(driver->state, driver, err)) ||
+        output_check_count(&driver->output, driver->place.count, err))
         return -1;
     looks_note(&options->looks, &driver->output);
     return 0;

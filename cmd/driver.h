@@ -8,38 +8,29 @@
  * A command is a `task`, a table of hooks. This one writes a table for each text: how far the last
  * hidden state of each token is from the origin.
  *
- *     struct state {
- *         struct selection selection;
- *     };
- *
  *     static int open(void *state, struct driver *driver, struct err *err)
  *     {
- *         struct selection *selection = &((struct state *)state)->selection;
+ *         struct selection *selection = state;
  *         const struct config *config = &driver->session.viewer.model.config;
  *         *selection = (struct selection){.sites = 0};
  *         return selection_sites(selection, "resid_post", config, err) ||
  *                selection_layers(selection, "-1", config, &driver->session.arena, err);
  *     }
- *     static int measure(struct report *report, struct arena *arena, struct err *err)
- *     {
- *         const struct kept *hidden = report->tensors;   data: [shape[0] tokens, shape[1]]
- *         struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
- *         ... fill it; report->frames = frame, report->frame_count = 1, report->tensor_count = 0;
- *     }
  *     static int run(void *state, const struct group *group, struct err *err)
  *     {
- *         int failed = group_look(group, &((struct state *)state)->selection, err);
+ *         int failed = group_look(group, state, err);
  *         for (size_t i = 0; i < group->count && !failed; i++)
- *             failed = measure(&group->works[i]->report, group->arena, err);
+ *             failed = make_table(&group->works[i]->report, group->arena, err);
  *         return failed;
  *     }
  *     static const struct task norm_task = {
  *         .many = ITEMS_SOME, .takes_source = true, .at_once = true,
- *         .state_bytes = sizeof(struct state), .open = open, .run = run};
+ *         .state_bytes = sizeof(struct selection), .open = open, .run = run};
  *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
  *
- * lens_report in measure/logit_lens.c fills such tables. For one result of all texts, `prepare`
- * calls driver_accumulate, `add` gets the texts in the order of the jobs, and `finish` calls
+ * make_table finds [tokens, channels] in report->tensors, and puts report->frames in their place,
+ * as lens_report in measure/logit_lens.c does. For one result of all texts, `prepare` calls
+ * driver_accumulate, `add` gets the texts in the order of the jobs, and `finish` calls
  * driver_write, as in heads.c.
  *
  * A command refuses the first broken job and writes nothing. `batch` (batch_command.c) runs the
@@ -98,8 +89,7 @@ struct task {
     /* Check options, before there is a model. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
 
-    /* The model of a setting is open: read the options that need it, in memory of
-     * driver->session.arena. Always there. */
+    /* A setting's model is open: read options that need it, in driver->session.arena. Required. */
     int (*open)(void *state, struct driver *driver, struct err *err);
 
     /* Tell the viewer how many tokens will run; NULL: viewer_expect. */
@@ -129,8 +119,7 @@ struct task {
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 
-    /* Bytes of a job's result, and how many of them are in memory at the same time; NULL: few, and
-     * all. */
+    /* Bytes of a job's result, and how many of them are in memory at once; NULL: few, and all. */
     size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
     size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
 };
@@ -143,8 +132,7 @@ struct driver {
     struct listing models; /* of --model; of one model it may be empty */
     struct sweep sweep;
     struct job_shard shard;
-    size_t jobs, first, end;           /* in all; those that this process does, */
-    size_t next;                       /* the next of which is to be read */
+    size_t jobs, first, end, next;     /* in all; those of this process, the next to be read */
     size_t first_setting, end_setting; /* theirs */
     size_t jobs_of_result;             /* in a batch with --mean texts those of a setting, else 1 */
 
@@ -169,13 +157,13 @@ struct driver {
     struct output output;
     struct style style;
     struct place place;
-    struct log *log;     /* NULL: results go to `output` */
-    size_t failed;       /* jobs so far */
-    const char *failure; /* the message of the first of them */
-    size_t written;      /* results so far, */
-    size_t expected;     /* and with those that are read and not yet written */
-    double seconds;      /* that all passes took */
-    struct arena kept;   /* lives as long as the driver */
+    struct log *log;          /* NULL: results go to `output` */
+    size_t failed;            /* jobs so far */
+    const char *failure;      /* the message of the first of them */
+    size_t written, expected; /* results so far; and with those read, not yet written */
+    struct progress progress;
+    double seconds;    /* that all passes took */
+    struct arena kept; /* lives as long as the driver */
 };
 
 /* Run a command: everything from the options to the result. */
@@ -188,9 +176,6 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
 int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
-
-/* Count a job that failed. */
-int driver_count_failure(struct driver *driver, const struct work *work, struct err *err);
 
 /* For a prepare hook: jobs have no results of their own; `add` takes each into account, and `end`
  * or `finish` writes that many results by driver_write. */
@@ -206,8 +191,10 @@ int group_look(const struct group *group, const struct selection *selection, str
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 
-/* Of the driver itself (results.c): write the results of jobs, which come in their order, or the
- * mean of a setting's; make a result's bytes in memory, in a thread that does not write. */
+/* Of the driver itself (results.c): count a job that failed; write the results of jobs, which come
+ * in their order, or the mean of a setting's; make a result's bytes in memory, in a thread that
+ * does not write. */
+int driver_count_failure(struct driver *driver, const struct work *work, struct err *err);
 int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
                        struct err *err);
 int driver_write_mean(struct driver *driver, struct err *err);
