@@ -1,28 +1,28 @@
 #!/bin/sh
-# What attn-cli is built on: look for it, say what is missing, or install that.
+# Check whether the packages that attn-cli needs are installed, or install them with apt-get.
 #
-#     ./dependencies.sh check            compiler and libraries; status 1 when something is missing
-#     ./dependencies.sh check tests      those, and what only the tests need
-#     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
-#     ./dependencies.sh check fuzzing    what `make fuzz` builds with, CC being clang
-#     ./dependencies.sh check page       a browser, and what steers it, for `make test-page`
-#     ./dependencies.sh check gguf       what `make test-gguf` fetches llama.cpp with, and compares
-#     ./dependencies.sh check wasm       what `make wasm` compiles with
-#     ./dependencies.sh check static     what `make static` fetches sources with
-#     ./dependencies.sh check format     clang-format
-#     ./dependencies.sh check arm64      what `make arm64` builds and runs with; its libraries are
-#     ./dependencies.sh packages tests   of these packages of Debian, which it gets by itself
-#     ./dependencies.sh install [...]    the same, but install with apt-get what is missing; also
-#                                        `everything`: all that any test makes use of
-#     ./dependencies.sh python 'a, b'    prints the python3 that has these modules; else status 1
+#     ./dependencies.sh check            compiler and libraries; status 1 if something is missing
+#     ./dependencies.sh check SET        the packages of a set:
+#                                            tests      those above, Check and jq
+#                                            cluster    those above, Slurm, Open MPI, GNU parallel
+#                                            fuzzing    those above and libFuzzer; CC is clang
+#                                            page       those above, Chromium and node
+#                                            static     those above and dpkg-source
+#                                            gguf       node, npm and numpy, for `make test-gguf`
+#                                            wasm       clang and libraries for WebAssembly
+#                                            arm64      a cross compiler and qemu
+#                                            format     clang-format
+#                                            everything all packages that `make test` can use
+#     ./dependencies.sh install [SET]    the same, and install missing packages
+#     ./dependencies.sh packages SET     print the Debian packages of the libraries in a set
+#     ./dependencies.sh python 'a, b'    print a python3 that has these modules; else status 1
 #
-# A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
-# a program when one of its names is found, a module of Python when a python3 imports it. Nothing is
-# built on what is wanted, but not needed: it is installed where that is possible, and not missed
-# elsewhere.
+# A library is installed if a program that uses it compiles and links with CC, CPPFLAGS and LDFLAGS,
+# a program if one of its names is on the path, a Python module if a python3 imports it. Packages in
+# `wanted…` are optional: installed if possible, and otherwise only noted.
 set -u
 
-# The system's python3, which has the modules that are packages, or else the one on the path.
+# The system's python3, which has the modules of Debian packages, or else the one on the path.
 python_with() { # MODULES
     for python in /usr/bin/python3 python3; do
         "$python" -c "import $1" 2>/dev/null && command -v "$python" && return
@@ -35,7 +35,7 @@ if [ "${1-}" = python ]; then
     exit
 fi
 
-# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
+# libxsmm generates machine code for x86-64; elsewhere lib/math has the kernels.
 generator='libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 '
 case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
@@ -53,7 +53,7 @@ utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
 Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma"
 wanted='rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
-# Small enough to be installed unasked; the others come with `make test-all`.
+# Small enough for `make test`; the others are installed by `make test-all`.
 wanted_by_tests='jq|program jq||jq|jq|jq'
 node='node|program node||nodejs|nodejs|node
 npm|program npm||npm|npm|node'
@@ -103,8 +103,8 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' HUP INT TERM
 
-compiles() { # [LIBRARY...]: the probe
-    # shellcheck disable=SC2086 # each may hold several words, or none
+compiles() { # [LIBRARY...]: whether the probe compiles and links
+    # shellcheck disable=SC2086 # each may have several words, or none
     ${CC:-cc} ${CPPFLAGS-} "$scratch/probe.c" ${LDFLAGS-} "$@" -o "$scratch/probe" 2>"$scratch/log"
 }
 
@@ -115,7 +115,7 @@ links() { # HEADER LIBRARY
     compiles $2
 }
 
-is_found() { # PROGRAM...: one of them
+is_found() { # PROGRAM...: whether one of them is on the path
     for program in "$@"; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null && return
     done
@@ -132,14 +132,14 @@ is_there() { # WHAT LIBRARY
     esac
 }
 
-look() { # ROWS: prints those that are not there
+look() { # ROWS: prints the rows that are missing
     printf '%s\n' "$1" | while IFS='|' read -r name what library packages; do
         [ -z "$name" ] || is_there "$what" "$library" ||
             printf '%s\n' "$name|$what|$library|$packages"
     done
 }
 
-column() { # NUMBER ROWS [SEPARATOR]: that column, in one line
+column() { # NUMBER ROWS [SEPARATOR]: prints a column in one line
     printf '%s\n' "$2" | awk -F '|' -v n="$1" -v separator="${3- }" \
         'NF && $n != "-" { printf "%s%s", found++ ? separator : "", $n }'
 }
@@ -152,8 +152,8 @@ explain() {
             printf '  Fedora, EPEL    dnf install %s\n' "$(column 5 "$missing")"
             printf '  macOS           brew install %s\n' "$(column 6 "$missing")"
         } | grep -v ' $' # no such package
-        # Where the compiler does not look by itself.
-        # shellcheck disable=SC2016 # for who reads it
+        # Homebrew's folders, where the compiler does not search.
+        # shellcheck disable=SC2016 # printed, not expanded
         [ "$(uname 2>/dev/null)" != Darwin ] || printf '                  then make %s %s\n' \
             'CPPFLAGS=-I$(brew --prefix)/include' 'LDFLAGS=-L$(brew --prefix)/lib'
         case $missing in *libxsmm*)
@@ -171,15 +171,15 @@ explain() {
     } >&2
 }
 
-# The lists of packages are fetched only when the first try shows that they are missing or old.
-# Where one of many cannot be had, the others are.
-# shellcheck disable=SC2016 # for the shell that sudo starts
+# Download lists of packages only if installing fails without. If one of many packages cannot be
+# installed, install the others.
+# shellcheck disable=SC2016 # expanded by the shell that sudo starts
 steps='
     apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 --no-install-recommends "$@"; }
     apt install "$@" || { apt update && apt install "$@"; } ||
         { [ $# -gt 9 ] && for package in "$@"; do apt install "$package"; done; }'
 
-# All in one process of sudo, which asks for a password once, or not at all.
+# All in one process of sudo, so that it asks for a password at most once.
 install() { # PACKAGE...
     tried=1
     printf 'installing with apt-get: %s\n' "$*"
