@@ -1,9 +1,9 @@
-/* stage_progress.h: how far a test program has come; tests/run.sh shows it on a terminal.
+/* stage_progress.h: progress of a test program, which tests/run.sh shows on a terminal.
  *
- *     tell_progress(done, total);      total 0: nobody knows
+ *     tell_progress(done, total);      total 0: unknown
  *
- * In the file that ATTN_TEST_PROGRESS names, where it does; written anew at most ten times a
- * second, and when all is done.
+ * Writes to the file that ATTN_TEST_PROGRESS names, if it is set, at most ten times a second and at
+ * the end.
  */
 #ifndef ATTN_TESTS_STAGE_PROGRESS_H
 #define ATTN_TESTS_STAGE_PROGRESS_H

@@ -1,17 +1,17 @@
-/* case_table.h: tables of what may go wrong, a line a case.
+/* case_table.h: tables of refusals, with a line for each case.
  *
- *     model life                                   a copy of it, in the folder m, for what follows
- *     attn-cli run -m m -s 'Life is'               the command line of what follows
- *     let <widths> = [6, 4]                        what <widths> stands for in what follows
+ *     model life                                   following cases: a copy of it in the folder m
+ *     attn-cli run -m m -s 'Life is'               following cases: this command line
+ *     let <widths> = [6, 4]                        following lines: replace <widths>
  *     3 | m/config.json: "n_embd": 3 -> 4 | expected <widths> | found [6, 3]
  *     0 | m/config.json += <0d><0a>       | Life
  *
- * A case is the exit status (with a + where files may stay with which another process can go on),
- * what is changed before the program starts (change.h; several changes stand with "; " between
- * them), and texts that the message, or with status 0 what was printed, must hold; `= TEXT` is the
- * whole message, after `attn-cli: error: `. `attn-cli ...` among the changes is a command line for
- * this case alone. A line that begins with # is a comment. <hh> is a byte in hexadecimal digits,
- * <3*ab> is ababab; blanks at both ends of a part do not count.
+ * A case has, separated by |: the exit status (with a + if the command may leave files that can be
+ * resumed); changes of files before the program starts (change.h), separated by "; "; texts that
+ * the message, or with status 0 the output, must contain. `= TEXT` is the whole message, after
+ * `attn-cli: error: `. `attn-cli ...` among the changes is the command line of this case alone.
+ * Lines that begin with # are comments. <hh> is a byte in hexadecimal digits, <3*ab> is ababab;
+ * blanks at both ends of a part are ignored.
  *
  *     struct case_table table;
  *     if (case_table_open(&table, "tests/break/config.cases", &err)) ...
@@ -37,7 +37,7 @@ struct case_row {
     int status;
     bool leaves_files;
     const char *model;   /* NULL: none */
-    const char *command; /* as it is written, behind `attn-cli` */
+    const char *command; /* the text after `attn-cli` */
     const char *changes[CASE_PARTS_MAX];
     size_t change_count;
     const char *texts[CASE_PARTS_MAX];
@@ -51,11 +51,11 @@ struct case_table {
     struct arena arena;
 };
 
-/* Read a table. Errors name the file and the line. On failure nothing is held. */
+/* Read a table. Errors name the file and the line; after one there is nothing to release. */
 int case_table_open(struct case_table *table, const char *path, struct err *err);
 void case_table_release(struct case_table *table);
 
-/* Append what a text of a table stands for: <hh> and <3*ab> resolved. */
+/* Append a text of a table with <hh> and <3*ab> expanded. */
 void case_table_decode(struct buf *bytes, const char *text, size_t size);
 
 #endif

@@ -1,18 +1,18 @@
-/* change.h: what happens to the files of a case, told in a line.
+/* change.h: changes of files in the tables of cases.
  *
- *     FILE = TEXT          the file is written
- *     FILE += TEXT         the text is put behind what the file holds
- *     FILE: OLD -> NEW     the first OLD in it, which must be there, becomes NEW
- *     FILE cut N           its first N bytes stay; without the last N where N is below 0
- *     FILE grow N          it is N bytes long, the new ones a hole
- *     FILE gone            it is removed
- *     FILE moved NAME      it gets another name
- *     FILE folder          a folder of that name is made
- *     FILE link TARGET     a symbolic link is made
- *     header = TEXT        the header of m/model.safetensors, and its length, are written anew; its
- *     header: OLD -> NEW   data stays as it is
- *     pickle = TEXT        data.pkl of m/pytorch_model.bin is written anew; the other entries stay
- *     pickle: OLD -> NEW   as they are
+ *     FILE = TEXT          write the file
+ *     FILE += TEXT         append the text
+ *     FILE: OLD -> NEW     replace the first OLD, which must be there
+ *     FILE cut N           keep the first N bytes; if N is negative, remove the last -N
+ *     FILE grow N          extend it to N bytes, with a hole
+ *     FILE gone            remove it
+ *     FILE moved NAME      rename it
+ *     FILE folder          make a folder
+ *     FILE link TARGET     make a symbolic link
+ *     header = TEXT        replace the header of m/model.safetensors and its length, but not the
+ *     header: OLD -> NEW   data
+ *     pickle = TEXT        replace data.pkl in m/pytorch_model.bin, but no other entry
+ *     pickle: OLD -> NEW
  *
  *     if (change_apply("m/config.json: \"n_embd\": 3 -> 4", &err)) ...
  */
@@ -21,7 +21,7 @@
 
 #include "base/err.h"
 
-/* Files are named from the working directory. Errors are mistakes in the table. */
+/* Names of files are relative to the working directory. Errors are mistakes in the table. */
 int change_apply(const char *change, struct err *err);
 
 #endif

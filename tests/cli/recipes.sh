@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# What the command-line cases make their files from; read by cli.sh and readers.sh.
+# Functions that make files for command-line cases; used by cli.sh and readers.sh.
 
-# The repository may be one that nobody can write: what is copied from there can be changed.
+# Copies are writable even if the repository is read-only.
 cp() {
     command cp "$@" && eval "chmod -R u+w \"\${$#}\""
 }
 
-model() { # NAME FOLDER: a copy of one of models/ or golden/, to be changed
+model() { # NAME FOLDER: copies a model of models/ or golden/
     mkdir -p "$2"
     for from in "$ROOT/models/$1" "$ROOT/tests/golden/$1"; do
         for file in config.json vocab.json merges.txt model.safetensors; do
@@ -16,7 +16,7 @@ model() { # NAME FOLDER: a copy of one of models/ or golden/, to be changed
     chmod -R u+w "$2"
 }
 
-edit() { # FILE SCRIPT: change it with sed; a header must keep its length
+edit() { # FILE SCRIPT: edits a file with sed; a header must keep its length
     LC_ALL=C sed "$2" "$1" >edited && mv edited "$1"
 }
 
@@ -24,7 +24,7 @@ zeros() { # BYTES
     head -c "$1" /dev/zero
 }
 
-pack() { # HEADER: a safetensors file: eight bytes of length, the header, standard input
+pack() { # HEADER: prints a safetensors file with the header and the data of standard input
     length=$(printf '%s' "$1" | wc -c)
     # shellcheck disable=SC2059 # the inner printf writes the format
     printf "$(printf '\\%03o\\%03o\\0\\0\\0\\0\\0\\0' $((length % 256)) $((length / 256)))"
@@ -32,7 +32,7 @@ pack() { # HEADER: a safetensors file: eight bytes of length, the header, standa
     cat
 }
 
-word_model() { # FOLDER WORDS COUNT: a vocabulary, as a JSON array, that is all looked at evenly
+word_model() { # FOLDER WORDS COUNT: a model with this vocabulary (JSON array), uniform attention
     mkdir -p "$1"
     printf '%s\n' "$2" >"$1/vocab.json"
     printf '{"model_type": "attention", "vocab_size": %d, "n_embd": 1, "projections": false}\n' \
@@ -42,7 +42,7 @@ word_model() { # FOLDER WORDS COUNT: a vocabulary, as a JSON array, that is all 
         "$3" $((4 * $3)))" >"$1/model.safetensors"
 }
 
-number_model() { # FOLDER OCTAL...: words a, b and c, of one channel with this float32, or one each
+number_model() { # FOLDER OCTAL...: words a, b, c; one channel with this float32, or one for each
     word_model "$1" '["a", "b", "c"]' 3
     header=$(($(wc -c <"$1/model.safetensors") - 12))
     head -c $header "$1/model.safetensors" >numbered
@@ -63,7 +63,7 @@ bear() { # COMMAND...
     head -n 3 said
 }
 
-as_nobody() { # COMMAND...: as somebody to whom permissions mean something
+as_nobody() { # COMMAND...: as an ordinary user, for whom permissions apply
     [ -z "${COVERAGE-}" ] || skip 'somebody else may not write what gcov counts'
     if [ "$(id -u)" = 0 ]; then
         need setpriv
@@ -80,17 +80,17 @@ need_interrupts() {
     env --default-signal=INT true 2>/dev/null || skip 'env cannot reset a signal here'
 }
 
-need_terminal() { # leaves the case out where none can be made
+need_terminal() { # skips the case if no terminal can be made
     need script
     script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be made here'
 }
 
-on_a_terminal() { # COMMAND-LINE: what it writes there
+on_a_terminal() { # COMMAND-LINE: prints what it writes to a terminal
     need_terminal
     script -qec "$1" /dev/null </dev/null | tr -d '\r'
 }
 
-small_school() { # texts, words/vocab.json and a config to train on
+small_school() { # makes texts, words/vocab.json and a config for training
     cp "$ROOT/tests/texts/agree.txt" texts
     "$ATTN" init --vocab-from texts -o words
     cat >config.json <<'END'
@@ -98,16 +98,16 @@ small_school() { # texts, words/vocab.json and a config to train on
 END
 }
 
-train() { # OPTION...: on the small school's texts, its losses alone
+train() { # OPTION...: trains on these texts and prints only the losses
     "$ATTN" train -d texts --batch-size 4 --context 8 "$@" >printed || return
     awk '/^ +[0-9]/ { print $1, $2, $3 }' printed
 }
 
-commands() { # the names of all commands
+commands() { # prints the names of all commands
     "$ATTN" help --completion bash | awk '/^value\tcommands\t/ { print $3 }'
 }
 
-options_of() { # COMMAND: its options
+options_of() { # COMMAND: prints its options
     "$ATTN" help --completion bash |
         awk -v command="$1" '/^(flag|option)/ && $2 == command { print $3 }'
 }

@@ -1,4 +1,4 @@
-/* fault.h: what may go wrong with a command, and how it may end then.
+/* fault.h: faults, and the exit statuses that each allows.
  *
  *     for (const struct fault *fault = system_faults; fault->name; fault++)
  *         try(fault);
@@ -11,14 +11,14 @@
 
 enum fault_kind {
     FAULT_OF_MEMORY, /* the nth allocation fails */
-    FAULT_OF_CALL,   /* strace lets the nth call to the system fail, or sends a signal at it */
-    FAULT_OF_PLACE,  /* a shell starts the program where something is wrong */
+    FAULT_OF_CALL,   /* strace makes the nth system call fail, or sends a signal at it */
+    FAULT_OF_PLACE,  /* a shell starts the program in an unusual environment */
 };
 
-/* Statuses as a set. */
+/* A set of statuses. */
 enum {
     MAY_SUCCEED = 1 << 0,
-    MAY_FAIL_ITEMS = 1 << 1, /* of a batch: it says which, and goes on with the others */
+    MAY_FAIL_ITEMS = 1 << 1, /* a batch reports failed items and continues */
     MAY_REFUSE_INPUT = 1 << 3,
     MAY_REFUSE_OUTPUT = 1 << 5,
     MAY_REFUSE = MAY_SUCCEED | MAY_FAIL_ITEMS | MAY_REFUSE_INPUT | MAY_REFUSE_OUTPUT,
@@ -29,16 +29,16 @@ enum { FAULT_VALUES_MAX = 8 };
 struct fault {
     const char *name;
     enum fault_kind kind;
-    const char *how; /* strace's words, or the shell's; in these %zu is one of the values */
-    bool for_ever;   /* all that follow fail, too */
-    int signal;      /* it may also end with this signal, or with its status; 0: no */
+    const char *how; /* options of strace, or a command of the shell, with %zu for a value */
+    bool for_ever;   /* all later ones fail, too */
+    int signal;      /* the program may also end with this signal, or its status; 0: none */
     unsigned statuses;
     bool is_mute;      /* standard error is closed, full or limited */
     bool loses_output; /* nobody reads standard output */
     size_t values[FAULT_VALUES_MAX];
 };
 
-/* Tables, each up to a row without a name. */
+/* Tables; a row without a name ends each. */
 extern const struct fault memory_faults[], system_faults[];
 
 #endif

@@ -1,9 +1,9 @@
-/* verdict.h: what is wrong with what a command said and left behind.
+/* verdict.h: checks the output and the files of a command after a fault.
  *
- * It ends with a status that the fault allows, or with its signal where one was sent. What it
- * refuses it says in one line. Every file that is its own is whole, or what it was before, or what
- * a batch keeps for --resume; temporary files are left by SIGKILL alone. All other files are
- * exactly what they were. After status 0 everything is there.
+ * The command ends with a status that the fault allows, or with the signal that was sent. An error
+ * is one line. Each file that it may write is complete, or unchanged, or kept by a batch for
+ * --resume; only SIGKILL leaves temporary files. All other files are unchanged. After status 0 all
+ * files are complete.
  */
 #ifndef ATTN_TESTS_VERDICT_H
 #define ATTN_TESTS_VERDICT_H
@@ -15,18 +15,18 @@ struct trial {
     const struct fault *fault; /* NULL: none */
     const char *command;       /* its first word */
     const char *owns;          /* patterns of the paths that it may write */
-    int status;                /* as waitpid has it */
-    bool is_repeated;          /* and has done it once more without a fault */
+    int status;                /* from waitpid */
+    bool is_repeated;          /* it was run again without a fault */
     struct tree before, whole, after;
 };
 
-/* NULL: nothing. `path` is set to the file that it is about, or to "". */
+/* A violated rule, or NULL; `path` is set to the file concerned, or to "". */
 const char *verdict_on(const struct trial *trial, const char **path);
 
 /* The same for the run without a fault, whose files are `whole`. */
 const char *verdict_on_whole(const struct trial *trial, const char **path);
 
-/* Whether a batch is done, though items of it failed: running it again changes nothing. */
+/* Whether a batch has ended with failed items, so that running it again changes nothing. */
 bool verdict_items_failed(const struct trial *trial);
 
 #endif

@@ -1,13 +1,13 @@
-/* flips: small models, cut off behind every byte, and with every single bit turned over.
+/* flips: open and run small models whose files are truncated after each byte, or have one bit
+ * flipped.
  *
- *     build/flips [STRIDE]         from the repository's root; every STRIDEth of them
+ *     build/flips [STRIDE]         in the repository's top folder; each STRIDEth change
  *
- * Of weights it is the length, the header and, where there are few, the numbers; of every other
- * file all of it. Each is opened and run through the library; it is fine or refused as bad input,
- * never the end of the process. (A bit of "gpt2" or of "gelu_new" makes a model that is not
- * supported; it may be refused as that where names of kinds stand.)
+ * In weights it flips the bits of length, header and, if they are few, numbers; in other files all
+ * bits. The model must run, or be refused as invalid input; the process must not end. (A flipped
+ * bit of "gpt2" or "gelu_new" may also make an unsupported model.)
  *
- * Each file's tries are one process; how far it came is seen from outside.
+ * All changes of a file run in one process, whose progress is in shared memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,13 +32,13 @@ static struct specimen specimens[] = {
     {.folder = "tests/break/sentencepiece", .text = "a ab<x>b<e>a\n"},
 };
 
-/* What both processes see. */
+/* Shared by both processes. */
 struct progress {
-    size_t at; /* of the tries of this file: first the cuts, then the bits */
+    size_t at; /* index of the change of this file: first the truncations, then the bits */
     size_t fine, refused, unsupported, wrong;
 };
 
-/* All tries of one file. */
+/* All changes of one file. */
 struct series {
     struct specimen *specimen;
     size_t file;
@@ -56,7 +56,7 @@ static bool holds_weights(const struct series *series)
     return strcmp(series->specimen->names[series->file], "model.safetensors") == 0;
 }
 
-/* How many bytes from the first one on have their bits turned over. */
+/* The number of bytes, from the first on, whose bits are flipped. */
 static size_t flipped_bytes(const struct series *series)
 {
     const struct file *file = file_of(series);

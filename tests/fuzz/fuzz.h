@@ -1,8 +1,7 @@
-/* fuzz.h: parsers under bytes that nobody wrote: a target a file, NAME_fuzz.c, which defines
- * fuzz_one; the rest is common.
+/* fuzz.h: fuzz targets for parsers. Each target is a file, NAME_fuzz.c, that defines fuzz_one.
  *
- * With libFuzzer (`make fuzz`) inputs are made from corpus/NAME by mutation, with clang's
- * sanitizers watching. Without (`make test`) replay.c gives the corpus to the same function.
+ * With `make fuzz` libFuzzer mutates the inputs in corpus/NAME.inputs, with clang's sanitizers. In
+ * `make test` replay.c calls fuzz_one with each input of the corpus.
  *
  *     void fuzz_one(const char *bytes, size_t size)
  *     {
@@ -24,40 +23,39 @@
 #include "base/folder.h"
 #include "text/tokenizer.h"
 
-/* The target: one input, alive until it returns. It may take a second of the processor's time. */
+/* The target, called with one input. It may take a second of processor time. */
 void fuzz_one(const char *bytes, size_t size);
 
-/* What the target's parser has to say. Empty when fuzz_one begins: it is too large to be cleared
- * for every input. */
+/* For the parser's error; empty when fuzz_one begins. (It is too large to clear for each input.) */
 extern struct err fuzz_err;
 
-/* What the parser refused it must have explained; forgets the message. */
+/* After an error: check that there is a message, and clear it. */
 void fuzz_refused(void);
 
-/* End the program, which is a find, where a promise does not hold. */
+/* Abort, which libFuzzer reports as a bug, unless the promise holds. */
 void fuzz_check(bool holds, const char *promise);
 
 enum { FUZZ_PARTS = 32 };
 
 struct fuzz_parts {
-    char *parts[FUZZ_PARTS]; /* each in memory of its own, so that reading past its end is seen */
+    char *parts[FUZZ_PARTS]; /* allocated one by one, so that reading past the end is detected */
     size_t sizes[FUZZ_PARTS];
     size_t count;
 };
 
-/* Cut an input at its first bytes of 0, of which none is in a part but the last; a part has a 0
- * behind it. */
+/* Split an input at its 0 bytes into up to FUZZ_PARTS parts; the last may contain more. Each part
+ * is followed by a 0. */
 void fuzz_split(struct fuzz_parts *parts, const char *bytes, size_t size);
 void fuzz_release(struct fuzz_parts *parts);
 
-/* Open a folder's tokenizer and let it cut a text with all that tokenizers look out for. */
+/* Open a folder's tokenizer and tokenize a text with all kinds of characters. */
 void fuzz_tokenizer(const struct folder *folder);
 
-/* Cut a text and hold the tokens against it: in its order and within it; with `whole`, their bytes
- * are the text. */
+/* Tokenize a text and check that the tokens' byte ranges are in order and in the text; with
+ * `whole`, that the bytes of all tokens are the text. */
 void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t size, bool whole);
 
-/* As libFuzzer calls it. */
+/* The functions that libFuzzer calls. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

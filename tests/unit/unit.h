@@ -1,4 +1,5 @@
-/* unit.h: Check's assertions, and tests that register themselves; a file x_test.c is the suite x.
+/* unit.h: tests that register themselves, with Check's assertions. The file x_test.c is the suite
+ * x.
  *
  *     FIXTURE(scratch_enter, scratch_leave)
  *
@@ -7,7 +8,7 @@
  *         ck_assert_int_eq(...);
  *     }
  *
- * FIXTURE and SKIP_UNLESS go for all tests below them in their file.
+ * FIXTURE and SKIP_UNLESS apply to all tests below them in the file.
  */
 #ifndef ATTN_TESTS_UNIT_H
 #define ATTN_TESTS_UNIT_H
@@ -20,18 +21,19 @@
 /* A test; its name is a sentence. */
 #define TEST(sentence) TEST_LOOP(sentence, 1)
 
-/* The same so many times, each a process and a case of its own; `_i` counts from 0. */
+/* A test that runs `count` times, each in its own process, with `_i` from 0. */
 #define TEST_LOOP(sentence, count)                                                      \
     static void sentence(int);                                                          \
     static const TTest sentence##_test = {#sentence, sentence, __FILE__, __LINE__};     \
     UNIT_REGISTER(sentence##_register, .test = &sentence##_test, .times = (int)(count)) \
     static void sentence(int _i CK_ATTRIBUTE_UNUSED)
 
-/* A test that is there only where the condition holds when the program starts. */
+/* A test that exists only if the condition is true when the program starts. */
 #define TEST_IF(sentence, condition) TEST_LOOP(sentence, (condition) ? 1 : 0)
 
-/* What is called before and after each test, in its process; either may be NULL. It takes the place
- * of the fixture above it. FIXTURE_ONCE: once before and after all of them, in the parent. */
+/* Functions that are called before and after each test, in its process; either may be NULL.
+ * Replaces the fixture above it. FIXTURE_ONCE: called once before and after all tests, in the
+ * parent. */
 #define FIXTURE(before, after)                                                                \
     UNIT_REGISTER(UNIT_NAME(__LINE__), .fixture = tcase_add_checked_fixture, .setup = before, \
                   .teardown = after)
@@ -39,11 +41,11 @@
     UNIT_REGISTER(UNIT_NAME(__LINE__), .fixture = tcase_add_unchecked_fixture, .setup = before, \
                   .teardown = after)
 
-/* Unless the function returns true, the tests are left out, and the reason is printed. */
+/* Skip the tests and print the reason unless the function returns true. */
 #define SKIP_UNLESS(function, reason) \
     UNIT_REGISTER(UNIT_NAME(__LINE__), .wanted = function, .unwanted_because = reason)
 
-/* What one line of a file says. */
+/* One of the macros above in a file. */
 struct unit_item {
     const char *file;
     int line;
