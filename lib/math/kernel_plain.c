@@ -9,6 +9,15 @@
 
 enum { WIDE = 4 * LANES };
 
+#ifndef fuse_columns /* lib/live/wasi has another */
+/* Add b · a to the sums, each rounded once. */
+static inline void fuse_columns(float *restrict sums, float b, const float *restrict a, int columns)
+{
+    for (int column = 0; column < columns; column++)
+        sums[column] = fmaf(b, a[column], sums[column]);
+}
+#endif
+
 /* WIDE columns of one row, or LANES: with a number that is known, their sums stay in registers. */
 static inline void add_columns(const struct kernel_shape *shape, const float *restrict a,
                                const float *restrict b, float *restrict c, int columns)
@@ -17,8 +26,7 @@ static inline void add_columns(const struct kernel_shape *shape, const float *re
     if (shape->accumulate)
         memcpy(sums, c, (size_t)columns * sizeof *c);
     for (int i = 0; i < shape->k; i++, a += shape->a_stride)
-        for (int column = 0; column < columns; column++)
-            sums[column] = fmaf(b[i], a[column], sums[column]);
+        fuse_columns(sums, b[i], a, columns);
     memcpy(c, sums, (size_t)columns * sizeof *c);
 }
 

@@ -7,6 +7,7 @@
 #include <__typedef_sigset_t.h>
 #include <stddef.h>
 
+#include "live/wasi/fuse.h"
 #include "math/portable_math.h"
 
 #define fmaf soft_fmaf
