@@ -2,8 +2,8 @@
 
 const LINES_LEAST = 0.03;
 const LINES_MOST = 4000; // more are slow to draw, and cannot be told apart
-const LINES_ACROSS = 148;
-const LINES_LABEL = 44;
+const LINES_ACROSS = 140;
+const LINES_LABEL = 52;
 const LINES_ROOM = 10 + LINES_ACROSS + LINES_LABEL;
 
 class LinesView {
