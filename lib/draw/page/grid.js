@@ -3,22 +3,10 @@
 const THUMB = 69;
 const CAPTIONED = [4, 8]; // layers and heads: larger models have small thumbnails without captions
 
-function thumbnail(tensor, index, size, off = false) {
-    const [canvas, context] = sharpCanvas(size, size);
+// As many pixels as cells; page.css enlarges them.
+function thumbnail(tensor, index, size) {
     const pixels = Math.round(size * (window.devicePixelRatio || 1));
-    hatch(context, { x: 0, y: 0, width: size, height: size }, 0);
-    const cells = levelsOf(tensor, index, pixels, pixels);
-    if (off) context.filter = 'grayscale(1)';
-    paintCells(context, cells, { x: 0, y: 0, width: size, height: size });
-    context.filter = 'none';
-    if (!off) return canvas;
-    context.strokeStyle = variable('--quiet');
-    context.lineWidth = 2;
-    context.beginPath();
-    context.moveTo(size, 0);
-    context.lineTo(0, size);
-    context.stroke();
-    return canvas;
+    return canvasOfCells(levelsOf(tensor, index, pixels, pixels));
 }
 
 // Discs show changes by their area, at most 12 pixels across.
@@ -49,7 +37,7 @@ function headButton(one, size, captions) {
         'aria-label': words.filter(Boolean).join(', '),
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: name },
     });
-    button.append(thumbnail(tensor, head, size, off));
+    button.append(thumbnail(tensor, head, size));
     if (disc && captions) button.append(disc);
     box.append(button);
     if (!captions) return box;
@@ -124,7 +112,8 @@ function chooseHead(grid, across) {
     for (const thumb of grid.querySelectorAll('.thumb'))
         thumb.setAttribute('aria-pressed', thumb.dataset.place === place);
     rove(grid, '.thumb', across);
-    reveal(grid, grid.querySelector(`[data-place="${place}"]`));
+    if (grid.classList.contains('small'))
+        reveal(grid, grid.querySelector(`[data-place="${place}"]`));
 }
 
 // --- the profile of the selected head ----------------------------------------------------------

@@ -110,8 +110,8 @@ function highlight() {
     const keys = views.lines?.show(cell);
     views.matrix.show(cell, state.kept, keys || new Set([cell.column]));
     drawReadout(cell);
-    highlightChips(cell.row);
     drawPrediction(cell.row);
+    highlightChips(cell.row);
 }
 
 function keepCell(cell, byKey = false) {
@@ -313,14 +313,14 @@ function draw() {
         byId('lesson').replaceChildren();
         new LessonView(byId('lesson'), current());
     } else {
+        drawMiddle(); // first: it asks for its width, which takes a layout after other changes
         drawChips();
         drawRoles();
         drawHeads();
-        drawMiddle();
         drawRun();
         drawWhy();
-        highlight();
         drawFooter();
+        highlight();
     }
     rememberState();
 }

@@ -107,7 +107,7 @@ class MatrixView {
         const { context, cells } = this;
         const box = this.box();
         hatch(context, box);
-        paintCells(context, cells, box);
+        context.drawImage(canvasOfCells(cells), box.x, box.y, box.width, box.height);
         if (this.width >= 10) this.drawGrid();
         context.strokeStyle = variable('--edge');
         context.lineWidth = 1;

@@ -36,11 +36,12 @@ function sharpCanvas(width, height, className = '', attributes = {}) {
     canvas.style.height = `${height}px`;
     const context = canvas.getContext('2d');
     context.scale(pixels, pixels);
+    context.imageSmoothingEnabled = false; // cells stay sharp
     return [canvas, context];
 }
 
 // Masked cells.
-function hatch(context, box, gap = 7) {
+function hatch(context, box) {
     context.save();
     context.beginPath();
     context.rect(box.x, box.y, box.width, box.height);
@@ -50,7 +51,7 @@ function hatch(context, box, gap = 7) {
     context.strokeStyle = variable('--hatch');
     context.lineWidth = 1;
     context.beginPath();
-    for (let x = box.x - box.height; gap && x < box.x + box.width; x += gap) {
+    for (let x = box.x - box.height; x < box.x + box.width; x += 7) {
         context.moveTo(x, box.y + box.height);
         context.lineTo(x + box.height, box.y);
     }

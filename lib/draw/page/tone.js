@@ -215,8 +215,8 @@ function levelsOf(tensor, index, rowRoom, columnRoom) {
     return { rows, columns, rowStep, columnStep, levels, first, left, ramp: tones(first).ramp };
 }
 
-// Cells onto a canvas, each a rectangle without gaps.
-function paintCells(context, cells, box) {
+// A canvas with a pixel for each cell, transparent where it is masked.
+function canvasOfCells(cells) {
     const canvas = element('canvas', '', '', { width: cells.columns, height: cells.rows });
     const image = new ImageData(cells.columns, cells.rows);
     for (let i = 0; i < cells.levels.length; i++) {
@@ -224,6 +224,5 @@ function paintCells(context, cells, box) {
         image.data[4 * i + 3] = cells.levels[i] ? 255 : 0;
     }
     canvas.getContext('2d').putImageData(image, 0, 0);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(canvas, box.x, box.y, box.width, box.height);
+    return canvas;
 }

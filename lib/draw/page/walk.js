@@ -14,9 +14,7 @@ function mosaic(tensor, size) {
     for (let head = 0; head < heads; head++) {
         const cells = levelsOf(tensor, head, Math.ceil(2 * side), Math.ceil(2 * side));
         const [x, y] = [(head % across) * side, Math.floor(head / across) * side];
-        const gap = heads > 1 ? 1 : 0;
-        const box = { x, y, width: side - gap, height: side - gap };
-        paintCells(context, cells, box);
+        context.drawImage(canvasOfCells(cells), x, y, side - 1, side - 1);
     }
     return canvas;
 }
