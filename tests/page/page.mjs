@@ -310,6 +310,30 @@ await test('the page is sharp at once and twice the pixels, light and dark', asy
             );
 });
 
+const HALF = 'red fox green boat small lamp old';
+
+await test('the bold label of a small column has room of its own', () =>
+    withPage(
+        writePage('-s', `${HALF} door ${HALF}`),
+        async (page) => {
+            await page.click('.chip[data-at="13"]');
+            const left = await page.evaluate(() => {
+                const found = [];
+                const draw = CanvasRenderingContext2D.prototype.fillText;
+                CanvasRenderingContext2D.prototype.fillText = function fill(text, ...at) {
+                    const { b, e } = this.getTransform();
+                    if (this.canvas.className === 'over' && b) found.push(e);
+                    draw.call(this, text, ...at);
+                };
+                document.querySelector('.chip[data-at="14"]').click();
+                return found.sort((a, b) => a - b);
+            });
+            const apart = left.slice(1).map((x, at) => x - left[at]);
+            yes(left.length > 4 && Math.min(...apart) > 13 * Math.SQRT2, left.join(' '));
+        },
+        { viewport: { width: 1280, height: 800 } },
+    ));
+
 await test('who wants no motion has none', () =>
     withPage(
         tinyPage,

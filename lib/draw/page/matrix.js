@@ -215,7 +215,10 @@ class MatrixView {
         for (let i = 0; i < cells.columns; i++) {
             const column = this.leftmost + i * cells.columnStep;
             const strong = bold.has(column);
-            if (!strong && i % columnEvery) continue;
+            const near = [...bold].some(
+                (one) => Math.abs(one - column) < columnEvery * cells.columnStep,
+            );
+            if (!strong && (i % columnEvery || (near && columnEvery > 1))) continue;
             paint(strong, columnSize);
             this.columnLabel(context, column, this.left + this.width * (i + 0.5), columnSize);
         }
