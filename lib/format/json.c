@@ -349,7 +349,7 @@ static size_t pass_plain_items(struct document *in, bool is_object)
             break;
         in->extent.text_bytes += text_bytes;
         in->extent.values += is_pair ? 3 : 1;
-        at = gap_end(&gaps[0], next + 1, end);
+        at = gap_end(&gaps[0], next + 1, in->bytes + in->size);
     }
     in->at = (size_t)(at - in->bytes);
     return count;

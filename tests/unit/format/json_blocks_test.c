@@ -153,3 +153,23 @@ TEST(pairs_are_counted_and_bounded)
             buf_release(&list);
         }
 }
+
+/* Whole blocks are looked at up to some bytes before the end, which may lie within the blanks. */
+TEST(blanks_are_passed_wherever_the_last_block_begins)
+{
+    for (size_t blanks = 0; blanks < 12; blanks++)
+        for (size_t after = 40; after < 90; after++) {
+            struct buf document = {0};
+            struct err err = {0};
+            buf_text(&document, "{\"a\": 1,");
+            for (size_t i = 0; i < blanks; i++)
+                buf_char(&document, ' ');
+            buf_text(&document, "\"b\": \"");
+            for (size_t i = 0; i < after; i++)
+                buf_char(&document, 'x');
+            buf_text(&document, "\"}");
+            ck_assert_msg(!json_grammar_check(NULL, document.bytes, document.size, &err), "%s",
+                          err.text);
+            buf_release(&document);
+        }
+}
