@@ -54,7 +54,8 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
     driver->current.input.begins_texts = driver->begins_texts;
     driver->items.options = &driver->current;
     driver->setting = setting;
-    session->omits_origin = !driver->output.to_folder && !driver->output.format->has_origin;
+    session->omits_origin = !driver->output.to_folder && !driver->output.folder.path &&
+                            !driver->output.format->has_origin;
     if (session_begin(session, err) || driver->task->open(driver->state, driver, err)) {
         driver->setting = SIZE_MAX;
         return blame_setting(driver, setting, err);

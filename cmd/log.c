@@ -228,7 +228,8 @@ static int check_shared_folder(const char *path, struct err *err)
 {
     struct arena arena = {0};
     struct listing found = {0};
-    int failed = file_exists(path) && listing_read(&found, path, &arena, err);
+    int failed = target_folder_check(path, true, err) ||
+                 (file_exists(path) && listing_read(&found, path, &arena, err));
     for (size_t i = 0; !failed && i < found.count; i++)
         if (strspn(found.names[i], "0123456789") < 4 && strcmp(found.names[i], items_file) != 0)
             failed = err_output(
