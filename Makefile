@@ -159,8 +159,8 @@ note = @printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
 
 # Look for packages before compiling. Only `run` and the tests install missing ones, all at once, so
 # that sudo asks for a password once.
-INSTALLING = run test test-all test-programs test-cluster test-page test-live test-static test-gguf \
-	arm64 wasm format-check
+INSTALLING = run test test-all test-programs test-cluster test-page test-live test-static \
+	test-gguf arm64 wasm format-check
 ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
 SET = $(or $(if $(filter test-all,$(MAKECMDGOALS)),everything),\
 	$(if $(filter test test-programs,$(MAKECMDGOALS)),tests),$(filter static,$(MAKECMDGOALS)))
@@ -274,8 +274,8 @@ test-page: $(BUILD)/attn-cli ## test the HTML page in Chromium, which it install
 
 # With sanitizers gcc warns of things that cannot happen, so warnings are not errors here. -march:
 # functions have no clones for several instruction sets here; without it each fmaf in C would be a
-# call, and the tests would take an hour. -O1 compiles in two thirds of the time of -O2. -g1: reports
-# need only line numbers; all debug information would take a sixth of the compile time.
+# call, and the tests would take an hour. -O1 compiles in two thirds of the time of -O2. -g1:
+# reports need only line numbers; all debug information would take a sixth of the compile time.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 INSTRUMENTED = -O1 -ftree-vectorize -march=native -g1 -fopenmp-simd -fno-math-errno \
 	-fno-trapping-math

@@ -700,8 +700,9 @@ static int read_fields(const struct items *items, struct item *item, const struc
     const struct names names = {items->names, items->name_count, sizeof *items->names};
     const char *near = names_nearest(names, missing, strlen(missing));
     if (!good != !bad)
-        return err_set(err, "expected 'good', 'bad' and no other text, found %s'%s'%s", near ? "" : "no ",
-                       near ? near : missing, names_guess(room, near ? missing : NULL));
+        return err_set(err, "expected 'good', 'bad' and no other text, found %s'%s'%s",
+                       near ? "" : "no ", near ? near : missing,
+                       names_guess(room, near ? missing : NULL));
     if (good && (item->fields[ITEM_TEXT] || has_ids))
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
     if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !has_ids &&

@@ -19,7 +19,8 @@ give_up() { # WHY
 [ "$(uname -sm)" = 'Linux x86_64' ] || give_up 'npm has it only for Linux on x86-64'
 command -v node >/dev/null || give_up 'node is not installed'
 for file in package.json package-lock.json; do
-    cmp -s "tests/peers/$file" "$peers/$file" || { rm -f "$addon" && cp "tests/peers/$file" "$peers"; }
+    cmp -s "tests/peers/$file" "$peers/$file" || rm -f "$addon"
+    cp "tests/peers/$file" "$peers"
 done
 if [ ! -f "$addon" ]; then
     command -v npm >/dev/null || give_up 'npm is not installed'
