@@ -55,7 +55,8 @@ for document in README.md data/guides/notebook.md data/guides/psycholinguist.md 
     stage "SmolLM2 in $document" sh tests/readme.sh "$build" "$document"
 done
 for model in $models; do
-    stage "the numbers of $model" "$python" tests/real/same_numbers.py "$real" "$model"
+    # shellcheck disable=SC2086 # it may be empty
+    stage "the numbers of $model" "$python" tests/real/same_numbers.py "$real" "$model" $part
 done
 [ "$part" = small ] ||
     stage 'heads, score, lens, attribute, patch' "$python" tests/real/same_science.py "$real"
@@ -63,7 +64,10 @@ if [ "$part" != small ]; then
     why=$(sh tests/peers/fetch.sh "$build" | tail -n 1)
     PEERS=$(cd "$build/peers" && pwd)
     export PEERS
-    [ -n "$why" ] && leave_out "llama.cpp: $why" ||
+    if [ -n "$why" ]; then
+        leave_out "llama.cpp: $why"
+    else
         stage llama.cpp "$python" tests/real/same_llama_cpp.py "$real"
+    fi
 fi
 closing
