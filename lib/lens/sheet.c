@@ -181,9 +181,12 @@ void rows_next(struct frame_rows *rows)
 
 void rows_column(struct frame_rows *rows, const struct column *column)
 {
-    rows->columns = arena_grow(rows->arena, rows->columns, rows->count, sizeof *column, rows->err);
-    if (rows->columns)
-        rows->columns[rows->count++] = *column;
+    struct column *grown =
+        arena_grow(rows->arena, rows->columns, rows->count, sizeof *column, rows->err);
+    if (!grown)
+        return;
+    rows->columns = grown;
+    rows->columns[rows->count++] = *column;
 }
 
 static void *next_cell(struct frame_rows *rows, struct column column)
