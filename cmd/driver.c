@@ -391,7 +391,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     bool is_one = driver->end - driver->first == 1;
     const char *parts = is_one && driver->task->parts ? driver->task->parts : "texts";
     const char *things = driver->is_batch ? "items" : parts;
-    driver->seconds = clock_seconds();
+    double start = clock_seconds();
     if (is_one && driver->output.format->write)
         progress_begin(progress, things);
     else /* results that are printed show by themselves how far it is */
@@ -403,7 +403,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
         if (!done || end_of_setting(driver, i) > driver->next)
             failed = run_setting(driver, i, err);
     progress_end(progress);
-    driver->seconds = clock_seconds() - driver->seconds;
+    driver->seconds = clock_seconds() - start;
     const char *path = driver->items.path;
     if (!failed && path && file_has_changed(&driver->items.file, path))
         return err_set(err, "'%s' changed while it was being read: run the command again", path);
