@@ -355,7 +355,7 @@ static int run_groups(struct driver *driver, struct err *err)
         arena_release(&rounds[i].arena);
     }
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -381,7 +381,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
     driver->session.viewer.machine.progress = NULL;
     if (failed && driver->sweep.of_models)
         return blame_setting(driver, setting, err);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int driver_run(struct driver *driver, size_t done, struct err *err)
@@ -407,11 +407,10 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     const char *path = driver->items.path;
     if (!failed && path && file_has_changed(&driver->items.file, path))
         return err_set(err, "'%s' changed while it was being read: run the command again", path);
-    if (failed || driver->log)
-        return failed ? -1 : 0;
-    if (driver->task->finish && driver->task->finish(driver->state, driver, err))
-        return -1;
-    return output_commit(&driver->output, err);
+    if (!failed && !driver->log)
+        failed = (driver->task->finish && driver->task->finish(driver->state, driver, err)) ||
+                 output_commit(&driver->output, err);
+    return err_if(failed);
 }
 
 void driver_accumulate(struct driver *driver, size_t results)
@@ -497,5 +496,5 @@ int driver_do(const struct task *task, const struct options *options, struct err
     int failed = driver_prepare(&driver, task, options, err) || driver_check(&driver, err) ||
                  driver_run(&driver, 0, err);
     driver_release(&driver);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }

@@ -429,9 +429,8 @@ static int write_report(struct info *info, const char *model)
     info->report.untitled = true;
     info->report.frames = info->frames;
     info->report.facts = &info->facts->frame;
-    return info->err->kind
-               ? -1
-               : output_write_table(&info->output, &info->report, info->options, info->err);
+    return err_if(info->err->kind ||
+                  output_write_table(&info->output, &info->report, info->options, info->err));
 }
 
 /* A folder that holds only a tokenizer. */

@@ -271,7 +271,7 @@ static int find_records(struct items *items, struct csv_reader reader, struct er
         arena_clear(&arena);
     }
     arena_release(&arena);
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
@@ -442,7 +442,7 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     if (!items->options->input.document && find_kind(items, reader, is_document, err))
         return -1;
     if (items->kind == ITEMS_CSV)
-        return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
+        return err_if(read_header(items, &reader, err) || find_records(items, reader, err));
     if (items->kind == ITEMS_JSONL || !is_document) {
         const char *at = skip_blanks(reader.at, reader.end);
         if (at < reader.end && *at == '[' && (at = skip_blanks(at + 1, reader.end)) < reader.end &&
@@ -676,7 +676,7 @@ static int read_object(const struct items *items, struct item *item, struct plac
          member = json_next(member))
         failed = !json_is_null(member) && read_member(items, item, columns, member, arena, err);
     json_free(root);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* A record or an object has a text or ids. */

@@ -119,7 +119,7 @@ static int visit_lines(const struct log *log, line_visit *visit, void *context, 
     }
     *bytes = (size_t)(rest.at - file.bytes);
     file_release(&file);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Count a line that is already in the log. */
@@ -136,7 +136,7 @@ static int count_line(void *context, struct span line, struct span value, struct
     int failed = json_text(json_member(root, "error"), "message", &message, err);
     log->failure = arena_text(log->arena, message, strlen(message), err);
     json_free(root);
-    return failed || !log->failure ? -1 : 0;
+    return err_if(failed || !log->failure);
 }
 
 /* --- the header ------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
         failed = refuse_write(log->header, errno, err);
     log->header_bytes = is_end ? log->header_bytes : line.size;
     buf_release(&line);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Facts that are not known yet are taken; with --resume others must be the same. */
@@ -218,7 +218,7 @@ static int read_header(struct log *log, struct err *err)
             err_prefix(err, "'%s'", log->header);
     }
     file_release(&file);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static int check_shared_folder(const char *path, struct err *err)
                 err, "'%s': expected only folders of items, found '%s': choose another output",
                 path, found.names[i]);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Refuse other files where no batch has begun. */
@@ -414,7 +414,7 @@ int log_write_results(const struct log *logs, size_t count, const char *path, bo
         stream_text(&result.out, result.begun ? "]\n" : "[]\n");
     failed = stream_end(&result.out, failed, err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err)
@@ -431,11 +431,9 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
         return 0;
     if (strcmp(results, "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
-    return (log->is_folder && output_clear_folder(log->name, err)) ||
-                   log_write_results(log, 1, log->name, strcmp(results, "json") == 0, err) ||
-                   file_remove(log->part, err)
-               ? -1
-               : 0;
+    return err_if((log->is_folder && output_clear_folder(log->name, err)) ||
+                  log_write_results(log, 1, log->name, strcmp(results, "json") == 0, err) ||
+                  file_remove(log->part, err));
 }
 
 /* --- shards ----------------------------------------------------------------------------------- */
@@ -500,7 +498,7 @@ static int check_all_there(const struct log *logs, size_t count, struct err *err
         err_set(err, "expected %zu shards, missing: %s%s", logs->shard.count, missing.bytes,
                 lacking > MISSING_NAMED ? ", …" : "");
     buf_release(&missing);
-    return lacking ? -1 : 0;
+    return err_if(lacking);
 }
 
 int log_join(struct log *logs, const char *const *paths, size_t count, struct err *err)

@@ -244,13 +244,12 @@ static int measure_scores(struct page_scores *scores, const struct page_source *
     struct head_sums sums;
     struct head_result result;
     const struct head_text text = {sentence->ids, sentence->count, .sums = &sums};
-    return choose_scores(&list, err) || head_survey_open(&survey, arena, err) ||
-                   head_sums_init(&sums, &survey, arena, err) ||
-                   head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
-                   head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
-                   head_result_keep(&result, &survey, &sums, arena, err)
-               ? -1
-               : keep_scores(scores, &list, &result, arena, err);
+    return err_if(choose_scores(&list, err) || head_survey_open(&survey, arena, err) ||
+                  head_sums_init(&sums, &survey, arena, err) ||
+                  head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
+                  head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
+                  head_result_keep(&result, &survey, &sums, arena, err) ||
+                  keep_scores(scores, &list, &result, arena, err));
 }
 
 static int find_scores(struct page_facts *facts, const struct page_source *source,

@@ -290,10 +290,9 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
     struct work work = {.job = driver->setting, .before = SIZE_MAX, .report = *report};
     struct place place = driver->place;
     if (driver->is_batch)
-        return (!driver->log && output_open(&driver->output, err)) ||
-                       write_work(driver, &work, &driver->session.arena, err)
-                   ? -1
-                   : flush_log(driver, err);
+        return err_if((!driver->log && output_open(&driver->output, err)) ||
+                      write_work(driver, &work, &driver->session.arena, err) ||
+                      flush_log(driver, err));
     place.index = driver->written++;
     place.sentences = 1;
     place.model = name_of_model(driver);

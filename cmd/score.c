@@ -130,7 +130,7 @@ static int look_at_items(struct state *own, const struct items *items, struct er
         arena_clear(&arena);
     }
     arena_release(&arena);
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 static void choose_totals(struct state *own, const struct options *options)
@@ -217,7 +217,7 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
         return 0;
     own->title = arena_format(&driver->kept, err, "%zu models", count);
     own->by_model = arena_alloc(&driver->kept, driver->items.count, sizeof *own->by_model, err);
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -250,7 +250,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
                          "for one figure, or use a folder (-o DIR/)",
                          output->format->name, driver->items.count, words ? "" : "--words ");
-    return prepare_models(own, driver, err) || prepare_table(own, err) ? -1 : 0;
+    return err_if(prepare_models(own, driver, err) || prepare_table(own, err));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -604,7 +604,7 @@ static int predict(struct state *own, struct err *err)
         own->keys[1] = suite->formulas[i];
         add_total(own, &all[i], true, err);
     }
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -735,7 +735,7 @@ static int write_as(struct driver *driver, const char *folder, const char *name,
                  output_open(&output, err) || output_write(&output, report, &place, err) ||
                  output_commit(&output, err);
     output_discard(&output);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* Means of words, totals, or both to a folder; totals have a last row of all texts. */

@@ -61,7 +61,7 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
     item->region_count = count;
     item->input = (struct input){.size = text.size};
     item->input.text = buf_keep(&text, arena, err);
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 const struct region **regions_find(const struct tokenized *sentence, const struct item *item,
@@ -151,7 +151,7 @@ int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena
     json_free(root);
     suite->size = lines.size;
     suite->lines = buf_keep(&lines, arena, err);
-    return err->kind ? -1 : 0;
+    return err_if(err->kind);
 }
 
 /* --- predictions ------------------------------------------------------------------------------ */
