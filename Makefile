@@ -413,9 +413,7 @@ MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/co
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# Tests, models and examples do not depend on the user's defaults.
-export ATTN_CONFIG :=
-# Nor on the user's language: in many locales awk reads and writes 0,5.
+# Nothing depends on the user's language: in many locales awk reads and writes 0,5.
 export LC_ALL := C.UTF-8
 
 # --- installing ----------------------------------------------------------------------------------
