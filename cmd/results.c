@@ -112,7 +112,8 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     if (driver->is_batch)
         json_put_integer(&json, "job", (long long)work->job);
     put_identity(&json, driver, work, place);
-    place->item = identity.size ? buf_keep(&identity, arena, err) : NULL;
+    if (identity.size || identity.out_of_memory)
+        place->item = buf_keep(&identity, arena, err);
     return err_if(err->kind);
 }
 
