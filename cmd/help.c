@@ -1,6 +1,7 @@
 /* help.c: `attn-cli help`: pages of text and of the manual, and completions, from rows of commands
  * and options. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -136,11 +137,15 @@ static void add_name(struct buf *names, const char *heading, const char *name)
                name);
 }
 
-static void write_names(const struct page *page, struct buf *names)
+/* Write a list of names, unless it is empty, and clear it. */
+static void write_names(const struct page *page, struct buf *names, const char *first,
+                        size_t column)
 {
-    if (names->size && !names->out_of_memory) {
-        stream_text(page->out, "  ");
-        text_wrap(page->out, names->bytes, 2, 2, page->columns);
+    if (names->out_of_memory) {
+        page->out->failure = ENOMEM;
+    } else if (names->size) {
+        stream_text(page->out, first);
+        text_wrap(page->out, names->bytes, column, column, page->columns);
     }
     buf_clear(names);
 }
@@ -165,7 +170,7 @@ static void write_list(const struct page *page, const struct value_list *list)
         char form[FORM_BYTES];
         const char *next = value.heading ? value.heading : "";
         if (next != heading)
-            write_names(page, &names);
+            write_names(page, &names, "  ", 2);
         heading = next;
         snprintf(form, sizeof form, value.argument ? "%s%c%s" : "%s", value.name, value.end,
                  value.argument);
@@ -174,7 +179,7 @@ static void write_list(const struct page *page, const struct value_list *list)
         else
             write_entry(page, form, value.about);
     }
-    write_names(page, &names);
+    write_names(page, &names, "  ", 2);
     buf_release(&names);
 }
 
@@ -224,7 +229,7 @@ static void write_options(const struct page *page, const struct command *command
     if (names.size)
         stream_text(page->out, "\nShared options (see 'attn-cli help options', attention, edits "
                                "and figures):\n");
-    write_names(page, &names);
+    write_names(page, &names, "  ", 2);
     buf_release(&names);
 }
 
@@ -245,9 +250,7 @@ static void write_overview(const struct page *page)
     buf_text(&help, "help COMMAND");
     for (size_t i = 0; i < TOPICS; i++)
         buf_format(&help, ", help %s", topics[i].name);
-    stream_text(page->out, "\nHelp      ");
-    if (!help.out_of_memory)
-        text_wrap(page->out, help.bytes, 10, 10, page->columns);
+    write_names(page, &help, "\nHelp      ", 10);
     buf_release(&help);
 }
 
