@@ -268,7 +268,8 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
     if (!scores)
         return -1;
     if (measure_scores(scores, source, sentence, arena, wanted ? err : &none))
-        return wanted ? -1 : 0; /* a model that has no scores */
+        return wanted || none.out_of_memory ? err_adopt(err, &none)
+                                            : 0; /* a model that has no scores */
     facts->scores = scores;
     return 0;
 }
