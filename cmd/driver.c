@@ -156,9 +156,8 @@ int driver_check(struct driver *driver, struct err *err)
             blame_setting(driver, i, err);
     }
     arena_release(&arena);
-    if (failed)
+    if (failed || dropped_note(&survey->dropped, &driver->items, err))
         return -1;
-    dropped_note(&survey->dropped, &driver->items);
     if (driver->options->batch.dry_run)
         return 0;
     driver->failed = 0; /* they are counted again when they are written */

@@ -688,13 +688,14 @@ static void note_fables(const struct driver *driver, const struct score_total *a
 }
 
 /* Rows without numbers never come without a note. */
-static void note_missing(const struct state *own)
+static int note_missing(const struct state *own, struct err *err)
 {
     const struct driver *driver = own->driver;
     size_t count = own->unscored;
     struct buf place = {0};
     items_place(&place, &driver->items, own->first_blank);
-    if (own->blank && driver->setting == 0 && !place.out_of_memory)
+    int failed = buf_check(&place, err);
+    if (own->blank && driver->setting == 0 && !failed)
         print_note("%zu blank text%s no score: %s%s", own->blank,
                    own->blank == 1 ? " has" : "s have", place.bytes,
                    own->blank == 1 ? "" : " and later");
@@ -703,6 +704,7 @@ static void note_missing(const struct state *own)
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token",
                    driver->session.viewer.model.name, own->view.words ? "word" : "token", count,
                    num_plural(count));
+    return failed;
 }
 
 /* Means of words have a column for each condition, which is called by its values: "reduced, 1". */
@@ -772,7 +774,8 @@ static int end(void *state, struct driver *driver, struct err *err)
     size_t count = driver->items.count;
     bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
                    own->kind != TOTALS_OF_CONTINUATIONS;
-    note_missing(own);
+    if (note_missing(own, err))
+        return -1;
     if (driver->is_batch)
         return 0;
     note_fables(driver, &own->all);

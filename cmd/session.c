@@ -232,26 +232,27 @@ struct text_pair *session_read_items(struct session *session, const struct items
         if (i == 0) /* it is the same for all */
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
-    if (pairs)
-        dropped_note(&dropped, items);
-    return pairs;
+    return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
 }
 
-void dropped_note(const struct dropped *dropped, const struct items *items)
+int dropped_note(const struct dropped *dropped, const struct items *items, struct err *err)
 {
     struct buf place = {0};
     bool one = dropped->count == 1;
     if (!dropped->count)
-        return;
+        return 0;
     if (dropped->input == DROPPED_IN_SOURCE)
         buf_text(&place, "the source");
     else if (!items->whole)
         items_place(&place, items, dropped->input);
-    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
-               one ? "character that is" : "characters that are", one ? "was" : "were",
-               dropped->first, dropped->at, place.size ? " of " : "", place.size ? place.bytes : "",
-               one ? "" : " is the first");
+    int failed = buf_check(&place, err);
+    if (!failed)
+        print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
+                   dropped->count, one ? "character that is" : "characters that are",
+                   one ? "was" : "were", dropped->first, dropped->at, place.size ? " of " : "",
+                   place.size ? place.bytes : "", one ? "" : " is the first");
     buf_release(&place);
+    return failed;
 }
 
 void session_release(struct session *session)

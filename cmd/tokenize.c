@@ -102,8 +102,7 @@ static int read_all(struct job *job, struct err *err)
             return -1;
         buf_char(&job->lines, '\n');
     }
-    dropped_note(&dropped, &job->items);
-    return buf_check(&job->lines, err);
+    return err_if(dropped_note(&dropped, &job->items, err) || buf_check(&job->lines, err));
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
