@@ -29,7 +29,7 @@ readme   sh tests/readme.sh "$build"
 bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
-memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-41}"
+memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-201}"
 system   sh tests/faults.sh system "$build" "${FAULT_EVERY:-41}"
 fuzz     sh tests/fuzz.sh replay "$build"
 races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
