@@ -1,7 +1,6 @@
 /* help.c: `attn-cli help`: pages of text and of the manual, and completions, from rows of commands
  * and options. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -118,6 +117,7 @@ enum { TOPICS = sizeof topics / sizeof *topics };
 struct page {
     struct stream *out;
     size_t columns;
+    struct err *err; /* set if a list was left out for want of memory */
 };
 
 /* A name with its argument, and a line about it. */
@@ -141,9 +141,7 @@ static void add_name(struct buf *names, const char *heading, const char *name)
 static void write_names(const struct page *page, struct buf *names, const char *first,
                         size_t column)
 {
-    if (names->out_of_memory) {
-        page->out->failure = ENOMEM;
-    } else if (names->size) {
+    if (!buf_check(names, page->err) && names->size) {
         stream_text(page->out, first);
         text_wrap(page->out, names->bytes, column, column, page->columns);
     }
@@ -310,13 +308,13 @@ static void write_roff(struct stream *out, const char *line, size_t size)
 }
 
 /* The page of a command; or of the program (NULL): the overview and all topics. */
-static int write_manual(struct stream *out, const struct command *command, struct err *err)
+static void write_manual(struct stream *out, const struct command *command, struct err *err)
 {
     struct buf text = {0};
     struct stream memory;
-    const struct page page = {&memory, MANUAL_COLUMNS};
+    const struct page page = {&memory, MANUAL_COLUMNS, err};
     if (stream_to_memory(&memory, &text, err))
-        return -1;
+        return;
     if (command)
         write_command(&page, command);
     else
@@ -324,9 +322,9 @@ static int write_manual(struct stream *out, const struct command *command, struc
     for (size_t i = 0; i < TOPICS && !command; i++)
         stream_text(&memory, "\n"), write_topic(&page, &topics[i]);
     stream_char(&memory, '\0');
-    if (stream_commit(&memory, err)) {
+    if (stream_end(&memory, err->kind, err) || buf_check(&text, err)) {
         buf_release(&text);
-        return -1;
+        return;
     }
     const char *line = strchr(text.bytes, ':') + 2; /* after "attn-cli run: " */
     stream_format(out, ".TH \"attn\\-cli%s%s\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n",
@@ -343,7 +341,6 @@ static int write_manual(struct stream *out, const struct command *command, struc
                       i + 1 < command_count ? "," : "");
     stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
     buf_release(&text);
-    return 0;
 }
 
 /* --- completions ------------------------------------------------------------------------------ */
@@ -549,18 +546,18 @@ static int print_page(const struct help_topic *topic, const struct command *comm
                       struct err *err)
 {
     struct stream out;
-    const struct page page = {&out, PAGE_COLUMNS};
+    const struct page page = {&out, PAGE_COLUMNS, err};
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
     if (topic)
         write_topic(&page, topic);
-    else if (man && write_manual(&out, command, err))
-        return stream_end(&out, -1, err);
-    else if (!man && command)
+    else if (man)
+        write_manual(&out, command, err);
+    else if (command)
         write_command(&page, command);
-    else if (!man)
+    else
         write_overview(&page);
-    return stream_commit(&out, err);
+    return stream_end(&out, err->kind, err);
 }
 
 int help_of(const struct command *command, struct err *err)
