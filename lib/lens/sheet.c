@@ -148,24 +148,26 @@ bool column_is_result(const struct column *column)
     return is_number && !(column->flags & (COLUMN_KEY | COLUMN_TEXT_ONLY));
 }
 
+const struct column *frame_column(const struct frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, name) == 0)
+            return &frame->columns[i];
+    return NULL;
+}
+
 int frame_key(const struct frame *frame, const char *name, size_t row)
 {
-    for (size_t i = 0; i < frame->count; i++) {
-        const struct column *column = &frame->columns[i];
-        if (column->kind != COLUMN_INTEGER || strcmp(column->name, name) != 0)
-            continue;
-        return column_integer(column, row) == COLUMN_MISSING ? -1
-                                                             : (int)column_integer(column, row);
-    }
-    return -1;
+    const struct column *column = frame_column(frame, name);
+    bool has_key =
+        column && column->kind == COLUMN_INTEGER && column_integer(column, row) != COLUMN_MISSING;
+    return has_key ? (int)column_integer(column, row) : -1;
 }
 
 const struct column *frame_models(const struct frame *frame)
 {
-    for (size_t i = 0; i < frame->count; i++)
-        if (strcmp(frame->columns[i].name, "model") == 0 && frame->columns[i].flags & COLUMN_KEY)
-            return &frame->columns[i];
-    return NULL;
+    const struct column *model = frame_column(frame, "model");
+    return model && model->flags & COLUMN_KEY ? model : NULL;
 }
 
 static const size_t cell_bytes[] = {[COLUMN_FLOAT] = sizeof(double),
@@ -309,9 +311,8 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
         .running = frame->running && for_picture && count == 1,
         .curves = frame->curves,
     };
-    for (size_t i = 0; i < frame->count; i++)
-        if (frame->curves && strcmp(frame->columns[i].name, "region") == 0)
-            sheet->regions = frame->columns[i].values;
+    const struct column *region = frame->curves ? frame_column(frame, "region") : NULL;
+    sheet->regions = region ? region->values : NULL;
     return 0;
 }
 

@@ -208,6 +208,9 @@ double column_number(const struct column *column, size_t row);
 /* True for numbers that are results: neither keys nor only for people. */
 bool column_is_result(const struct column *column);
 
+/* NULL: none has this name. */
+const struct column *frame_column(const struct frame *frame, const char *name);
+
 /* The integer in the column `name` ("layer"); -1: none. */
 int frame_key(const struct frame *frame, const char *name, size_t row);
 

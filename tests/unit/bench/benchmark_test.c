@@ -55,12 +55,9 @@ static struct bench_plan plan_of(const size_t *lengths, size_t count)
 
 static double value_at(const struct report *result, const char *name, size_t row)
 {
-    const struct frame *frame = result->frames;
-    for (size_t i = 0; i < frame->count; i++)
-        if (strcmp(frame->columns[i].name, name) == 0)
-            return column_float(&frame->columns[i], row);
-    ck_abort_msg("no column %s", name);
-    return 0;
+    const struct column *column = frame_column(result->frames, name);
+    ck_assert_msg(column, "no column %s", name);
+    return column_float(column, row);
 }
 
 TEST(every_task_is_measured_in_every_round)

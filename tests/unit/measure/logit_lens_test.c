@@ -103,14 +103,6 @@ TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
     close_model();
 }
 
-static const struct column *find_column(const struct frame *frame, const char *name)
-{
-    for (size_t i = 0; i < frame->count; i++)
-        if (strcmp(frame->columns[i].name, name) == 0)
-            return &frame->columns[i];
-    return NULL;
-}
-
 TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
 {
     open_model("tiny");
@@ -123,7 +115,7 @@ TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
     const struct frame *best = &report.frames[1];
     ck_assert_uint_eq(table->rows.size, lens.layers.count * lens.tokens);
     ck_assert_uint_eq(best->rows.size, 2 * table->rows.size);
-    ck_assert_ptr_null(find_column(table, "kl")); /* it was not asked for */
+    ck_assert_ptr_null(frame_column(table, "kl")); /* it was not asked for */
     ck_assert_uint_eq(report.tensor_count, 2);
     const float *probabilities = report.tensors[0].data;
     const float *ranks = report.tensors[1].data;
@@ -131,7 +123,7 @@ TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
         ck_assert_int_eq(frame_key(table, "layer", i), (int)(i / lens.tokens));
         ck_assert_int_eq(frame_key(table, "position", i), (int)(i % lens.tokens));
         ck_assert_float_eq(probabilities[i],
-                           (float)column_number(find_column(table, "probability"), i));
+                           (float)column_number(frame_column(table, "probability"), i));
         int rank = frame_key(table, "rank", i);
         ck_assert(rank < 0 ? isnan(ranks[i]) : ranks[i] == (float)rank);
         ck_assert_int_eq(frame_key(best, "id", 2 * i), (int)lens.cells[i].best->id);

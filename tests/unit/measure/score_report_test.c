@@ -28,14 +28,6 @@ static struct report report_of(const struct score_view *view, const struct token
     return report;
 }
 
-static const struct column *column_called(const struct frame *frame, const char *name)
-{
-    for (size_t i = 0; i < frame->count; i++)
-        if (strcmp(frame->columns[i].name, name) == 0)
-            return &frame->columns[i];
-    ck_abort_msg("no column %s", name);
-}
-
 TEST(the_most_likely_tokens_are_a_column_for_people_and_a_table_in_data)
 {
     const struct tokenized sentence = text(0, 3);
@@ -43,16 +35,16 @@ TEST(the_most_likely_tokens_are_a_column_for_people_and_a_table_in_data)
     const struct score_view people = {.origin.viewer = &viewer, .for_people = true};
     struct report report = report_of(&people, &sentence, 2);
     ck_assert_uint_eq(report.frame_count, 1);
-    ck_assert_str_eq(column_text(column_called(report.frames, "most likely"), 2, true),
+    ck_assert_str_eq(column_text(frame_column(report.frames, "most likely"), 2, true),
                      "8 -1.00  9 -2.00");
     report = report_of(&data, &sentence, 2);
     const struct frame *rows = &report.frames[1];
     ck_assert_uint_eq(report.frame_count, 2);
     ck_assert_uint_eq(rows->rows.size, 4); /* the first token has no score */
-    ck_assert_int_eq(column_integer(column_called(rows, "position"), 3), 2);
-    ck_assert_int_eq(column_integer(column_called(rows, "rank"), 3), 2);
-    ck_assert_int_eq(column_integer(column_called(rows, "id"), 3), 9);
-    ck_assert_double_eq(column_float(column_called(rows, "logprob"), 3), -2);
+    ck_assert_int_eq(column_integer(frame_column(rows, "position"), 3), 2);
+    ck_assert_int_eq(column_integer(frame_column(rows, "rank"), 3), 2);
+    ck_assert_int_eq(column_integer(frame_column(rows, "id"), 3), 9);
+    ck_assert_double_eq(column_float(frame_column(rows, "logprob"), 3), -2);
     arena_release(&arena);
 }
 
@@ -65,11 +57,11 @@ TEST(a_word_has_a_score_if_all_of_its_tokens_have_one)
     sentence.word_labels = labels;
     sentence.word_count = 2;
     struct report report = report_of(&view, &sentence, 0);
-    const struct column *bits = column_called(report.frames, "surprisal_bits");
+    const struct column *bits = frame_column(report.frames, "surprisal_bits");
     ck_assert(isnan(column_float(bits, 0)));
     ck_assert_double_eq_tol(column_float(bits, 1), 4 / log(2), 1e-12);
-    ck_assert_double_eq(column_float(column_called(report.facts, "logprob_nats"), 0), -6);
-    ck_assert_double_eq_tol(column_float(column_called(report.facts, "perplexity"), 0), exp(3),
+    ck_assert_double_eq(column_float(frame_column(report.facts, "logprob_nats"), 0), -6);
+    ck_assert_double_eq_tol(column_float(frame_column(report.facts, "perplexity"), 0), exp(3),
                             1e-9);
     arena_release(&arena);
 }
