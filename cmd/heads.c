@@ -92,6 +92,8 @@ const struct command command_heads = {
 struct state {
     struct score_list scores;
     const struct score *map;      /* NULL: none */
+    const struct score *sort;     /* NULL: by layer and head */
+    size_t top;                   /* rows of each model; 0: all */
     const char *composition;      /* NULL: scores */
     size_t way;                   /* of the composition */
     bool in_maps;                 /* matrices of layers by heads, not a table */
@@ -164,13 +166,12 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
     const char *map = options_own(options)->map;
     const char *sort = options_own(options)->sort;
     bool is_listed = list && strcmp(list, "all") != 0;
-    return err_if(
-        options_exclude(options, "map", "score", err) ||
-        (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
-        (is_listed && choose_listed(own, list, &driver->kept, err)) ||
-        (!map && !is_listed && choose_rows(own, options, list, err)) ||
-        (sort && !(own->results.sort = score_choose(&own->scores, "--sort", sort, err))) ||
-        check_materials(own, driver, err));
+    return err_if(options_exclude(options, "map", "score", err) ||
+                  (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
+                  (is_listed && choose_listed(own, list, &driver->kept, err)) ||
+                  (!map && !is_listed && choose_rows(own, options, list, err)) ||
+                  (sort && !(own->sort = score_choose(&own->scores, "--sort", sort, err))) ||
+                  check_materials(own, driver, err));
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -214,16 +215,16 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (!own->measured || choose_scores(own, driver, err))
         return -1;
     own->in_maps = own->map || format->is_picture || format_is(format, "safetensors");
-    if (own->results.sort && own->in_maps)
+    if (own->sort && own->in_maps)
         return err_usage(err, "--sort: expected a table, found %s%s",
                          own->map ? "--map " : "--format ",
                          own->map ? own->map->name : format->name);
-    if (options_own(options)->top && !own->results.sort)
+    if (options_own(options)->top && !own->sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
     bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
+    own->top = (size_t)options_own(options)->top;
     own->results.scores = &own->scores;
     own->results.with_baseline = options_own(options)->baseline || (!is_read && !own->map);
-    own->results.top = (size_t)options_own(options)->top;
     own->results.items = own->measured;
     own->results.count = models;
     prepare_output(own, driver);
@@ -254,7 +255,7 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
     const char *list = options_own(driver->options)->score;
-    const struct score *sort = own->results.sort;
+    const struct score *sort = own->sort;
     struct err why = {0};
     if ((!head_survey_needs(&own->survey, OF_WORDS) &&
          !head_survey_needs(&own->survey, OF_PAIRS)) ||
@@ -465,6 +466,41 @@ static int begin(void *state, struct driver *driver, struct err *err)
                   head_survey_run_repeats(&own->survey, &driver->session.viewer, &own->sums, err));
 }
 
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* Heads without a value are last. */
+static bool is_higher(const struct column *score, size_t row, size_t other)
+{
+    double value = column_float(score, row);
+    double less = column_float(score, other);
+    return value > less || (isnan(less) && !isnan(value));
+}
+
+/* The table, with the rows of each model that --sort and --top choose. */
+static int make_table(struct report *report, const struct state *own,
+                      const struct head_results *results, struct arena *arena, struct err *err)
+{
+    struct frame *table = head_table_report(report, results, arena, err);
+    size_t *rows = table ? arena_alloc(arena, table->rows.size, sizeof *rows, err) : NULL;
+    size_t count = 0;
+    if (!rows)
+        return -1;
+    const struct column *sort = own->sort ? frame_column(table, own->sort->name) : NULL;
+    for (size_t m = 0, row = 0; m < results->count; m++) {
+        size_t first = count;
+        size_t end = row + results->items[m].layers * results->items[m].heads;
+        for (; row < end; row++) {
+            size_t at = count;
+            while (sort && at > first && is_higher(sort, row, rows[at - 1]))
+                at--;
+            memmove(&rows[at + 1], &rows[at], (count - at) * sizeof *rows);
+            rows[at] = row;
+            count += !own->top || count < first + own->top; /* else the last one is cut */
+        }
+    }
+    return frame_pick(table, rows, count, arena, err);
+}
+
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* The report of one model, or of one text of a batch. */
@@ -475,7 +511,7 @@ static int make_report(struct report *report, const struct state *own,
     one.items = result;
     one.count = 1;
     return own->in_maps ? head_map_report(report, &one, own->map, arena, err)
-                        : head_table_report(report, &one, arena, err);
+                        : make_table(report, own, &one, arena, err);
 }
 
 /* The result of one text: its own sums and those that need no text. */
@@ -582,7 +618,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch || own->in_maps)
         return 0;
     note_material(own, driver, own->measured[own->results.count - 1].origin);
-    return err_if(head_table_report(&report, &own->results, &driver->kept, err) ||
+    return err_if(make_table(&report, own, &own->results, &driver->kept, err) ||
                   driver_write(driver, &report, err));
 }
 

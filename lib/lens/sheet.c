@@ -247,6 +247,28 @@ int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *
     return err_if(rows->err->kind);
 }
 
+int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct arena *arena,
+               struct err *err)
+{
+    struct column *columns = arena_alloc(arena, frame->count, sizeof *columns, err);
+    for (size_t i = 0; i < frame->count; i++) {
+        size_t size = cell_bytes[frame->columns[i].kind];
+        const char *from = frame->columns[i].values;
+        char *values = arena_alloc(arena, count, size, err);
+        if (!columns || !values)
+            return -1;
+        for (size_t row = 0; row < count; row++)
+            memcpy(values + row * size, from + rows[row] * size, size);
+        columns[i] = frame->columns[i];
+        columns[i].values = values;
+        if (frame->columns[i].values == frame->rows.labels)
+            frame->rows.labels = columns[i].values;
+    }
+    frame->columns = columns;
+    frame->rows.size = count;
+    return 0;
+}
+
 /* "surprisal (bits)": in pictures a name does not end in its unit. */
 static const char *picture_label(const struct column *column, struct arena *arena, struct err *err)
 {

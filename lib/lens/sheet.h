@@ -253,6 +253,10 @@ void rows_column(struct frame_rows *rows, const struct column *column);
 int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
                 const char *row);
 
+/* Leave only these rows, in this order, which sorts, filters or cuts a finished table. */
+int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct arena *arena,
+               struct err *err);
+
 /* The results as a matrix, rows by columns. Figures get only the coloured columns, if there are
  * any. Memory is the arena's; labels are the frame's. */
 int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,

@@ -1,6 +1,5 @@
 #include "measure/head_scores.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -466,29 +465,24 @@ static int make_column(struct column *to, const struct head_results *results, si
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-struct row {
-    double key;
-    size_t layer, head;
-};
-
+/* The heads of all layers are counted from 0. */
 static double value_of(const struct head_results *results, const struct head_result *result,
-                       size_t column, const struct row *row)
+                       size_t column, size_t head)
 {
     size_t ways = results->with_baseline ? 2 : 1;
     return mean_value((column % ways ? result->sums.random : result->sums.found) +
-                      (column / ways * result->layers + row->layer) * result->heads + row->head);
+                      column / ways * result->layers * result->heads + head);
 }
 
 /* "previous token, induction": the names of high scores. NULL with `err`. */
 static const char *describe_head(const struct head_results *results,
-                                 const struct head_result *result, const struct row *row,
-                                 struct arena *arena, struct err *err)
+                                 const struct head_result *result, size_t head, struct arena *arena,
+                                 struct err *err)
 {
     const char *verdict = "";
     for (size_t i = 0; verdict && i < results->scores->count; i++) {
         const struct score_row *score = results->scores->items[i].row;
-        const struct mean *found =
-            &result->sums.found[(i * result->layers + row->layer) * result->heads + row->head];
+        const struct mean *found = &result->sums.found[i * result->layers * result->heads + head];
         bool of_file = score->material == OF_PAIRS || score->material == OF_NEEDLES;
         if (score->verdict && mean_value(found) >= score->from &&
             (!of_file || found->count >= NAMED_COUNT))
@@ -496,45 +490,6 @@ static const char *describe_head(const struct head_results *results,
                 arena_format(arena, err, "%s%s%s", verdict, *verdict ? ", " : "", score->verdict);
     }
     return verdict;
-}
-
-/* The highest first, then by layer and head. */
-static int compare(const void *a, const void *b)
-{
-    const struct row *one = a;
-    const struct row *other = b;
-    if (one->key != other->key)
-        return one->key < other->key ? 1 : -1;
-    if (one->layer != other->layer)
-        return one->layer < other->layer ? -1 : 1;
-    return (one->head > other->head) - (one->head < other->head);
-}
-
-/* All heads of a model, sorted by its scores, missing ones last. NULL with `err`. */
-static const struct row *sort_heads(const struct head_results *results,
-                                    const struct head_result *result, struct arena *arena,
-                                    struct err *err)
-{
-    size_t count = result->layers * result->heads;
-    struct row *rows = arena_alloc(arena, count, sizeof *rows, err);
-    size_t column = 0;
-    while (results->sort && score_of(results, column) != results->sort)
-        column++;
-    for (size_t i = 0; rows && i < count; i++) {
-        rows[i] = (struct row){0, i / result->heads, i % result->heads};
-        double key = results->sort ? value_of(results, result, column, &rows[i]) : 0;
-        rows[i].key = isnan(key) ? (double)-INFINITY : key;
-    }
-    if (rows)
-        qsort(rows, count, sizeof *rows, compare);
-    return rows;
-}
-
-/* The rows of a model, with --top. */
-static size_t row_count(const struct head_results *results, const struct head_result *result)
-{
-    size_t count = result->layers * result->heads;
-    return results->top ? num_min(results->top, count) : count;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -550,20 +505,20 @@ static struct label label_model(const char *model, struct frame_rows *rows)
 static void add_heads(struct frame_rows *rows, const struct column *columns,
                       const struct head_results *results, const struct head_result *result)
 {
-    size_t count = row_count(results, result);
-    const struct row *row = sort_heads(results, result, rows->arena, rows->err);
-    struct label head = {0}, model = label_model(result->model, rows);
-    for (size_t i = 0; i < count && !rows->err->kind; i++, row++, rows_next(rows)) {
-        label_of_head(&head, row->layer, row->head, rows->arena, rows->err);
-        rows_label(rows, "", COLUMN_HIDDEN, head);
+    size_t count = result->layers * result->heads;
+    struct label label = {0}, model = label_model(result->model, rows);
+    for (size_t i = 0; i < count && !rows->err->kind; i++, rows_next(rows)) {
+        size_t layer = i / result->heads, head = i % result->heads;
+        label_of_head(&label, layer, head, rows->arena, rows->err);
+        rows_label(rows, "", COLUMN_HIDDEN, label);
         if (results->count > 1)
             rows_label(rows, "model", COLUMN_KEY, model);
-        rows_integer(rows, "layer", COLUMN_KEY, (long long)row->layer);
-        rows_integer(rows, "head", COLUMN_KEY, (long long)row->head);
+        rows_integer(rows, "layer", COLUMN_KEY, (long long)layer);
+        rows_integer(rows, "head", COLUMN_KEY, (long long)head);
         for (size_t k = 0; k < column_count(results); k++)
-            rows_float(rows, columns[k], value_of(results, result, k, row));
+            rows_float(rows, columns[k], value_of(results, result, k, i));
         rows_text(rows, "verdict", COLUMN_TEXT_ONLY,
-                  describe_head(results, result, row, rows->arena, rows->err));
+                  describe_head(results, result, i, rows->arena, rows->err));
         rows_title(rows, "");
     }
 }
@@ -578,7 +533,7 @@ static int add_table(struct frame *frame, const struct head_results *results, st
         if (!columns || make_column(&columns[k], results, k, arena, err))
             return -1;
     for (size_t m = 0; m < results->count; m++)
-        rows.most += row_count(results, &results->items[m]);
+        rows.most += results->items[m].layers * results->items[m].heads;
     for (size_t m = 0; m < results->count; m++)
         add_heads(&rows, columns, results, &results->items[m]);
     return rows_finish(frame, &rows, "heads", "head");
@@ -634,22 +589,22 @@ static int begin_report(struct report *report, const struct head_results *result
     return 0;
 }
 
-int head_table_report(struct report *report, const struct head_results *results,
-                      struct arena *arena, struct err *err)
+struct frame *head_table_report(struct report *report, const struct head_results *results,
+                                struct arena *arena, struct err *err)
 {
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     if (!frames || begin_report(report, results, arena, err) ||
         add_table(&frames[0], results, arena, err))
-        return -1;
+        return NULL;
     report->frames = frames;
     report->frame_count = results->count > 1 ? 2 : 1;
     if (results->count > 1 && add_models(&frames[1], results, arena, err))
-        return -1;
+        return NULL;
     if (origins_differ(results))
-        return 0;
+        return frames;
     frames[1].flags = COLUMN_DATA_ONLY;
     frames->note = arena_format(arena, err, "measured on %s", results->items->origin);
-    return frames->note ? 0 : -1;
+    return frames->note ? frames : NULL;
 }
 
 int head_map_report(struct report *report, const struct head_results *results,
@@ -670,10 +625,8 @@ int head_map_report(struct report *report, const struct head_results *results,
             continue;
         if (!values || make_column(&column, results, k, arena, err))
             return -1;
-        for (size_t i = 0; i < cells; i++) {
-            const struct row row = {0, i / result->heads, i % result->heads};
-            values[i] = (float)value_of(results, result, k, &row);
-        }
+        for (size_t i = 0; i < cells; i++)
+            values[i] = (float)value_of(results, result, k, i);
         const struct sheet sheet = {.tensor = column.name,
                                     .layer = -1,
                                     .head = -1,

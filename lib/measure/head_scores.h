@@ -129,9 +129,7 @@ struct head_result {
 
 struct head_results {
     const struct score_list *scores;
-    bool with_baseline;       /* a baseline column after each score */
-    const struct score *sort; /* highest first; NULL: by layer and head */
-    size_t top;               /* rows of each model; 0: all */
+    bool with_baseline; /* a baseline column after each score */
     const struct head_result *items;
     size_t count;
 };
@@ -140,9 +138,10 @@ struct head_results {
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err);
 
-/* A table with a row for each head of each model; of several models also a table of them. */
-int head_table_report(struct report *report, const struct head_results *results,
-                      struct arena *arena, struct err *err);
+/* A table with a row for each head of each model, which is returned; of several models also a table
+ * of them. NULL with `err`. */
+struct frame *head_table_report(struct report *report, const struct head_results *results,
+                                struct arena *arena, struct err *err);
 
 /* A matrix of layers by heads for each score of one model, or for `only` one. */
 int head_map_report(struct report *report, const struct head_results *results,

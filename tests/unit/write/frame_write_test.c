@@ -42,6 +42,27 @@ TEST(a_frame_is_a_table_to_read)
            "That is all.\n");
 }
 
+TEST(picked_rows_keep_their_cells_and_labels)
+{
+    static const size_t rows[] = {1, 0, 1};
+    struct frame picked = frame;
+    struct stream out = {0};
+    struct err err = {0};
+    struct arena arena = {0};
+    struct place place = {.count = 1};
+    ck_assert(!frame_pick(&picked, rows, COUNT(rows), &arena, &err));
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &picked, &place, &err),
+           "text  head  mean score    small\n"
+           "b                       1.2e-07\n"
+           "a        0      0.1235     0.00\n"
+           "b                       1.2e-07\n"
+           "\n"
+           "That is all.\n");
+    ck_assert_str_eq(picked.rows.labels[0].text, "b");
+    arena_release(&arena);
+}
+
 TEST(a_heading_indents_and_empty_titles_make_no_header)
 {
     struct column untitled[] = {columns[0], columns[2]};
