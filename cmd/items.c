@@ -525,6 +525,14 @@ void items_release(struct items *items)
 
 /* --- an item ---------------------------------------------------------------------------------- */
 
+const char *item_column(const struct item *item, const char *name)
+{
+    for (size_t i = 0; i < item->column_count; i++)
+        if (strcmp(item->columns[i].name, name) == 0)
+            return item->columns[i].value;
+    return NULL;
+}
+
 void items_place(struct buf *place, const struct items *items, size_t index)
 {
     const struct item_start *start = &items->starts[index];

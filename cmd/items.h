@@ -100,6 +100,9 @@ void items_release(struct items *items);
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
+/* The value of a column that is copied to the output; NULL: none. */
+const char *item_column(const struct item *item, const char *name);
+
 /* Append where an item comes from: 'story.txt' line 3, --ids, sentence 1; nothing for a single
  * sentence. items_blame puts that before an error and returns -1. */
 void items_place(struct buf *place, const struct items *items, size_t index);

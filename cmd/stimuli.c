@@ -35,15 +35,12 @@ static void add_part(struct buf *out, const char **at)
 int regions_read(struct item *item, struct arena *arena, struct err *err)
 {
     const char *at = item->fields[ITEM_TEXT];
-    const char *names = NULL;
+    const char *names = item_column(item, "regions");
     struct buf text = {0};
     if (!at || !strchr(at, '|'))
         return 0;
     size_t count = count_parts(at);
     struct region *regions = arena_alloc(arena, count, sizeof *regions, err);
-    for (size_t i = 0; i < item->column_count; i++)
-        if (strcmp(item->columns[i].name, "regions") == 0)
-            names = item->columns[i].value;
     if (names && count_parts(names) != count)
         return err_set(err, "column 'regions': expected %zu names separated by |, found %zu", count,
                        count_parts(names));
