@@ -90,11 +90,10 @@ const struct command command_heads = {
 };
 
 struct state {
+    const struct own_options *options;
     struct score_list scores;
     const struct score *map;      /* NULL: none */
     const struct score *sort;     /* NULL: by layer and head */
-    size_t top;                   /* rows of each model; 0: all */
-    const char *composition;      /* NULL: scores */
     size_t way;                   /* of the composition */
     bool in_maps;                 /* matrices of layers by heads, not a table */
     bool accumulates;             /* all texts have one result; false: each has its own */
@@ -162,9 +161,9 @@ static int check_materials(const struct state *own, const struct driver *driver,
 static int choose_scores(struct state *own, struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
-    const char *list = options_own(options)->score;
-    const char *map = options_own(options)->map;
-    const char *sort = options_own(options)->sort;
+    const char *list = own->options->score;
+    const char *map = own->options->map;
+    const char *sort = own->options->sort;
     bool is_listed = list && strcmp(list, "all") != 0;
     return err_if(options_exclude(options, "map", "score", err) ||
                   (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
@@ -198,16 +197,16 @@ static int prepare_composition(struct state *own, struct driver *driver, struct 
                          options->input.operands.items[0]);
     own->in_maps = true;
     prepare_output(own, driver);
-    return names_choose(&own->way, NAMES_LIST(composition_names), "--composition", own->composition,
-                        err);
+    return names_choose(&own->way, NAMES_LIST(composition_names), "--composition",
+                        own->options->composition, err);
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct options *options = driver->options;
-    own->composition = options_own(options)->composition;
-    if (own->composition)
+    own->options = options_own(options);
+    if (own->options->composition)
         return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
     size_t models = num_max(driver->models.count, 1);
@@ -219,12 +218,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--sort: expected a table, found %s%s",
                          own->map ? "--map " : "--format ",
                          own->map ? own->map->name : format->name);
-    if (options_own(options)->top && !own->sort)
+    if (own->options->top && !own->sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
     bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
-    own->top = (size_t)options_own(options)->top;
     own->results.scores = &own->scores;
-    own->results.with_baseline = options_own(options)->baseline || (!is_read && !own->map);
+    own->results.with_baseline = own->options->baseline || (!is_read && !own->map);
     own->results.items = own->measured;
     own->results.count = models;
     prepare_output(own, driver);
@@ -254,7 +252,7 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
 /* Scores that a model lacks are missing values with --score all, and refused by name. */
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
-    const char *list = options_own(driver->options)->score;
+    const char *list = own->options->score;
     const struct score *sort = own->sort;
     struct err why = {0};
     if ((!head_survey_needs(&own->survey, OF_WORDS) &&
@@ -293,7 +291,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                    .seed = (uint64_t)driver->current.mechanism.seed,
                                    .on_texts = driver->items.count > 0,
                                    .with_baseline = own->results.with_baseline};
-    if (own->composition)
+    if (own->options->composition)
         return err_if(check_shape(own, driver, err) || circuits_check(&viewer->model, false, err));
     return err_if(check_shape(own, driver, err) || check_circuits(own, driver, err) ||
                   find_bos(&survey->bos, viewer, err) ||
@@ -382,14 +380,6 @@ static int measure_words(struct state *own, struct driver *driver, enum score_ma
 
 /* --- needles ---------------------------------------------------------------------------------- */
 
-static const char *column_of(const struct item *item, const char *name)
-{
-    for (size_t i = 0; i < item->column_count; i++)
-        if (strcmp(item->columns[i].name, name) == 0)
-            return item->columns[i].value;
-    return NULL;
-}
-
 /* The bytes of a text's needle. */
 static int find_needle(size_t *first, size_t *end, const char *text, const char *needle,
                        struct err *err)
@@ -410,13 +400,13 @@ static int run_needle(struct state *own, struct viewer *viewer, const struct ite
     size_t first = 0;
     size_t end = 0;
     struct text_pair pair;
-    const char *query = column_of(item, "query");
+    const char *query = item_column(item, "query");
     if (!item->input.text)
         return err_set(err, "expected 'text', found 'ids'");
     const char *text = arena_text(arena, item->input.text, item->input.size, err);
     const char *whole = text ? arena_format(arena, err, "%s%s", text, query ? query : "") : NULL;
     struct input input = {.text = whole, .size = whole ? strlen(whole) : 0};
-    if (!whole || find_needle(&first, &end, text, column_of(item, "needle"), err) ||
+    if (!whole || find_needle(&first, &end, text, item_column(item, "needle"), err) ||
         viewer_read(viewer, &pair, &input, NULL, arena, err))
         return -1;
     const struct tokenized *read = &pair.sentence;
@@ -458,7 +448,7 @@ static int measure_needles(struct state *own, struct driver *driver, struct err 
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
-    if (own->composition)
+    if (own->options->composition)
         return 0;
     return err_if(head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
                   measure_words(own, driver, OF_PAIRS, err) ||
@@ -485,6 +475,7 @@ static int make_table(struct report *report, const struct state *own,
     size_t count = 0;
     if (!rows)
         return -1;
+    size_t top = own->options->top ? (size_t)own->options->top : table->rows.size;
     const struct column *sort = own->sort ? frame_column(table, own->sort->name) : NULL;
     for (size_t m = 0, row = 0; m < results->count; m++) {
         size_t first = count;
@@ -495,7 +486,7 @@ static int make_table(struct report *report, const struct state *own,
                 at--;
             memmove(&rows[at + 1], &rows[at], (count - at) * sizeof *rows);
             rows[at] = row;
-            count += !own->top || count < first + own->top; /* else the last one is cut */
+            count += count < first + top; /* else the last one is cut */
         }
     }
     return frame_pick(table, rows, count, arena, err);
@@ -588,7 +579,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct report report;
     if (driver->is_batch)
         return 0;
-    if (own->composition)
+    if (own->options->composition)
         return err_if(circuits_report(&report, (enum composition)own->way, &driver->session.viewer,
                                       arena, err) ||
                       driver_write(driver, &report, err));
