@@ -334,6 +334,9 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
         return -1;
     if (make->merges && !make->vocab)
         return err_usage(err, "--merges: expected --vocab as well, found none");
+    path = arena_path(&maker->arena, path, err);
+    if (!path)
+        return -1;
     maker->words = (struct folder){path, maker->files, 0};
     for (size_t i = 0; i < sets->count; i++)
         if (config_edit_read(&maker->edit, sets->items[i], &maker->arena, err))

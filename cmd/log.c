@@ -303,10 +303,7 @@ static int prepare(struct log *log, struct err *err)
 {
     struct arena *arena = log->arena;
     const struct job_shard shard = log->shard.count ? log->shard : (struct job_shard){1, 1};
-    size_t size = strlen(log->path);
-    while (size > 1 && log->path[size - 1] == '/')
-        size--;
-    log->path = arena_text(arena, log->path, size, err);
+    log->path = arena_path(arena, log->path, err);
     log->facts[LOG_VERSION] = ATTN_VERSION;
     log->facts[LOG_JOBS] = arena_format(arena, err, "%zu", log->jobs);
     log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard.index, shard.count);

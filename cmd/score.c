@@ -237,10 +237,10 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return 0;
     if (words && own->totals && output->to_folder && !options->output.format &&
         driver->sweep.settings == 1) {
-        own->folder = output->path;
+        own->folder = arena_path(&driver->kept, output->path, err);
         output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
         output->to_folder = false;
-        if (!output->path ||
+        if (!own->folder || !output->path ||
             target_folder_open(&output->folder, own->folder, output->replaces, err))
             return -1;
     }

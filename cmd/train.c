@@ -207,6 +207,7 @@ static int open_model(struct job *job, struct err *err)
     const struct weight_init init = {.seed = (uint64_t)options_own(job->options)->settings.seed};
     if (model_maker_open(model, job->output, err))
         return -1;
+    job->output = model->words.path;
     if (train_step_check(&model->new_model.config, err))
         return err_prefix(err, "'%s'", model->label);
     return model->like.path ? train_checkpoint_weights(&model->new_model, &model->like, err)

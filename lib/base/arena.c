@@ -125,6 +125,14 @@ char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err
     return text;
 }
 
+char *arena_path(struct arena *arena, const char *path, struct err *err)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return arena_text(arena, path, size, err);
+}
+
 char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
 {
     va_list args;

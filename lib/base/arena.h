@@ -31,8 +31,10 @@ void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, s
  * its block has room for all of them, and begins with one. */
 void arena_expect(struct arena *arena, size_t size);
 
-/* A copy of `size` bytes with a 0 byte after it; a text as printf makes it. NULL with `err`. */
+/* A copy of `size` bytes with a 0 byte after it; of a path without slashes at its end; a text as
+ * printf makes it. NULL with `err`. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
+char *arena_path(struct arena *arena, const char *path, struct err *err);
 char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -166,7 +166,9 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         return -1;
     if (!path)
         return unknown_model(name, err);
-    const char *found = path;
+    const char *found = path = arena_path(arena, path, err);
+    if (!path)
+        return -1;
     if (look_at(&is_directory, path, err) || (is_directory && choose_gguf(&path, arena, err)))
         return -1;
     *folder = (struct folder){.path = path};
