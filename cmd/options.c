@@ -99,7 +99,11 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
     if (removed_option(set, word, err))
         return -1;
+    static const char *const same[][2] = {{"query", "token"}, {"token", "query"}};
     const char *near = find_text(set, word) ? word : NULL;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (strcmp(word, same[i][0]) == 0 && find_text(set, same[i][1]))
+            near = same[i][1];
     for (size_t i = 0; i < command_count && !near; i++)
         if (find_text(command_set(commands[i]), word))
             return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s", word,
