@@ -48,7 +48,7 @@ int added_token_read_member(struct added_token *token, const struct json *member
     long long id = 0;
     *token = (struct added_token){0};
     if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
-        return err_set(err, "'%s': expected an object with an id from 0 to %d for its name",
+        return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
                        label_excerpt(shown, name, strlen(name)), WORD_ID_MAX);
     token->id = (uint32_t)id;
     return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;

@@ -74,8 +74,8 @@ TEST(a_list_that_is_none_is_refused)
         const char *config, *text;
     } cases[] = {
         {"{\"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}",
-         "'x/tokenizer_config.json': 'x': expected an object with an id from 0 to 10000000 for its "
-         "name"},
+         "'x/tokenizer_config.json': 'x': expected an id from 0 to 10000000 as key and an "
+         "object as value"},
         {"{\"added_tokens_decoder\": {\"17\": {\"content\": \"q\"}, \"18\": {\"content\": \"q\"}}}",
          "'x/tokenizer_config.json': added token 'q' occurs twice, with the ids 7 and 8"},
     };

@@ -250,8 +250,8 @@ TEST(files_that_contradict_each_other_are_refused)
         {"added_tokens.json", "{",
          "'gpt2/added_tokens.json': byte 1: expected a name in quotes, found the end"},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}",
-         "'gpt2/tokenizer_config.json': 'x': expected an object with an id from 0 to 10000000 for "
-         "its name"},
+         "'gpt2/tokenizer_config.json': 'x': expected an id from 0 to 10000000 as key and "
+         "an object as value"},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"17\": {}}}",
          "'gpt2/tokenizer_config.json': '17': expected a field 'content'"},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"17\": {\"content\": \"<b>\"}}}",
