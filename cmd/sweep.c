@@ -126,7 +126,10 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
     if (!sweep->items)
         return -1;
     if (sweep->of_models)
-        sweep->items[sweep->count++] = (struct swept_option){"model", models->names, models->count};
+        sweep->items[sweep->count++] = (struct swept_option){"model", models->names, 0};
+    for (size_t i = 0; sweep->of_models && i < models->count; i++)
+        if (add_value(sweep->items, models->names[i], err))
+            return err_prefix(err, "--model");
     for (size_t i = 0; i < texts->count; i++)
         if (read_sweep(sweep, texts->items[i], arena, err))
             return -1;
