@@ -712,12 +712,8 @@ static int report_means(struct report *report, struct state *own, struct err *er
 {
     struct arena *arena = &own->driver->kept;
     const char **names = arena_alloc(arena, own->table.count, sizeof *names, err);
-    for (size_t i = 0; i < own->table.count && names; i++) {
-        const char *const *keys = own->table.rows[i].keys;
-        names[i] = keys[0];
-        for (size_t k = 1; k < own->table.key_count && names[i]; k++)
-            names[i] = arena_format(arena, err, "%s, %s", names[i], keys[k]);
-    }
+    for (size_t i = 0; i < own->table.count && names; i++)
+        names[i] = score_keys_name(own->table.rows[i].keys, own->table.key_count, arena, err);
     own->means.names = names;
     own->means.name_count = own->table.count;
     return err->kind ? -1 : score_lines_report(report, &own->means, &own->view, arena, err);

@@ -222,6 +222,15 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
+const char *score_keys_name(const char *const *keys, size_t count, struct arena *arena,
+                            struct err *err)
+{
+    struct buf name = {0};
+    for (size_t i = 0; i < count; i++)
+        buf_format(&name, "%s%s", i && keys[i - 1] ? ", " : "", keys[i] ? keys[i] : "");
+    return buf_keep(&name, arena, err);
+}
+
 /* A total is compared with the first one; of pairs, sums are means. */
 static void put_total(struct frame_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total,
@@ -230,7 +239,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     enum totals_kind kind = totals->kind;
     size_t last = totals->key_count - 1;
     bool single = totals->are_single, pairs = kind == TOTALS_OF_PAIRS;
-    bool continued = kind == TOTALS_OF_CONTINUATIONS;
+    bool continued = kind == TOTALS_OF_CONTINUATIONS, groups = kind == TOTALS_OF_GROUPS;
     const char *bad = total->bad ? total->bad : "";
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
@@ -252,7 +261,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
         rows_integer(rows, "tokens", 0, (long long)total->tokens);
         put_float(rows, "perplexity", continued ? COLUMN_DATA_ONLY : 0, score_perplexity(total));
     }
-    if (kind == TOTALS_OF_GROUPS)
+    if (groups)
         put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", 0,
                   mean_of(surprisal, total->tokens));
     if (continued || pairs)
@@ -273,16 +282,23 @@ int score_totals_report(struct report *report, const struct score_view *view,
     static const char *const names[] = {"totals", "totals", "continuations", "pairs",
                                         "predictions"};
     size_t last = totals->key_count - 1;
+    bool is_group = last && !totals->are_single;
+    const char *row =
+        is_group ? score_keys_name(totals->names, last + 1, arena, err) : totals->names[last];
     const struct score_total none = {.keys = totals->names}; /* without rows, for the columns */
     const struct score_total *items = totals->count ? totals->rows : &none;
     struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
-        struct label label = label_borrowed(items[rows.row].keys[last],
-                                            totals->kind == TOTALS_OF_CONTINUATIONS, arena, err);
+        const char *const *keys = items[rows.row].keys;
+        const char *name = is_group ? score_keys_name(keys, last + 1, arena, err) : "";
+        struct label label =
+            label_borrowed(keys[last], totals->kind == TOTALS_OF_CONTINUATIONS, arena, err);
+        if (is_group && name)
+            rows_label(&rows, "", COLUMN_HIDDEN, label_borrowed(name, false, arena, err));
         put_total(&rows, view, totals, &items[rows.row], items->logprob, label);
     }
-    if (!frame || rows_finish(frame, &rows, names[totals->kind], totals->names[last]))
+    if (!frame || !row || rows_finish(frame, &rows, names[totals->kind], row))
         return -1;
     frame->rows.size = totals->count;
     if (totals->kind == TOTALS_OF_GROUPS)

@@ -73,6 +73,10 @@ struct score_totals {
     size_t texts;                     /* and this is their number */
 };
 
+/* "reduced, verb": a row's keys in figures, without those that are missing. NULL with `err`. */
+const char *score_keys_name(const char *const *keys, size_t count, struct arena *arena,
+                            struct err *err);
+
 int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err);
 
