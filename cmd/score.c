@@ -17,10 +17,10 @@ static const struct option_row own_options[] = {
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total), "print only totals, of each text and of all"),
     STRING("per", 0, "COLUMN", IN(score.per),
-           "print sums and means per token for each value of a column or several: condition,region "
-           "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
-           "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
-           "(columns good and bad): accuracy",
+           "print sums and means per token (figures show the means) for each value of a column or "
+           "several: condition,region (| separates regions in a text, a column 'regions' names "
+           "them); with --words: the mean surprisal of each word, with -o DIR/ words, totals and "
+           "a figure; of minimal pairs (columns good and bad): accuracy",
            .flags = OPTION_NOT_BATCH),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "

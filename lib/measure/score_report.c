@@ -257,12 +257,12 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
         put_float(rows, "logprob_bad_nats", in_data, other);
     } else if (kind != TOTALS_OF_PREDICTIONS) {
         put_float(rows, "logprob_nats", 0, logprob);
-        put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal);
+        put_float(rows, surprisal_name(view), groups ? 0 : COLUMN_COLOURED, surprisal);
         rows_integer(rows, "tokens", 0, (long long)total->tokens);
         put_float(rows, "perplexity", continued ? COLUMN_DATA_ONLY : 0, score_perplexity(total));
     }
-    if (groups)
-        put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", 0,
+    if (groups) /* figures compare groups of different sizes */
+        put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", COLUMN_COLOURED,
                   mean_of(surprisal, total->tokens));
     if (continued || pairs)
         put_float(rows, view->bits ? "difference_bits" : "difference_nats",
