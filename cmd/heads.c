@@ -458,12 +458,10 @@ static int begin(void *state, struct driver *driver, struct err *err)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* Heads without a value are last. */
-static bool is_higher(const struct column *score, size_t row, size_t other)
+/* The number in a row for --sort; a missing one is the lowest. */
+static double rank_of(const struct column *sort, size_t row)
 {
-    double value = column_float(score, row);
-    double less = column_float(score, other);
-    return value > less || (isnan(less) && !isnan(value));
+    return sort ? fmax(column_float(sort, row), (double)-INFINITY) : 0;
 }
 
 /* The table, with the rows of each model that --sort and --top choose. */
@@ -482,7 +480,7 @@ static int make_table(struct report *report, const struct state *own,
         size_t end = row + results->items[m].layers * results->items[m].heads;
         for (; row < end; row++) {
             size_t at = count;
-            while (sort && at > first && is_higher(sort, row, rows[at - 1]))
+            while (at > first && rank_of(sort, row) > rank_of(sort, rows[at - 1]))
                 at--;
             memmove(&rows[at + 1], &rows[at], (count - at) * sizeof *rows);
             rows[at] = row;

@@ -334,16 +334,14 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
         return -1;
     if (make->merges && !make->vocab)
         return err_usage(err, "--merges: expected --vocab as well, found none");
-    path = arena_path(&maker->arena, path, err);
-    if (!path)
-        return -1;
-    maker->words = (struct folder){path, maker->files, 0};
+    maker->words = (struct folder){arena_path(&maker->arena, path, err), maker->files, 0};
     for (size_t i = 0; i < sets->count; i++)
         if (config_edit_read(&maker->edit, sets->items[i], &maker->arena, err))
             return -1;
-    if (find_config(maker, err) || find_words(maker, err) || change_config(maker, err))
+    if (!maker->words.path || find_config(maker, err) || find_words(maker, err) ||
+        change_config(maker, err))
         return -1;
-    if (new_model_open(new_model, path, maker->text.bytes, maker->text.size, err))
+    if (new_model_open(new_model, maker->words.path, maker->text.bytes, maker->text.size, err))
         return err_prefix(err, "'%s'", maker->label);
     for (size_t i = 0; i < maker->words.file_count; i++)
         new_model_add_file(new_model, maker->files[i].name, maker->files[i].bytes,

@@ -129,9 +129,8 @@ static size_t place_of(const struct items *items, const char *name)
     if (names_find(&place, NAMES_LIST(item_field_names), name, strlen(name)) &&
         items->fields >> place & 1)
         return place;
-    for (place = 0; place < items->name_count; place++)
-        if (strcmp(items->names[place], name) == 0)
-            break;
+    place = items->name_count;
+    names_find(&place, (struct names){items->names, place, sizeof name}, name, strlen(name));
     return ITEM_FIELDS + place;
 }
 

@@ -148,17 +148,18 @@ static void choose_totals(struct state *own, const struct options *options)
 static int find_column(size_t *column, const struct state *own, const char *name, struct err *err)
 {
     const struct items *items = &own->driver->items;
-    for (*column = 0; *column < items->name_count; ++*column)
-        if (strcmp(items->names[*column], name) == 0)
-            return 0;
-    if ((strcmp(name, "region") != 0 || !own->region_count) && !items->name_count)
+    const struct names names = {items->names, items->name_count, sizeof *items->names};
+    bool is_region = strcmp(name, "region") == 0 && own->region_count;
+    *column = names.count;
+    if (names_find(column, names, name, strlen(name)))
+        return 0;
+    if (!is_region && !names.count)
         return err_usage(err,
                          "--per: expected a table with the column '%s', found texts alone: "
                          "--file FILE.csv reads one",
                          name);
-    if (strcmp(name, "region") != 0 || !own->region_count)
-        return names_refuse((struct names){items->names, items->name_count, sizeof *items->names},
-                            "--per", name, strlen(name), err);
+    if (!is_region)
+        return names_refuse(names, "--per", name, strlen(name), err);
     return own->driver->options->select.words
                ? err_usage(err,
                            "--per region and --words cannot be combined: without --words, each "

@@ -60,10 +60,8 @@ static int add_values(struct swept_option *swept, const char *value, struct aren
 
 bool sweep_has(const struct sweep *sweep, const char *name)
 {
-    for (size_t i = 0; i < sweep->count; i++)
-        if (strcmp(sweep->items[i].name, name) == 0)
-            return true;
-    return false;
+    size_t index = 0;
+    return names_find(&index, NAMES(sweep->items, sweep->count), name, strlen(name));
 }
 
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)

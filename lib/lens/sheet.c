@@ -164,12 +164,6 @@ int frame_key(const struct frame *frame, const char *name, size_t row)
     return has_key ? (int)column_integer(column, row) : -1;
 }
 
-const struct column *frame_models(const struct frame *frame)
-{
-    const struct column *model = frame_column(frame, "model");
-    return model && model->flags & COLUMN_KEY ? model : NULL;
-}
-
 static const size_t cell_bytes[] = {[COLUMN_FLOAT] = sizeof(double),
                                     [COLUMN_INTEGER] = sizeof(long long),
                                     [COLUMN_TEXT] = sizeof(const char *),

@@ -214,9 +214,6 @@ const struct column *frame_column(const struct frame *frame, const char *name);
 /* The integer in the column `name` ("layer"); -1: none. */
 int frame_key(const struct frame *frame, const char *name, size_t row);
 
-/* The key column "model"; NULL: the table is about one model. */
-const struct column *frame_models(const struct frame *frame);
-
 /* A frame that is filled row by row. Every row puts its cells in the same order; those of the first
  * row add the columns. Refused as usage: a name twice. The first error stays in `err`, and
  * rows_finish returns -1 for it.

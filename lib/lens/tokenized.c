@@ -227,6 +227,14 @@ int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, cons
     return rows_finish(frame, &rows, "tokens", "token");
 }
 
+struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
+                            struct err *err)
+{
+    struct buf visible = {0};
+    (shows_blanks ? label_visible : label_line)(&visible, text, strlen(text));
+    return (struct label){buf_keep(&visible, arena, err), text, text};
+}
+
 int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
                   struct err *err)
 {

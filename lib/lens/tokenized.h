@@ -104,6 +104,10 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 /* A token's text without the blanks before it, or its visible form. */
 const char *label_name(const struct label *label);
 
+/* The visible form of a text that is borrowed, a line or with visible blanks. */
+struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
+                            struct err *err);
+
 /* A head: 0.1 for people, L0H1 in data files (0.1 and 0.10 would be read as one number). */
 int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
                   struct err *err);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
 
@@ -179,19 +180,14 @@ const char activation_names[] =
 
 bool activation_find(const char *name, enum activation *activation)
 {
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (strcmp(activation_rows[i].name, name) == 0) {
-            *activation = activation_rows[i].activation;
-            return true;
-        }
-    }
-    for (size_t i = 0; i < OTHER_COUNT; i++) {
-        if (strcmp(other_names[i].name, name) == 0) {
-            *activation = other_names[i].activation;
-            return true;
-        }
-    }
-    return false;
+    size_t row = 0, size = strlen(name);
+    if (names_find(&row, NAMES(activation_rows, ROW_COUNT), name, size))
+        *activation = activation_rows[row].activation;
+    else if (names_find(&row, NAMES(other_names, OTHER_COUNT), name, size))
+        *activation = other_names[row].activation;
+    else
+        return false;
+    return true;
 }
 
 static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL};

@@ -181,9 +181,8 @@ const struct score *score_choose(struct score_list *list, const char *option, co
     if ((name[size] || score.row->takes_offset) &&
         read_argument(&score, name[size] ? name + size + 1 : "", option, err))
         return NULL;
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].name, name) == 0)
-            return &list->items[i];
+    if (names_find(&row, NAMES(list->items, list->count), name, strlen(name)))
+        return &list->items[row];
     if (list->count < SCORES_MAX) {
         list->items[list->count] = score;
         return &list->items[list->count++];
@@ -494,19 +493,11 @@ static const char *describe_head(const struct head_results *results,
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The name as a label that can be printed. */
-static struct label label_model(const char *model, struct frame_rows *rows)
-{
-    struct buf text = {0};
-    label_line(&text, model, strlen(model));
-    return (struct label){buf_keep(&text, rows->arena, rows->err), model, model};
-}
-
 static void add_heads(struct frame_rows *rows, const struct column *columns,
                       const struct head_results *results, const struct head_result *result)
 {
     size_t count = result->layers * result->heads;
-    struct label label = {0}, model = label_model(result->model, rows);
+    struct label label = {0}, model = label_borrowed(result->model, false, rows->arena, rows->err);
     for (size_t i = 0; i < count && !rows->err->kind; i++, rows_next(rows)) {
         size_t layer = i / result->heads, head = i % result->heads;
         label_of_head(&label, layer, head, rows->arena, rows->err);
@@ -546,7 +537,7 @@ static int add_models(struct frame *frame, const struct head_results *results, s
     struct frame_rows rows = {.most = results->count, .arena = arena, .err = err};
     for (size_t m = 0; m < results->count; m++, rows_next(&rows)) {
         const struct head_result *result = &results->items[m];
-        rows_label(&rows, "model", COLUMN_KEY, label_model(result->model, &rows));
+        rows_label(&rows, "model", COLUMN_KEY, label_borrowed(result->model, false, arena, err));
         rows_text(&rows, "weights_sha256", COLUMN_DATA_ONLY, result->hash);
         rows_text(&rows, "measured_on", 0, result->origin);
     }

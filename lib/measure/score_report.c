@@ -81,15 +81,6 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
     rows_float(rows, (struct column){name, .unit = unit, .flags = flags, .digits = DIGITS}, value);
 }
 
-/* The visible form of a text that is borrowed. */
-static struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
-                                   struct err *err)
-{
-    struct buf visible = {0};
-    (shows_blanks ? label_visible : label_line)(&visible, text, strlen(text));
-    return (struct label){buf_keep(&visible, arena, err), text, text};
-}
-
 static int report_texts(struct report *report, const struct score_view *view,
                         const struct frame *frame, const char *thing, size_t texts,
                         struct arena *arena, struct err *err)

@@ -160,16 +160,14 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         return -1;
     if (is_directory || (gguf_is_named(name) && file_exists(name)))
         path = name;
-    if (!path && find_in_folders(&path, name, arena, err))
-        return -1;
-    if (!path && hub_find(&path, name, arena, err))
+    if (!path &&
+        (find_in_folders(&path, name, arena, err) || (!path && hub_find(&path, name, arena, err))))
         return -1;
     if (!path)
         return unknown_model(name, err);
     const char *found = path = arena_path(arena, path, err);
-    if (!path)
-        return -1;
-    if (look_at(&is_directory, path, err) || (is_directory && choose_gguf(&path, arena, err)))
+    if (!path || look_at(&is_directory, path, err) ||
+        (is_directory && choose_gguf(&path, arena, err)))
         return -1;
     *folder = (struct folder){.path = path};
     return is_directory && path == found ? 0 : gguf_folder(folder, path, arena, err);

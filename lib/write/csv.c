@@ -118,14 +118,11 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
 /* Columns that are copied from the input must not be called like those of the result. */
 static int check_names(const struct place *place, const struct frame *frame, struct err *err)
 {
-    for (size_t i = 0; i < frame->count; i++) {
-        const char *name = frame->columns[i].name;
-        for (size_t k = 0; k < place->extra_count; k++)
-            if (strcmp(place->extras[k].name, name) == 0)
-                return err_usage(
-                    err, "column '%s': results already have a column with this name: rename it",
-                    name);
-    }
+    for (size_t i = 0; i < place->extra_count; i++)
+        if (frame_column(frame, place->extras[i].name))
+            return err_usage(err,
+                             "column '%s': results already have a column with this name: rename it",
+                             place->extras[i].name);
     return 0;
 }
 
@@ -169,7 +166,7 @@ static void add_index(struct buf *line, int number, bool mean)
 static int write_results(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
-    const struct column *models = frame_models(frame);
+    const struct column *models = frame_column(frame, "model");
     for (size_t row = 0; row < frame->rows.size; row++)
         for (size_t i = 0, at = 0; i < frame->count; i++) {
             if (!column_is_result(&frame->columns[i]))
@@ -306,7 +303,7 @@ int tidy_begin(struct writer *writer, struct err *err)
     const struct report *report = writer->report;
     if (writer->place->index == 0) {
         add_place(&writer->line, writer->place, true);
-        if (report->frame_count && frame_models(&report->frames[0]))
+        if (report->frame_count && frame_column(report->frames, "model"))
             buf_text(&writer->line, "model,");
         buf_text(&writer->line, "tensor,layer,head,row,row_token,column,column_token,value\n");
         if (send(writer, err))
