@@ -146,14 +146,12 @@ static int compare_settings(struct job *job, const struct options *options, stru
 
 static int compare_models(struct job *job, const struct options *options, struct err *err)
 {
-    static const char *const others[] = {"attention", "edit",   "ablate",
-                                         "knockout",  "source", "seed"};
+    const char *other = options_are_given(options, "attention edit ablate knockout source seed");
     const struct viewer *first = &job->sessions[0].viewer;
     const struct viewer *second = &job->sessions[1].viewer;
     char hashes[2][SHA256_DIGITS + 1];
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (options_are_given(options, others[i]))
-            return err_usage(err, "--%s: expected one model, found two", others[i]);
+    if (other)
+        return err_usage(err, "--%s: expected one model, found two", other);
     if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
         comparison_check_models(&first->model, &second->model, err) || read_both(job, err))
         return -1;

@@ -108,15 +108,12 @@ static int check_output(const struct driver *driver, const struct options *optio
 /* Refuse options that only change the effect of another, without that one. */
 static int check_options(const struct options *options, struct err *err)
 {
-    static const char *const selecting[] = {"layer", "head",  "query",
-                                            "mean",  "words", "hide-first"};
+    const char *selecting = options_are_given(options, "layer head query mean words hide-first");
     const char *drawn = options->generate.top_k > 0   ? "top-k"
                         : options->generate.top_p < 1 ? "top-p"
                                                       : NULL;
-    for (size_t i = 0; i < sizeof selecting / sizeof *selecting && !options->select.show; i++)
-        if (options_are_given(options, selecting[i]))
-            return err_usage(err, "--%s applies only to tensors: expected --show as well",
-                             selecting[i]);
+    if (selecting && !options->select.show)
+        return err_usage(err, "--%s applies only to tensors: expected --show as well", selecting);
     if (options->generate.beams > 1 && options->generate.temperature > 0)
         return err_usage(
             err, "--beams and --temperature cannot be combined: beam search does not sample");

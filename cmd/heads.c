@@ -220,7 +220,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          own->map ? own->map->name : format->name);
     if (own->options->top && !own->sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
-    bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
+    bool is_read = format_is(format, "text npy") || format->is_picture;
     own->results.scores = &own->scores;
     own->results.with_baseline = own->options->baseline || (!is_read && !own->map);
     own->results.items = own->measured;
@@ -559,8 +559,7 @@ static int add(void *state, struct work *work, struct err *err)
 static void note_material(const struct state *own, const struct driver *driver, const char *origin)
 {
     const struct format *format = driver->output.format;
-    bool tells =
-        format_is(format, "text") || format_is(format, "json") || format_is(format, "jsonl");
+    bool tells = format_is(format, "text json jsonl");
     bool of_texts = true;
     for (int material = 0; material < OF_TEXTS; material++)
         of_texts &= !head_survey_needs(&own->survey, (enum score_material)material);

@@ -357,22 +357,21 @@ int options_parse(struct options *options, const struct command *command, char *
     return err_if(failed || !options->line);
 }
 
-bool options_are_given(const struct options *options, const char *name)
+const char *options_are_given(const struct options *options, const char *names)
 {
     for (size_t i = 0; i < options->given.count; i++)
-        if (strcmp(options->given.items[i], name) == 0)
-            return true;
-    return false;
+        if (name_is_among(names, options->given.items[i]))
+            return options->given.items[i];
+    return NULL;
 }
 
 int options_exclude(const struct options *options, const char *name, const char *others,
                     struct err *err)
 {
-    for (size_t i = 0; i < options->given.count && options_are_given(options, name); i++)
-        if (name_is_among(others, options->given.items[i]))
-            return err_usage(err, "--%s and --%s cannot be combined", name,
-                             options->given.items[i]);
-    return 0;
+    const char *other = options_are_given(options, others);
+    return other && options_are_given(options, name)
+               ? err_usage(err, "--%s and --%s cannot be combined", name, other)
+               : 0;
 }
 
 int options_precision(enum precision *precision, const struct model_options *options,

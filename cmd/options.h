@@ -303,8 +303,8 @@ void options_init(struct options *options, struct option_set set);
 int options_parse(struct options *options, const struct command *command, char **arguments,
                   struct arena *arena, struct err *err);
 
-/* Whether an option is on the command line. */
-bool options_are_given(const struct options *options, const char *name);
+/* The first option on the command line of several, "ids source", or of one; NULL: none is there. */
+const char *options_are_given(const struct options *options, const char *names);
 
 /* Refuse an option combined with any of `others`, "ids source". */
 int options_exclude(const struct options *options, const char *name, const char *others,

@@ -80,9 +80,9 @@ const void *format_choose(struct names formats, const struct output_options *opt
     return (const char *)formats.first + index * formats.stride;
 }
 
-bool format_is(const struct format *format, const char *name)
+bool format_is(const struct format *format, const char *names)
 {
-    return strcmp(format->name, name) == 0;
+    return name_is_among(names, format->name);
 }
 
 bool format_is_looked_at(const struct format *format)

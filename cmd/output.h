@@ -24,8 +24,8 @@ const void *format_choose(struct names formats, const struct output_options *opt
 /* The index of a row by the ending of a path; false: it has none of them. */
 bool format_find_ending(size_t *index, struct names formats, const char *path);
 
-/* Whether it has that name; whether it is a picture or a page. */
-bool format_is(const struct format *format, const char *name);
+/* Whether it has one of the names, "json jsonl"; whether it is a picture or a page. */
+bool format_is(const struct format *format, const char *names);
 bool format_is_looked_at(const struct format *format);
 
 /* Standard output: no path, or `-`. A folder: a directory, or a path that ends in a slash. */

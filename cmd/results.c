@@ -121,8 +121,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
 
 static bool is_json(const struct driver *driver)
 {
-    const struct format *format = driver->output.format;
-    return (format_is(format, "json") || format_is(format, "jsonl")) && !driver->output.to_folder;
+    return format_is(driver->output.format, "json jsonl") && !driver->output.to_folder;
 }
 
 /* The files of a job, in a folder of their own. */

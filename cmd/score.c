@@ -149,22 +149,19 @@ static int find_column(size_t *column, const struct state *own, const char *name
 {
     const struct items *items = &own->driver->items;
     const struct names names = {items->names, items->name_count, sizeof *items->names};
-    bool is_region = strcmp(name, "region") == 0 && own->region_count;
     *column = names.count;
     if (names_find(column, names, name, strlen(name)))
         return 0;
-    if (!is_region && !names.count)
-        return err_usage(err,
-                         "--per: expected a table with the column '%s', found texts alone: "
-                         "--file FILE.csv reads one",
-                         name);
-    if (!is_region)
-        return names_refuse(names, "--per", name, strlen(name), err);
-    return own->driver->options->select.words
-               ? err_usage(err,
-                           "--per region and --words cannot be combined: without --words, each "
-                           "region has a row")
-               : 0;
+    if (strcmp(name, "region") == 0 && own->region_count)
+        return own->driver->options->select.words
+                   ? err_usage(err, "--per region and --words cannot be combined: without --words, "
+                                    "each region has a row")
+                   : 0;
+    return names.count ? names_refuse(names, "--per", name, strlen(name), err)
+                       : err_usage(err,
+                                   "--per: expected a table with the column '%s', found texts "
+                                   "alone: --file FILE.csv reads one",
+                                   name);
 }
 
 /* What a row of totals is, and its keys: the columns of --per; of single texts and pairs all
@@ -209,8 +206,7 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
 {
     const struct format *format = driver->output.format;
     size_t count = num_max(driver->models.count, 1);
-    bool each =
-        format_is(format, "json") || format_is(format, "jsonl") || format_is(format, "tidy");
+    bool each = format_is(format, "json jsonl tidy");
     bool in_columns = count > 1 && !each && !own->per;
     driver->place.sentences = own->totals && !own->folder ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
@@ -281,7 +277,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
     if (!own->totals && own->kind == TOTALS_OF_TEXTS && !words && !own->title &&
-        (for_people || format_is(format, "json") || format_is(format, "jsonl") ||
+        (for_people || format_is(format, "json jsonl") ||
          (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
         own->scoring.best_count = (size_t)score->best;
     viewer->reads_any_length = score->stride > 0;
