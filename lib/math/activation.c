@@ -157,22 +157,17 @@ static const struct activation_row {
     {"silu", ACTIVATION_SILU, silu_rows, silu_backward},
     {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward},
     {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward},
+    /* Other names that transformers has for these curves. They differ in the order of operations,
+     * and gelu_fast in √(2/π) at its eleventh digit: in less than a float tells apart. */
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu_python_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu_accurate", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu_fast", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu_python", ACTIVATION_GELU, gelu_rows, gelu_backward},
+    {"swish", ACTIVATION_SILU, silu_rows, silu_backward},
 };
 
 enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
-
-/* Other names that transformers has for these curves. They differ in the order of operations, and
- * gelu_fast in √(2/π) at its eleventh digit: in less than a float tells apart. */
-static const struct other_name {
-    const char *name;
-    enum activation activation;
-} other_names[] = {
-    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW}, {"gelu_python_tanh", ACTIVATION_GELU_NEW},
-    {"gelu_accurate", ACTIVATION_GELU_NEW},     {"gelu_fast", ACTIVATION_GELU_NEW},
-    {"gelu_python", ACTIVATION_GELU},           {"swish", ACTIVATION_SILU},
-};
-
-enum { OTHER_COUNT = sizeof other_names / sizeof *other_names };
 
 const char activation_names[] =
     "gelu_new, gelu_pytorch_tanh, gelu_python_tanh, gelu_accurate, gelu_fast, gelu, gelu_python, "
@@ -180,13 +175,10 @@ const char activation_names[] =
 
 bool activation_find(const char *name, enum activation *activation)
 {
-    size_t row = 0, size = strlen(name);
-    if (names_find(&row, NAMES(activation_rows, ROW_COUNT), name, size))
-        *activation = activation_rows[row].activation;
-    else if (names_find(&row, NAMES(other_names, OTHER_COUNT), name, size))
-        *activation = other_names[row].activation;
-    else
+    size_t row = 0;
+    if (!names_find(&row, NAMES(activation_rows, ROW_COUNT), name, strlen(name)))
         return false;
+    *activation = activation_rows[row].activation;
     return true;
 }
 
