@@ -209,8 +209,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (own->options->composition)
         return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
-    size_t models = num_max(driver->models.count, 1);
-    own->measured = arena_alloc(&driver->kept, models, sizeof *own->measured, err);
+    own->results.count = num_max(driver->models.count, 1);
+    own->results.items = own->measured =
+        arena_alloc(&driver->kept, own->results.count, sizeof *own->measured, err);
     if (!own->measured || choose_scores(own, driver, err))
         return -1;
     own->in_maps = own->map || format->is_picture || format_is(format, "safetensors");
@@ -223,8 +224,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     bool is_read = format_is(format, "text npy") || format->is_picture;
     own->results.scores = &own->scores;
     own->results.with_baseline = own->options->baseline || (!is_read && !own->map);
-    own->results.items = own->measured;
-    own->results.count = models;
     prepare_output(own, driver);
     return 0;
 }
@@ -558,8 +557,7 @@ static int add(void *state, struct work *work, struct err *err)
  * scores are measured on the texts. */
 static void note_material(const struct state *own, const struct driver *driver, const char *origin)
 {
-    const struct format *format = driver->output.format;
-    bool tells = format_is(format, "text json jsonl");
+    bool tells = format_is(driver->output.format, "text json jsonl");
     bool of_texts = true;
     for (int material = 0; material < OF_TEXTS; material++)
         of_texts &= !head_survey_needs(&own->survey, (enum score_material)material);

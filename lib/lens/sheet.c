@@ -159,9 +159,8 @@ const struct column *frame_column(const struct frame *frame, const char *name)
 int frame_key(const struct frame *frame, const char *name, size_t row)
 {
     const struct column *column = frame_column(frame, name);
-    bool has_key =
-        column && column->kind == COLUMN_INTEGER && column_integer(column, row) != COLUMN_MISSING;
-    return has_key ? (int)column_integer(column, row) : -1;
+    double number = column ? column_number(column, row) : (double)NAN;
+    return isnan(number) ? -1 : (int)number;
 }
 
 static const size_t cell_bytes[] = {[COLUMN_FLOAT] = sizeof(double),
