@@ -283,8 +283,8 @@ for format in text csv tidy json jsonl npy safetensors svg tex; do
     try heads -m "$in/school" --map induction --format $format -o here
 done
 try heads -m "$in/school" -m tiny 'Anna is' --score self,induction -o here.csv
-try heads -m "$in/school" -m "$in/school" 'Anna is' --sort self
-try heads -m "$in/school" -m "$in/school" 'Anna is' --map self --format jsonl -o here
+try heads -m "$in/school" -m tiny 'Anna is' --sort self
+try heads -m "$in/school" -m tiny 'Anna is' --map self --format jsonl -o here
 try heads -m "$in/school" 'Anna is' --score self --format svg -o here/
 try heads -m "$in/school" 'Anna is' --score self,sink,offset:-1 --baseline --sort sink -o here.csv
 try heads -m "$in/school" -f "$in/plain.txt" --score induction:texts,self --sort self --top 2

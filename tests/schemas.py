@@ -28,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "data" / "schemas"
 TEXT = "Life is short"
 CAPPED = str(ROOT / "tests/golden-families/gemma2")
+TINY = str(ROOT / "models/tiny")  # a second name: one cannot be given twice
 LLAMA = str(ROOT / "tests/golden-families/llama")  # without a vocabulary
 ITEMS = """{"id": "a", "text": "Life is short", "side": "left"}
 {"id": "b", "text": "", "side": 2, "sure": true}
@@ -59,21 +60,21 @@ LINES = [
     (["score", TEXT, "--words"], None),
     (["score", TEXT, "--top", "0", "--bits"], None),
     (["score", "-m", "translate", "<s> le", "--source", "the cat", "--edit", "v * 1"], None),
-    (["score", "-m", "tiny", "-m", "tiny", TEXT], None),
+    (["score", "-m", "tiny", "-m", TINY, TEXT], None),
     (["score", TEXT, "-s", "eat", "--total", "--bits"], None),
     (["score", "The keys", "--continue", " are", "--continue", " is"], None),
     (["score", "-m", LLAMA, "--ids", "1,2"], None),
     (["lens", "-m", LLAMA, "--ids", "1,2"], None),
     (["lens", TEXT, "--target", " are"], None),
-    (["lens", "-m", "tiny", "-m", "tiny", TEXT], None),
+    (["lens", "-m", "tiny", "-m", TINY, TEXT], None),
     (["attribute", TEXT], None),
     (["attribute", TEXT, "--answer", " eat: and", "--by", "source"], None),
     (["attribute", "-m", CAPPED, "--ids", "3,7,1"], None),
     (["patch", "--clean", "The keys", "--corrupt", "The key", "--over", "resid_pre"], None),
     (["patch", "-m", CAPPED, "--ids", "--clean", "3,7,1", "--corrupt", "3,8,1"], None),
     (["heads", "--score", "induction,entropy"], None),
-    (["heads", TEXT, "-m", "tiny", "-m", "tiny"], None),
-    (["heads", "-m", "tiny", "-m", "tiny", "--map", "induction"], None),
+    (["heads", TEXT, "-m", "tiny", "-m", TINY], None),
+    (["heads", "-m", "tiny", "-m", TINY, "--map", "induction"], None),
     (["heads", "--score", "entropy", "--format", "jsonl"], None),
     (["heads", "--composition", "k"], None),
     (["explain", TEXT], None),
