@@ -461,12 +461,13 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->place = page_place(&options->looks, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
-    struct derivation means = {0};
-    if (options->select.mean && derive_read_mean(&means, options->select.mean, err))
+    struct derivation *how = &driver->derivation;
+    if (options->select.mean &&
+        derive_read_mean(how, options->select.mean, task->means ? task->means : MEAN_AXES, err))
         return -1;
-    if (means.mean_of_texts)
+    if (how->mean_of_texts)
         driver_accumulate(driver, settings);
-    if (means.mean_of_texts && driver->shard.count > 1 && settings == 1)
+    if (how->mean_of_texts && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one mean of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
     find_jobs(driver);

@@ -75,6 +75,7 @@ struct group {
 struct task {
     unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
     enum items_many many; /* number of texts that its command takes; a batch takes any number */
+    enum mean_axes means; /* axes of --mean; 0: all */
     bool takes_source;    /* models with cross-attention need --source */
     bool alone;           /* each job is a group of its own: its pass is long, its result large */
     bool at_once;         /* groups may run at the same time: `run` changes only its group */
@@ -150,7 +151,7 @@ struct driver {
         size_t memory;          /* that a job takes, at least */
     } survey;
 
-    struct derivation derivation; /* of every report; an open hook sets it */
+    struct derivation derivation; /* of every report: --mean, or as an open hook sets it */
     struct text_mean mean;        /* --mean texts: of the open setting */
     bool begins_texts;            /* as in input_options; a prepare hook sets it */
     bool accumulates;             /* see driver_accumulate */

@@ -50,6 +50,9 @@ static const struct option_row own_options[] = {
     FLAG("baseline", 0, OWN(baseline),
          "add a column with each score on random tokens (most data formats always have it)",
          .flags = OPTION_FIXED),
+    STRING("mean", 0, "AXES", IN(select.mean),
+           "average the table over heads, layers or both; of texts (default) batch writes one mean",
+           .values = &values_means, .joints = ",", .flags = OPTION_FIXED),
     STRING("composition", 0, "q|k|v", OWN(composition),
            "instead of scores, show how strongly each head composes with earlier heads through q, "
            "k or v",
@@ -102,6 +105,7 @@ struct state {
     struct head_sums sums;        /* of the open model */
     struct head_result *measured; /* [models] */
     struct head_results results;  /* of all of them */
+    const struct derivation *how; /* --mean */
 };
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -178,11 +182,12 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 /* Common to tables and maps. One table holds all models; maps are a report for each model. */
 static void prepare_output(struct state *own, struct driver *driver)
 {
-    own->accumulates = !driver->is_batch;
+    own->accumulates = !driver->is_batch || driver->accumulates;
     driver->output.draws_pages = true;
     if (!own->in_maps)
-        driver->place.lines = 0; /* every head has its row */
-    if (own->accumulates)
+        driver->place.lines = 0;              /* every head has its row */
+    driver->derivation.mean_of_texts = false; /* sums are added up */
+    if (!driver->is_batch)
         driver_accumulate(driver, own->in_maps ? num_max(driver->models.count, 1) : 1);
 }
 
@@ -190,7 +195,7 @@ static int prepare_composition(struct state *own, struct driver *driver, struct 
 {
     const struct options *options = driver->options;
     if (options_exclude(options, "composition",
-                        "score map sort top baseline pairs needle sentence file ids", err))
+                        "score map sort top baseline mean pairs needle sentence file ids", err))
         return -1;
     if (options->input.operands.count)
         return err_usage(err, "--composition: expected no text, found '%s'",
@@ -214,7 +219,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         arena_alloc(&driver->kept, own->results.count, sizeof *own->measured, err);
     if (!own->measured || choose_scores(own, driver, err))
         return -1;
-    own->in_maps = own->map || format->is_picture || format_is(format, "safetensors");
+    bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
+    own->in_maps = own->map || (!joins && (format->is_picture || format_is(format, "safetensors")));
+    if (joins && (own->map || own->sort))
+        return err_usage(err, "--mean %s: expected all heads of a table, found %s: leave it out",
+                         options->select.mean, own->map ? "--map" : "--sort");
     if (own->sort && own->in_maps)
         return err_usage(err, "--sort: expected a table, found %s%s",
                          own->map ? "--map " : "--format ",
@@ -224,6 +233,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     bool is_read = format_is(format, "text npy") || format->is_picture;
     own->results.scores = &own->scores;
     own->results.with_baseline = own->options->baseline || (!is_read && !own->map);
+    own->how = &driver->derivation;
     prepare_output(own, driver);
     return 0;
 }
@@ -491,15 +501,16 @@ static int make_table(struct report *report, const struct state *own,
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* The report of one model, or of one text of a batch. */
+/* The report of one model, or of one text of a batch; NULL: of all models. */
 static int make_report(struct report *report, const struct state *own,
                        const struct head_result *result, struct arena *arena, struct err *err)
 {
     struct head_results one = own->results;
-    one.items = result;
-    one.count = 1;
-    return own->in_maps ? head_map_report(report, &one, own->map, arena, err)
-                        : make_table(report, own, &one, arena, err);
+    one.items = result ? result : one.items;
+    one.count = result ? 1 : one.count;
+    return err_if((own->in_maps ? head_map_report(report, &one, own->map, arena, err)
+                                : make_table(report, own, &one, arena, err)) ||
+                  derive(report, own->how, NULL, arena, err));
 }
 
 /* The result of one text: its own sums and those that need no text. */
@@ -572,7 +583,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     size_t model = sweep_model(&driver->sweep, driver->setting);
     struct arena *arena = &driver->session.arena;
     struct report report;
-    if (driver->is_batch)
+    if (!own->accumulates)
         return 0;
     if (own->options->composition)
         return err_if(circuits_report(&report, (enum composition)own->way, &driver->session.viewer,
@@ -589,9 +600,9 @@ static int end(void *state, struct driver *driver, struct err *err)
         result->model = driver->models.names[model];
         result->hash = hash;
     }
-    if (!own->in_maps)
+    if (!own->in_maps && !driver->is_batch)
         return 0;
-    if (model == 0)
+    if (model == 0 && !driver->is_batch)
         note_material(own, driver, result->origin);
     return err_if(make_report(&report, own, result, arena, err) ||
                   driver_write(driver, &report, err));
@@ -604,7 +615,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch || own->in_maps)
         return 0;
     note_material(own, driver, own->measured[own->results.count - 1].origin);
-    return err_if(make_table(&report, own, &own->results, &driver->kept, err) ||
+    return err_if(make_report(&report, own, NULL, &driver->kept, err) ||
                   driver_write(driver, &report, err));
 }
 

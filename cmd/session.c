@@ -408,7 +408,7 @@ int request_make(struct request *request, const struct options *options,
         .words = options->select.words,
         .hide_first = options->select.hide_first && !(format && format->can_show_all),
     };
-    if (options->select.mean && derive_read_mean(how, options->select.mean, err))
+    if (options->select.mean && derive_read_mean(how, options->select.mean, MEAN_AXES, err))
         return -1;
     const char *layer = options->select.layer; /* a mean over layers is one over all */
     layer = layer ? layer : format_layer(how->mean_of_layers ? NULL : format);

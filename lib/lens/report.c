@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "lens/frame_mean.h"
 
 /* The labels along an axis. */
 enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
@@ -289,9 +290,31 @@ static int join_layers(struct report *report, struct arena *arena, struct err *e
     return 0;
 }
 
+/* Tables in whose place rows are averaged have no tensors with the same numbers. */
+static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
+                     struct err *err)
+{
+    struct frame *frames = arena_alloc(arena, report->frame_count, sizeof *frames, err);
+    for (size_t i = 0; frames && i < report->frame_count; i++) {
+        struct frame_mean mean = {.how = *how};
+        mean.how.mean_of_texts = false;
+        frames[i] = report->frames[i];
+        if (!frame_has_mean(&frames[i], how))
+            continue;
+        if (frame_mean_add(&mean, &report->frames[i], arena, err) ||
+            frame_mean_make(&frames[i], &mean, arena, err))
+            return -1;
+        report->tensor_count = 0;
+    }
+    report->frames = frames;
+    return frames ? 0 : -1;
+}
+
 static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
                       struct err *err)
 {
+    if (join_rows(report, how, arena, err))
+        return -1;
     struct kept *tensors = copy_tensors(report, arena, err);
     for (size_t i = 0; tensors && how->mean_of_heads && i < report->tensor_count; i++)
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
@@ -404,12 +427,14 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
     return group_all(report, WITHOUT_FIRST, arena, err);
 }
 
-int derive_read_mean(struct derivation *how, const char *list, struct err *err)
+int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes, struct err *err)
 {
     static const char *const things[] = {"heads", "layers", "texts"};
     unsigned means = 0;
-    if (names_choose_set(&means, NAMES_LIST(things), "--mean", list, err))
+    const struct names names = {things + MEAN_AXES - axes, axes, sizeof *things};
+    if (names_choose_set(&means, names, "--mean", list, err))
         return -1;
+    means <<= MEAN_AXES - axes;
     how->mean_of_heads = means & 1;
     how->mean_of_layers = means & 2;
     how->mean_of_texts = means & 4;

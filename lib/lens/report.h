@@ -118,14 +118,19 @@ struct derivation {
     bool hide_first;
 };
 
-/* Read "heads", "layers", "texts" or several of them separated by commas. */
-int derive_read_mean(struct derivation *how, const char *list, struct err *err);
+/* The last of "heads", "layers", "texts" that a result has. */
+enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES };
+
+/* Read one of them or several, separated by commas. */
+int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes,
+                     struct err *err);
 
 /* Refuse a derivation that the selection does not allow. */
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err);
 
-/* Change the report; new memory is the arena's. The mean over layers replaces the first layer.
+/* Change the report; new memory is the arena's. The mean over layers replaces the first layer;
+ * tables get a row for all heads or layers whose other keys are the same.
  * hide_first removes the first token (or word) from all axes, and is refused if none is left.
  * Tensors without values get their new sizes; they have no means. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
