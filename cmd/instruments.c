@@ -182,6 +182,7 @@ static const struct option_row attribute_options[] = {
            "position whose logit is split (default: -1, the last)"),
     STRING("by", 0, "part|source|neuron", IN(attribute.by),
            "split by component (default), source token or neuron", .values = &values_attributions),
+    STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
     {0},
 };
 
@@ -455,8 +456,7 @@ static const struct instrument instruments[INSTRUMENTS] = {
 
 struct state {
     const struct instrument *instrument;
-    double clean, corrupt; /* patch --mean texts: sums over the pairs of the open setting */
-    size_t pairs, columns;
+    size_t columns; /* --mean texts: of the matrices of the open setting */
     bool noise;
 };
 
@@ -479,16 +479,12 @@ static void note_second_token(const struct state *own, const struct options *opt
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
-    const char *mean = driver->options->select.mean;
     own->instrument = instruments;
     while (own->instrument->task != driver->task)
         own->instrument++;
     if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
-    if (mean && strcmp(mean, "texts") != 0)
-        return err_usage(err, "--mean: expected texts, found '%s'", mean);
-    driver->derivation.mean_of_texts = mean;
     driver->style.two_sided = own->instrument == &instruments[PATCH];
     driver->output.draws_pages = true;
     note_second_token(own, driver->options);
@@ -561,66 +557,55 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
-/* --- patch: means over pairs ------------------------------------------------------------------ */
+/* --- means over texts ------------------------------------------------------------------------- */
 
-static int add_pair(void *state, struct work *work, struct err *err)
+/* Matrices must have the same size. */
+static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     const struct inquiry *inquiry = work->own;
     size_t columns = work->report.tensors->made->columns.size;
+    bool is_patch = own->instrument == &instruments[PATCH];
     if (!inquiry->options->select.mean)
         return 0;
-    if (own->pairs && columns != own->columns)
+    if (own->columns && columns != own->columns)
         return err_usage(err,
-                         "--mean texts: expected pairs of %zu tokens like the first, found %zu in "
-                         "pair %zu: --over heads averages pairs of any length",
-                         own->columns, columns, inquiry->number);
+                         "--mean texts: expected %s of %zu tokens like the first, found %zu in %s "
+                         "%zu: %s averages %s of any length",
+                         is_patch ? "pairs" : "texts", own->columns, columns,
+                         is_patch ? "pair" : "text", inquiry->number,
+                         is_patch ? "--over heads" : "--by part", is_patch ? "pairs" : "texts");
     own->columns = columns;
     own->noise = inquiry->plan.noise;
-    own->clean += inquiry->patching.clean;
-    own->corrupt += inquiry->patching.corrupt;
-    own->pairs++;
-    work->report.corrupt = NULL;
-    work->report.frame_count = 0;
     return 0;
 }
 
-static int describe_mean(void *state, struct report *report, struct arena *arena, struct err *err)
+static int end_mean(void *state, struct report *report, struct arena *arena, struct err *err)
 {
     struct state *own = state;
-    double clean = own->clean / (double)own->pairs;
-    double corrupt = own->corrupt / (double)own->pairs;
-    struct facts *facts = facts_new(arena, err);
-    if (!facts)
-        return -1;
-    facts_text(facts, "patched", own->noise ? "clean" : "corrupt");
-    facts_integer(facts, "pairs", (long long)own->pairs);
-    facts_float(facts, "clean", clean);
-    facts_float(facts, "corrupt", corrupt);
-    report->facts = &facts->frame;
-    report->about = arena_format(arena, err, "%smean of %zu pair%s: clean %.4f, corrupt %.4f",
-                                 own->noise ? "corrupt into clean · " : "", own->pairs,
-                                 num_plural(own->pairs), clean, corrupt);
-    own->clean = own->corrupt = 0;
-    own->pairs = 0;
-    return report->about ? patching_add_strongest(report, own->noise, arena, err) : -1;
+    own->columns = 0;
+    return own->instrument == &instruments[PATCH]
+               ? patching_add_strongest(report, own->noise, arena, err)
+               : report_add_strongest(report, NULL, 0, arena, err);
 }
 
 /* --- the commands ----------------------------------------------------------------------------- */
 
-#define TASK(columns)                                                           \
-    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state), \
-    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run
+#define TASK(columns)                                                                         \
+    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),               \
+    .means = MEAN_OF_TEXTS, .prepare = prepare, .open = open, .expect = expect, .read = read, \
+    .run = run
 
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
 static const struct task lens_task = {TASK(1 << ITEM_TARGET), .takes_source = true,
                                       .pages = "attn-cli page --lens", .at_once = true};
 
-static const struct task attribute_task = {TASK(OF_ANSWER), .note = note_remainder};
+static const struct task attribute_task = {TASK(OF_ANSWER), .note = note_remainder, .add = add,
+                                           .mean = end_mean};
 
 static const struct task patch_task = {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
-                                       .parts = "patches", .add = add_pair, .mean = describe_mean};
+                                       .parts = "patches", .add = add, .mean = end_mean};
 
 /* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)

@@ -173,8 +173,9 @@ int names_refuse(struct names names, const char *option, const char *word, size_
         buf_text(&known, i ? ", " : "");
         buf_text(&known, names_at(names, i));
     }
-    err_usage(err, "%s: expected one of %s, found '%.*s'%s", option, known.bytes ? known.bytes : "",
-              (int)size, word, names_guess(guess, names_nearest(names, word, size)));
+    err_usage(err, "%s: expected %s%s, found '%.*s'%s", option, names.count > 1 ? "one of " : "",
+              known.bytes ? known.bytes : "", (int)size, word,
+              names_guess(guess, names_nearest(names, word, size)));
     buf_release(&known);
     return -1;
 }

@@ -44,6 +44,20 @@ static void add(struct mean_sums *sums, const struct kept *kept)
     }
 }
 
+/* The labels of a computed sheet, but for tokens, which get their positions. */
+static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
+{
+    const struct label *of = axis->labels;
+    struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
+    bool is_of_tokens = strcmp(axis->name, "token") == 0 || strcmp(axis->name, "key") == 0;
+    axis->labels = is_of_tokens ? NULL : labels;
+    for (size_t i = 0; i < axis->size && labels && !is_of_tokens; i++)
+        labels[i] = (struct label){arena_text(arena, of[i].text, strlen(of[i].text), err),
+                                   arena_text(arena, of[i].exact, strlen(of[i].exact), err),
+                                   arena_text(arena, of[i].plain, strlen(of[i].plain), err)};
+    return err_if(err->kind);
+}
+
 static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t longest,
                       struct arena *arena, struct err *err)
 {
@@ -60,10 +74,12 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
         return -1;
     if (kept->made) {
         struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
-        if (sheet)
-            *sheet = *kept->made;
         sums->kept.made = sheet;
-        return sheet ? 0 : -1;
+        if (!sheet)
+            return -1;
+        *sheet = *kept->made;
+        return err_if(keep_axis(&sheet->rows, arena, err) ||
+                      keep_axis(&sheet->columns, arena, err));
     }
     if (kept->heads) {
         memcpy(heads, kept->heads, sheets * sizeof *heads);
@@ -72,17 +88,50 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
     return 0;
 }
 
+/* A fact, whose name is a constant; a number is divided. */
+static void put_fact(struct facts *facts, const struct column *column, double texts,
+                     struct arena *arena, struct err *err)
+{
+    const char *text = column_text(column, 0, false);
+    if (column->kind == COLUMN_FLOAT)
+        facts_float(facts, column->name, column_float(column, 0) / texts);
+    else if (column->kind == COLUMN_INTEGER)
+        facts_integer(facts, column->name, column_integer(column, 0));
+    else
+        facts_text(facts, column->name, arena_text(arena, text, strlen(text), err));
+}
+
+/* Add to the numbers, and leave out what is not the same. */
+static int add_facts(struct text_mean *mean, const struct frame *frame, struct err *err)
+{
+    struct facts *facts = mean->texts ? mean->facts : facts_new(&mean->arena, err);
+    mean->facts = facts;
+    for (size_t i = 0; facts && i < frame->count; i++) {
+        const struct column *column = &frame->columns[i];
+        if (!mean->texts)
+            put_fact(facts, column, 1, &mean->arena, err);
+        else if (column->kind == COLUMN_FLOAT)
+            facts->values[i].number += column_float(column, 0);
+        else if (column->kind == COLUMN_INTEGER
+                     ? facts->values[i].integer != column_integer(column, 0)
+                     : strcmp(facts->values[i].text, column_text(column, 0, false)) != 0)
+            facts->columns[i].name = NULL;
+    }
+    return err_if(err->kind);
+}
+
 static int begin(struct text_mean *mean, const struct report *report, struct err *err)
 {
     const char *mechanism = report->mechanism;
     mean->first = *report;
+    mean->tables = arena_alloc(&mean->arena, report->frame_count, sizeof *mean->tables, err);
     mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
     for (size_t i = 0; mean->sums && i < report->tensor_count; i++)
         if (begin_sums(&mean->sums[i], &report->tensors[i], mean->longest, &mean->arena, err))
             return -1;
     if (mechanism)
         mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
-    return err_if(!mean->sums || (mechanism && !mean->first.mechanism));
+    return err_if(!mean->sums || !mean->tables || (mechanism && !mean->first.mechanism));
 }
 
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err)
@@ -100,6 +149,14 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
         shape[1] = num_max(shape[1], columns_of(kept));
         add(sums, kept);
     }
+    for (size_t i = 0; i < report->frame_count; i++) {
+        mean->tables[i].how.mean_of_texts = true;
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
+            frame_mean_add(&mean->tables[i], &report->frames[i], &mean->arena, err))
+            return -1;
+    }
+    if (report->facts && add_facts(mean, report->facts, err))
+        return -1;
     mean->texts++;
     return 0;
 }
@@ -163,10 +220,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
     for (size_t i = 0; i < mean->first.tensor_count; i++) {
         const struct kept *kept = &mean->sums[i].kept;
         most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
-        if (kept->made)
-            most = num_max(most, num_max(kept->made->rows.first + kept->made->rows.size,
-                                         kept->made->columns.first + kept->made->columns.size));
-        else if (site_rows[kept->site].axes == AXES_TOKEN_WORD)
+        if (!kept->made && site_rows[kept->site].axes == AXES_TOKEN_WORD)
             words = columns_of(kept);
     }
     const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
@@ -176,12 +230,53 @@ static int label_report(struct report *report, const struct text_mean *mean,
         report->words = labels_of_words(tokenizer, words, arena, err);
     report->sentence = (struct tokenized){.labels = numbers};
     report->source = (struct tokenized){.labels = numbers};
-    report->about =
-        arena_format(arena, err, "mean of %zu text%s", mean->texts, num_plural(mean->texts));
-    return numbers && report->about && (report->words || !words || !tokenizer) ? 0 : -1;
+    return numbers && (report->words || !words || !tokenizer) ? 0 : -1;
 }
 
-/* A sheet of means: axes have numbers, or the heads of the sheet's layer. */
+/* mean of 2 pairs: over heads, clean 3.5512, corrupt -1.2003 */
+static int describe(struct report *report, const struct text_mean *mean, struct arena *arena,
+                    struct err *err)
+{
+    struct facts *facts = facts_new(arena, err);
+    struct buf about = {0};
+    const char *thing = mean->first.corrupt ? "pair" : "text";
+    const char *many = arena_format(arena, err, "%ss", thing);
+    if (!facts || !many)
+        return -1;
+    facts_integer(facts, many, (long long)mean->texts);
+    buf_format(&about, "mean of %zu %s", mean->texts, mean->texts == 1 ? thing : many);
+    for (size_t i = 0; mean->facts && i < mean->facts->frame.count; i++) {
+        const struct column *sum = &mean->facts->columns[i];
+        const struct column *fact = &facts->columns[facts->frame.count];
+        const char *after = about.bytes && strchr(about.bytes, ':') ? ", " : ": ";
+        if (!sum->name)
+            continue;
+        put_fact(facts, sum, (double)mean->texts, arena, err);
+        if (fact->kind == COLUMN_FLOAT)
+            buf_format(&about, "%s%s %.4f", after, fact->name, column_float(fact, 0));
+        else if (fact->kind == COLUMN_TEXT)
+            buf_format(&about, "%s%s %s", after, fact->name, column_text(fact, 0, true));
+    }
+    report->facts = &facts->frame;
+    report->corrupt = NULL;
+    report->about = buf_keep(&about, arena, err);
+    return report->about ? 0 : -1;
+}
+
+/* The tables of data; those of people show a text. */
+static int make_tables(struct report *report, const struct text_mean *mean, struct arena *arena,
+                       struct err *err)
+{
+    struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
+    report->frames = frames;
+    report->frame_count = 0;
+    for (size_t i = 0; frames && i < mean->first.frame_count; i++)
+        if (mean->tables[i].like.columns &&
+            frame_mean_make(&frames[report->frame_count++], &mean->tables[i], arena, err))
+            return -1;
+    return frames ? 0 : -1;
+}
+
 static int make_sheet(struct kept *kept, const struct label *numbers, struct arena *arena,
                       struct err *err)
 {
@@ -190,12 +285,10 @@ static int make_sheet(struct kept *kept, const struct label *numbers, struct are
         return -1;
     *sheet = *kept->made;
     sheet->values = kept->data;
-    sheet->rows.labels = numbers + sheet->rows.first;
-    sheet->columns.labels = numbers + sheet->columns.first;
+    sheet->rows.labels = sheet->rows.labels ? sheet->rows.labels : numbers;
+    sheet->columns.labels = sheet->columns.labels ? sheet->columns.labels : numbers;
     kept->made = sheet;
-    return sheet->layer < 0
-               ? 0
-               : axis_of_heads(&sheet->rows, (size_t)sheet->layer, sheet->rows.size, arena, err);
+    return 0;
 }
 
 int text_mean_report(struct report *report, const struct text_mean *mean,
@@ -206,7 +299,8 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
     struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
     *report = mean->first;
-    if (!tensors || !sheets || label_report(report, mean, tokenizer, arena, err))
+    if (!tensors || !sheets || label_report(report, mean, tokenizer, arena, err) ||
+        describe(report, mean, arena, err) || make_tables(report, mean, arena, err))
         return -1;
     report->tensors = tensors;
     for (size_t i = 0; i < count; i++) {
@@ -225,11 +319,6 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             return -1;
         tensors[report->tensor_count++] = kept_made(&sheets[next]);
     }
-    struct facts *facts = facts_new(arena, err);
-    if (!facts)
-        return -1;
-    facts_integer(facts, "texts", (long long)mean->texts);
-    report->facts = &facts->frame;
     return 0;
 }
 

@@ -1,6 +1,7 @@
-/* text_mean.h: means of the tensors of several texts, position by position (--mean texts).
+/* text_mean.h: means of the results of several texts, position by position (--mean texts).
  *
- * Each cell is the mean over the texts that have it, summed in double precision in their order.
+ * Each cell of a tensor, row of a table and number among the facts is the mean over the texts that
+ * have it, summed in double precision in their order. Other facts stay where all texts share them.
  *
  *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
@@ -10,18 +11,20 @@
 #ifndef ATTN_LENS_TEXT_MEAN_H
 #define ATTN_LENS_TEXT_MEAN_H
 
-#include "lens/report.h"
+#include "lens/frame_mean.h"
 
 struct text_mean {
-    size_t longest;         /* tokens of the longest text or source */
-    struct report first;    /* of the first text */
-    struct mean_sums *sums; /* [first.tensor_count] */
-    size_t texts;           /* that were added */
+    size_t longest;            /* tokens of the longest text or source */
+    struct report first;       /* of the first text */
+    struct mean_sums *sums;    /* [first.tensor_count] */
+    struct frame_mean *tables; /* [first.frame_count] */
+    struct facts *facts;       /* sums of numbers; NULL: none */
+    size_t texts;              /* that were added */
     struct arena arena;
 };
 
 /* Add a report with the tensors of the first (and, if they are sheets, their sizes). Its memory is
- * not used later. */
+ * not used later; tables for people only are left out. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* The report of the means, in memory of the arena. Tokens are labelled with their positions, the
