@@ -117,6 +117,10 @@ static const struct option_row lens_options[] = {
     STRING("show", 0, "LIST", IN(select.show),
            "values to show: best (the most likely token, default), id, entropy, kl (divergence "
            "from the last layer), rank, target (default with --target); data formats have all"),
+    STRING("mean", 0, "AXES", IN(select.mean),
+           "average over texts by position (with --target from the end: -1 is the last), layers, "
+           "or both",
+           .values = &values_means, .joints = ",", .flags = OPTION_FIXED),
     {0},
 };
 
@@ -146,13 +150,18 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     const struct scoring scoring = {.viewer = inquiry->viewer};
     struct selection selection = {0};
     struct lens_plan *plan = &inquiry->lens;
+    const char *mean = options->select.mean;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
         selection_layers(&selection, options->select.layer, config, arena, err))
         return -1;
+    if (mean && inquiry->numbers == 1u << LENS_ID)
+        return err_usage(err, "--mean: ids have no mean: leave id out of --show");
+    inquiry->numbers &= mean ? ~(1u << LENS_ID) : ~0u;
     plan->layers = selection.layers;
-    plan->best_count = (size_t)options->lens.best;
+    plan->best_count = mean ? 1 : (size_t)options->lens.best;
+    plan->from_end = mean && strstr(mean, "texts") && inquiry->answer >= 0;
     plan->target = inquiry->answer;
     plan->against = inquiry->against;
     return 0;
@@ -163,9 +172,12 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct logit_lens lens;
     inquiry->lens.viewer = inquiry->viewer;
     inquiry->report.source = inquiry->pair->source;
-    return err_if(lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
-                  lens_report(&inquiry->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
-                              arena, err));
+    int failed = lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
+                 lens_report(&inquiry->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
+                             arena, err);
+    if (inquiry->options->select.mean) /* sheets are made of the mean of the table */
+        inquiry->report.tensor_count = 0;
+    return err_if(failed);
 }
 
 /* --- attribute -------------------------------------------------------------------------------- */
@@ -584,6 +596,8 @@ static int end_mean(void *state, struct report *report, struct arena *arena, str
 {
     struct state *own = state;
     own->columns = 0;
+    if (own->instrument == &instruments[LENS])
+        return report->frames->flags & COLUMN_DATA_ONLY ? lens_add_sheets(report, arena, err) : 0;
     return own->instrument == &instruments[PATCH]
                ? patching_add_strongest(report, own->noise, arena, err)
                : report_add_strongest(report, NULL, 0, arena, err);
@@ -591,21 +605,22 @@ static int end_mean(void *state, struct report *report, struct arena *arena, str
 
 /* --- the commands ----------------------------------------------------------------------------- */
 
-#define TASK(columns)                                                                         \
-    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),               \
-    .means = MEAN_OF_TEXTS, .prepare = prepare, .open = open, .expect = expect, .read = read, \
-    .run = run
+#define TASK(columns, axes)                                                                      \
+    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),                  \
+    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run, .means = axes, \
+    .mean = end_mean
 
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
-static const struct task lens_task = {TASK(1 << ITEM_TARGET), .takes_source = true,
+static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .takes_source = true,
                                       .pages = "attn-cli page --lens", .at_once = true};
 
-static const struct task attribute_task = {TASK(OF_ANSWER), .note = note_remainder, .add = add,
-                                           .mean = end_mean};
+static const struct task attribute_task = {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder,
+                                           .add = add};
 
-static const struct task patch_task = {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT),
-                                       .parts = "patches", .add = add, .mean = end_mean};
+static const struct task patch_task = {
+    TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, MEAN_OF_TEXTS), .parts = "patches",
+    .add = add};
 
 /* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)

@@ -22,6 +22,8 @@ static const struct option_row own_options[] = {
            "them); with --words: the mean surprisal of each word, with -o DIR/ words, totals and "
            "a figure; of minimal pairs (columns good and bad): accuracy",
            .flags = OPTION_NOT_BATCH),
+    STRING("mean", 0, "texts", IN(select.mean), "average over texts, by position or continuation",
+           .flags = OPTION_FIXED),
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
@@ -207,8 +209,9 @@ static int prepare_models(struct state *own, struct driver *driver, struct err *
     const struct format *format = driver->output.format;
     size_t count = num_max(driver->models.count, 1);
     bool each = format_is(format, "json jsonl tidy");
-    bool in_columns = count > 1 && !each && !own->per;
-    driver->place.sentences = own->totals && !own->folder ? 1 : driver->items.count;
+    bool is_mean = driver->derivation.mean_of_texts;
+    bool in_columns = count > 1 && !each && !own->per && !is_mean;
+    driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
     if (!in_columns)
         return 0;
@@ -228,6 +231,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     choose_totals(own, options);
     driver->begins_texts = words || own->totals;
+    if (driver->derivation.mean_of_texts && own->totals)
+        return err_usage(err,
+                         "--mean does not apply to %s, which reports totals: --per COLUMN has "
+                         "means per token",
+                         own->totals);
     if (words && own->totals && (own->kind == TOTALS_OF_PAIRS || !options->score.per))
         return err_usage(err, "--words does not apply to %s, which reports totals", own->totals);
     if (driver->is_batch)
@@ -241,7 +249,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             target_folder_open(&output->folder, own->folder, output->replaces, err))
             return -1;
     }
-    if (!own->totals && driver->items.name_count && driver->items.count > 1 &&
+    if (!own->totals && driver->items.name_count && driver->place.count > 1 &&
         output->format->one_sentence && !output->to_folder)
         return err_usage(err,
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
@@ -277,6 +285,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
         return -1;
     if (!own->totals && own->kind == TOTALS_OF_TEXTS && !words && !own->title &&
+        !driver->derivation.mean_of_texts &&
         (for_people || format_is(format, "json jsonl") ||
          (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
         own->scoring.best_count = (size_t)score->best;
@@ -616,7 +625,8 @@ static int begin(void *state, struct driver *driver, struct err *err)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
     own->means = (struct score_lines){.are_means = true};
-    driver->accumulates = (own->totals && !own->folder) || (own->title && !is_last);
+    driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
+                          (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
     size_t rows = own->region_count + driver->items.count;
@@ -663,6 +673,8 @@ static int add(void *state, struct work *work, struct err *err)
         own->first_blank = work->index;
     own->unscored += item->count && !work->pair.sentence.added_before;
     note_begin(own, &work->pair.sentence);
+    if (own->driver->derivation.mean_of_texts)
+        work->report.facts = NULL; /* of a text: the perplexity of all is not a mean of these */
     if (own->driver->is_batch)
         return 0;
     score_total_add(&own->all, &item->total);
@@ -787,6 +799,7 @@ static int end(void *state, struct driver *driver, struct err *err)
 static const struct task score_task = {
     .fields = 1 << ITEM_CONTINUE | 1 << ITEM_GOOD | 1 << ITEM_BAD | ITEMS_KEEP_BLANK,
     .many = ITEMS_SOME,
+    .means = MEAN_OF_TEXTS,
     .takes_source = true,
     .pages = "attn-cli page",
     .folder = "csv",

@@ -1,5 +1,6 @@
 #include "lens/frame_mean.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -150,10 +151,11 @@ int frame_mean_add(struct frame_mean *mean, const struct frame *frame, struct ar
         return -1;
     for (size_t i = 0; i < mean->like.count; i++) {
         const char *name = mean->like.columns[i].name;
-        if (frame->count != mean->like.count || strcmp(frame->columns[i].name, name) != 0)
+        if (i >= frame->count || strcmp(frame->columns[i].name, name) != 0)
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
                              name);
     }
+    assert(frame->count == mean->like.count);
     for (size_t row = 0, at = 0; row < frame->rows.size; row++)
         if (add_row(mean, &at, frame, row, arena, err))
             return -1;

@@ -28,6 +28,7 @@ struct logit_lens {
     struct layers layers;
     size_t tokens, best_count;
     bool of_difference;      /* targets are logit differences */
+    bool from_end;           /* positions are -1 for the last token, -2, … */
     struct lens_cell *cells; /* [layers, tokens] */
 };
 
@@ -36,6 +37,7 @@ struct lens_plan {
     enum site site;
     struct layers layers;
     size_t best_count;
+    bool from_end;
     long long target, against; /* ids; -1: the next token of the text; no difference */
 };
 
@@ -64,6 +66,9 @@ extern const char *const lens_numbers[LENS_NUMBERS]; /* as in --show */
  * for people and pictures a sheet for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+
+/* Add these sheets to a report that has the table; rows are layers and, within each, positions. */
+int lens_add_sheets(struct report *report, struct arena *arena, struct err *err);
 
 /* --- as facts of a page -------------------------------------------------------------------------
  *
