@@ -253,7 +253,8 @@ static int describe(struct report *report, const struct text_mean *mean, struct 
             continue;
         put_fact(facts, sum, (double)mean->texts, arena, err);
         if (fact->kind == COLUMN_FLOAT)
-            buf_format(&about, "%s%s %.4f", after, fact->name, column_float(fact, 0));
+            buf_format(&about, "%s%s %.4f", after, fact->name,
+                       num_shown(column_float(fact, 0), NUMERAL_DIGITS));
         else if (fact->kind == COLUMN_TEXT)
             buf_format(&about, "%s%s %s", after, fact->name, column_text(fact, 0, true));
     }
