@@ -113,9 +113,6 @@ struct task {
     /* Print a note about a result of a command, which was written. */
     void (*note)(void *state, const struct work *work);
 
-    /* The report of --mean texts, before it is written. */
-    int (*mean)(void *state, struct report *report, struct arena *arena, struct err *err);
-
     /* After the last job of a setting, and of all: write what was accumulated, or what follows. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);

@@ -118,8 +118,7 @@ static const struct option_row lens_options[] = {
            "values to show: best (the most likely token, default), id, entropy, kl (divergence "
            "from the last layer), rank, target (default with --target); data formats have all"),
     STRING("mean", 0, "AXES", IN(select.mean),
-           "average over texts by position (with --target from the end: -1 is the last), layers, "
-           "or both",
+           "average over texts by position (with --target at the last token), layers, or both",
            .values = &values_means, .joints = ",", .flags = OPTION_FIXED),
     {0},
 };
@@ -161,7 +160,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     inquiry->numbers &= mean ? ~(1u << LENS_ID) : ~0u;
     plan->layers = selection.layers;
     plan->best_count = mean ? 1 : (size_t)options->lens.best;
-    plan->from_end = mean && strstr(mean, "texts") && inquiry->answer >= 0;
+    plan->is_mean = mean && strstr(mean, "texts");
+    plan->is_last = plan->is_mean && inquiry->answer >= 0;
     plan->target = inquiry->answer;
     plan->against = inquiry->against;
     return 0;
@@ -172,12 +172,9 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct logit_lens lens;
     inquiry->lens.viewer = inquiry->viewer;
     inquiry->report.source = inquiry->pair->source;
-    int failed = lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
-                 lens_report(&inquiry->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
-                             arena, err);
-    if (inquiry->options->select.mean) /* sheets are made of the mean of the table */
-        inquiry->report.tensor_count = 0;
-    return err_if(failed);
+    return err_if(lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
+                  lens_report(&inquiry->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
+                              arena, err));
 }
 
 /* --- attribute -------------------------------------------------------------------------------- */
@@ -468,8 +465,6 @@ static const struct instrument instruments[INSTRUMENTS] = {
 
 struct state {
     const struct instrument *instrument;
-    size_t columns; /* --mean texts: of the matrices of the open setting */
-    bool noise;
 };
 
 static const char *answer_option(const struct state *own, const struct options *options)
@@ -569,58 +564,21 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
-/* --- means over texts ------------------------------------------------------------------------- */
-
-/* Matrices must have the same size. */
-static int add(void *state, struct work *work, struct err *err)
-{
-    struct state *own = state;
-    const struct inquiry *inquiry = work->own;
-    size_t columns = work->report.tensors->made->columns.size;
-    bool is_patch = own->instrument == &instruments[PATCH];
-    if (!inquiry->options->select.mean)
-        return 0;
-    if (own->columns && columns != own->columns)
-        return err_usage(err,
-                         "--mean texts: expected %s of %zu tokens like the first, found %zu in %s "
-                         "%zu: %s averages %s of any length",
-                         is_patch ? "pairs" : "texts", own->columns, columns,
-                         is_patch ? "pair" : "text", inquiry->number,
-                         is_patch ? "--over heads" : "--by part", is_patch ? "pairs" : "texts");
-    own->columns = columns;
-    own->noise = inquiry->plan.noise;
-    return 0;
-}
-
-static int end_mean(void *state, struct report *report, struct arena *arena, struct err *err)
-{
-    struct state *own = state;
-    own->columns = 0;
-    if (own->instrument == &instruments[LENS])
-        return report->frames->flags & COLUMN_DATA_ONLY ? lens_add_sheets(report, arena, err) : 0;
-    return own->instrument == &instruments[PATCH]
-               ? patching_add_strongest(report, own->noise, arena, err)
-               : report_add_strongest(report, NULL, 0, arena, err);
-}
-
 /* --- the commands ----------------------------------------------------------------------------- */
 
-#define TASK(columns, axes)                                                                      \
-    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),                  \
-    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run, .means = axes, \
-    .mean = end_mean
+#define TASK(columns, axes)                                                     \
+    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state), \
+    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run, .means = axes
 
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
 static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .takes_source = true,
                                       .pages = "attn-cli page --lens", .at_once = true};
 
-static const struct task attribute_task = {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder,
-                                           .add = add};
+static const struct task attribute_task = {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder};
 
 static const struct task patch_task = {
-    TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, MEAN_OF_TEXTS), .parts = "patches",
-    .add = add};
+    TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, MEAN_OF_TEXTS), .parts = "patches"};
 
 /* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)

@@ -309,7 +309,6 @@ int driver_write_mean(struct driver *driver, struct err *err)
     struct arena *arena = &driver->session.arena;
     int failed = text_mean_report(&report, &driver->mean, driver->session.viewer.tokenizer, counts,
                                   arena, err) ||
-                 (driver->task->mean && driver->task->mean(driver->state, &report, arena, err)) ||
                  driver_write(driver, &report, err);
     text_mean_release(&driver->mean);
     return err_if(failed);

@@ -324,6 +324,7 @@ for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done
 try patch -m "$in/school" -f "$in/clean.csv" --mean texts --format json -o here
+try lens -m "$in/school" -s 'Anna is' -s Anna --mean texts,layers --format json -o here
 try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=heads,v
 try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
     --path :1.0.k

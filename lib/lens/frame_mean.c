@@ -10,7 +10,7 @@
 /* What a row has of a column: a key, or the sum of a result. */
 struct mean_cell {
     long long integer;
-    struct label label;
+    struct label label; /* of a key that is no integer */
     double sum;
     size_t count; /* of numbers that are not missing */
 };
@@ -20,19 +20,11 @@ struct mean_row {
     size_t count;            /* of rows */
 };
 
-static bool is_averaged(const struct column *column, const struct derivation *how)
+bool column_is_averaged(const struct column *column, const struct derivation *how)
 {
     return column->flags & COLUMN_KEY &&
            ((how->mean_of_heads && strcmp(column->name, "head") == 0) ||
             (how->mean_of_layers && strcmp(column->name, "layer") == 0));
-}
-
-bool frame_has_mean(const struct frame *frame, const struct derivation *how)
-{
-    for (size_t i = 0; i < frame->count; i++)
-        if (is_averaged(&frame->columns[i], how))
-            return true;
-    return false;
 }
 
 /* --- adding ----------------------------------------------------------------------------------- */
@@ -49,99 +41,86 @@ static int begin(struct frame_mean *mean, const struct frame *frame, struct aren
                  struct err *err)
 {
     static const char *const places[] = {"model", "layer", "head", "position"};
-    struct column *columns = arena_alloc(arena, frame->count, sizeof *columns, err);
+    struct column *column = arena_alloc(arena, frame->count, sizeof *column, err);
     bool has_position = false;
     size_t index = 0;
     mean->like = *frame;
-    mean->like.columns = columns;
+    mean->like.columns = column;
+    mean->wanted = arena_alloc(arena, frame->count, sizeof *mean->wanted, err);
     for (size_t i = 0; i < frame->count; i++)
         has_position |= strcmp(frame->columns[i].name, "position") == 0;
-    for (size_t i = 0; i < frame->count && columns; i++) {
-        const char *name = frame->columns[i].name;
-        struct column *column = &columns[i];
+    for (size_t i = 0; i < frame->count && !err->kind; i++, column++) {
         *column = frame->columns[i];
-        column->name = keep(name, arena, err);
-        column->title = column->title ? keep(column->title, arena, err) : column->name;
         if (column_is_result(column)) {
             column->kind = COLUMN_FLOAT;
             column->digits = column->digits ? column->digits : NUMERAL_DIGITS;
-        } else if (!(column->flags & COLUMN_KEY) || is_averaged(column, &mean->how) ||
+        } else if (!(column->flags & COLUMN_KEY) || column_is_averaged(column, &mean->how) ||
                    (mean->how.mean_of_texts && has_position &&
-                    !names_find(&index, NAMES_LIST(places), name, strlen(name)))) {
+                    !names_find(&index, NAMES_LIST(places), column->name, strlen(column->name)))) {
             column->kind = COLUMN_TEXT;
             column->flags = 0;
         }
+        column->title = keep(column->title ? column->title : column->name, arena, err);
+        column->name = keep(column->name, arena, err);
     }
     return err_if(err->kind);
 }
 
-static const char *plain_of(const struct column *column, size_t row)
-{
-    const char *text = column_text(column, row, false);
-    return text ? text : "";
-}
-
-static bool is_same(const struct frame_mean *mean, const struct mean_row *found,
-                    const struct frame *frame, size_t row)
+/* Read the keys of a row; false if one is missing. */
+static bool read_keys(struct frame_mean *mean, const struct frame *frame, size_t row)
 {
     for (size_t i = 0; i < frame->count; i++) {
         const struct column *column = &frame->columns[i];
-        if (mean->like.columns[i].flags & COLUMN_KEY &&
-            (column->kind == COLUMN_INTEGER
-                 ? column_integer(column, row) != found->cells[i].integer
-                 : strcmp(plain_of(column, row), found->cells[i].label.plain) != 0))
+        struct mean_cell *cell = &mean->wanted[i];
+        if (!(mean->like.columns[i].flags & COLUMN_KEY))
+            continue;
+        *cell = column->kind == COLUMN_INTEGER
+                    ? (struct mean_cell){.integer = column_integer(column, row)}
+                    : (struct mean_cell){.label = {.text = column_text(column, row, true),
+                                                   .plain = column_text(column, row, false)}};
+        if (column->kind == COLUMN_INTEGER ? cell->integer == COLUMN_MISSING : !cell->label.plain)
             return false;
     }
     return true;
 }
 
-/* The row of a mean with the keys of a table's row; a new one follows the row before it. NULL with
- * `err`. */
-static struct mean_row *find_row(struct frame_mean *mean, size_t *at, const struct frame *frame,
-                                 size_t row, struct arena *arena, struct err *err)
+static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
+{
+    size_t i = 0;
+    for (; i < mean->like.count; i++) {
+        const struct mean_cell *one = &row->cells[i], *other = &mean->wanted[i];
+        if (one->integer != other->integer ||
+            (other->label.plain && strcmp(one->label.plain, other->label.plain) != 0))
+            break;
+    }
+    return i == mean->like.count;
+}
+
+/* The row with the wanted keys, from `*at` on; a new one is put there. NULL with `err`. */
+static struct mean_row *find_row(struct frame_mean *mean, size_t *at, struct arena *arena,
+                                 struct err *err)
 {
     for (size_t i = 0; i < mean->count; i++) {
         size_t index = (*at + i) % mean->count;
-        if (is_same(mean, &mean->rows[index], frame, row)) {
-            *at = index + 1;
+        if (is_wanted(mean, &mean->rows[index])) {
+            *at = index;
             return &mean->rows[index];
         }
     }
-    struct mean_row new = {arena_alloc(arena, frame->count, sizeof *new.cells, err), 0};
-    mean->rows = arena_grow(arena, mean->rows, mean->count, sizeof new, err);
-    for (size_t i = 0; i < frame->count && !err->kind; i++) {
-        const struct column *column = &frame->columns[i];
-        struct mean_cell *cell = &new.cells[i];
-        if (column->kind == COLUMN_INTEGER)
-            cell->integer = column_integer(column, row);
-        else if (mean->like.columns[i].flags & COLUMN_KEY)
-            cell->label = (struct label){.text = keep(column_text(column, row, true), arena, err),
-                                         .plain = keep(plain_of(column, row), arena, err)};
+    struct mean_row row = {arena_alloc(arena, mean->like.count, sizeof *row.cells, err), 0};
+    mean->rows = arena_grow(arena, mean->rows, mean->count, sizeof row, err);
+    for (size_t i = 0; i < mean->like.count && !err->kind; i++) {
+        struct label *label = &row.cells[i].label;
+        row.cells[i] = mean->wanted[i];
+        if (label->plain)
+            *label = (struct label){.text = keep(label->text, arena, err),
+                                    .plain = keep(label->plain, arena, err)};
     }
     if (err->kind)
         return NULL;
-    memmove(&mean->rows[*at + 1], &mean->rows[*at], (mean->count++ - *at) * sizeof new);
-    mean->rows[*at] = new;
-    return &mean->rows[(*at)++];
-}
-
-static int add_row(struct frame_mean *mean, size_t *at, const struct frame *frame, size_t row,
-                   struct arena *arena, struct err *err)
-{
-    for (size_t i = 0; i < frame->count; i++)
-        if (mean->like.columns[i].flags & COLUMN_KEY && frame->columns[i].kind == COLUMN_INTEGER &&
-            column_integer(&frame->columns[i], row) == COLUMN_MISSING)
-            return 0;
-    struct mean_row *to = find_row(mean, at, frame, row, arena, err);
-    if (!to)
-        return -1;
-    to->count++;
-    for (size_t i = 0; i < frame->count; i++) {
-        double value = column_number(&frame->columns[i], row);
-        to->cells[i].sum += isnan(value) ? 0 : value;
-        to->cells[i].count += !isnan(value);
-    }
-    return 0;
+    memmove(&mean->rows[*at + 1], &mean->rows[*at], (mean->count++ - *at) * sizeof row);
+    mean->rows[*at] = row;
+    return &mean->rows[*at];
 }
 
 int frame_mean_add(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
@@ -149,16 +128,25 @@ int frame_mean_add(struct frame_mean *mean, const struct frame *frame, struct ar
 {
     if (!mean->like.columns && begin(mean, frame, arena, err))
         return -1;
-    for (size_t i = 0; i < mean->like.count; i++) {
-        const char *name = mean->like.columns[i].name;
-        if (i >= frame->count || strcmp(frame->columns[i].name, name) != 0)
+    for (size_t i = 0; i < mean->like.count; i++)
+        if (i >= frame->count || strcmp(frame->columns[i].name, mean->like.columns[i].name) != 0)
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
-                             name);
-    }
+                             mean->like.columns[i].name);
     assert(frame->count == mean->like.count);
-    for (size_t row = 0, at = 0; row < frame->rows.size; row++)
-        if (add_row(mean, &at, frame, row, arena, err))
+    for (size_t row = 0, at = 0; row < frame->rows.size; row++) {
+        struct mean_row *to = NULL;
+        if (!read_keys(mean, frame, row))
+            continue;
+        if (!(to = find_row(mean, &at, arena, err)))
             return -1;
+        at++;
+        to->count++;
+        for (size_t i = 0; i < frame->count; i++) {
+            double value = column_number(&frame->columns[i], row);
+            to->cells[i].sum += isnan(value) ? 0 : value;
+            to->cells[i].count += !isnan(value);
+        }
+    }
     return 0;
 }
 
@@ -169,7 +157,6 @@ static void put_row(struct frame_rows *rows, struct label *label, const struct f
                     const struct mean_row *row)
 {
     bool counts = mean->how.mean_of_texts;
-    *label = (struct label){"mean", "mean", "mean"};
     for (size_t i = 0; i < mean->like.count; i++) {
         const struct column *column = &mean->like.columns[i];
         const struct mean_cell *cell = &row->cells[i];
@@ -179,27 +166,30 @@ static void put_row(struct frame_rows *rows, struct label *label, const struct f
             counts = false;
             rows_float(rows, *column, cell->count ? cell->sum / (double)cell->count : (double)NAN);
         } else if (column->flags & COLUMN_KEY && column->kind == COLUMN_INTEGER) {
-            const char *text = arena_format(rows->arena, rows->err, "%lld", cell->integer);
-            *label = (struct label){text, text, text};
+            label->text = label->plain =
+                arena_format(rows->arena, rows->err, "%lld", cell->integer);
             rows_integer(rows, column->name, column->flags, cell->integer);
             rows_title(rows, column->title);
         } else if (column->flags & COLUMN_KEY) {
-            *label = (struct label){cell->label.text, cell->label.plain, cell->label.plain};
+            *label = cell->label;
             rows_label(rows, column->name, column->flags, *label);
         }
     }
+    label->exact = label->plain;
 }
 
 int frame_mean_make(struct frame *frame, const struct frame_mean *mean, struct arena *arena,
                     struct err *err)
 {
     const struct frame *like = &mean->like;
-    struct mean_row none = {arena_alloc(arena, like->count, sizeof *none.cells, err), 0};
+    const struct mean_row none = {mean->wanted, 0}; /* for the columns */
     struct frame_rows rows = {.most = num_max(mean->count, 1), .arena = arena, .err = err};
     struct label *labels = arena_alloc(arena, rows.most, sizeof *labels, err);
     const char *name = "mean";
-    for (; rows.row < rows.most && !err->kind; rows_next(&rows))
+    for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
+        labels[rows.row] = (struct label){"mean", "mean", "mean"};
         put_row(&rows, &labels[rows.row], mean, mean->count ? &mean->rows[rows.row] : &none);
+    }
     if (rows_finish(frame, &rows, like->name, ""))
         return -1;
     for (size_t i = 0; i < like->count; i++)

@@ -11,13 +11,14 @@
 
 struct frame_mean {
     struct derivation how;
-    struct frame like;     /* the first table, without values */
-    struct mean_row *rows; /* [count] */
+    struct frame like;        /* the first table, without values */
+    struct mean_row *rows;    /* [count] */
+    struct mean_cell *wanted; /* keys of a row */
     size_t count;
 };
 
-/* Whether a table has a key column of heads or layers that are averaged. */
-bool frame_has_mean(const struct frame *frame, const struct derivation *how);
+/* Whether it is the key of heads or layers that are averaged. */
+bool column_is_averaged(const struct column *column, const struct derivation *how);
 
 /* Add the rows of a table, in memory of the arena: the mean is over rows with the same keys except
  * `layer` and `head` where they are averaged. Over texts a position stands for its token: where

@@ -205,10 +205,12 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct strongest strongest = {.origin = origin};
     for (size_t i = 0; i < report->tensor_count; i++)
-        if (!tensor || strcmp(report->tensors[i].made->tensor, tensor) == 0)
+        if (strcmp(report->tensors[i].made->tensor, tensor) == 0)
             strongest_add(&strongest, report->tensors[i].made);
     report->frames = frame;
     report->frame_count = strongest.count > 0;
+    report->strongest = tensor;
+    report->origin = origin;
     report->shows_tensors = true;
     return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
 }
@@ -297,9 +299,12 @@ static int join_rows(struct report *report, const struct derivation *how, struct
     struct frame *frames = arena_alloc(arena, report->frame_count, sizeof *frames, err);
     for (size_t i = 0; frames && i < report->frame_count; i++) {
         struct frame_mean mean = {.how = *how};
+        bool any = false;
         mean.how.mean_of_texts = false;
         frames[i] = report->frames[i];
-        if (!frame_has_mean(&frames[i], how))
+        for (size_t c = 0; c < frames[i].count; c++)
+            any |= column_is_averaged(&frames[i].columns[c], how);
+        if (!any)
             continue;
         if (frame_mean_add(&mean, &report->frames[i], arena, err) ||
             frame_mean_make(&frames[i], &mean, arena, err))

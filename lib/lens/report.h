@@ -47,6 +47,8 @@ struct report {
     size_t tensor_count;
     const struct frame *frames; /* tables */
     size_t frame_count;
+    const char *strongest;     /* name of the sheets of report_add_strongest; NULL: none */
+    float origin;              /* of these */
     bool shows_tensors;        /* text: tensors before the tables for people */
     bool untitled;             /* text: no line with the model and the text */
     const struct frame *facts; /* one row: further fields of JSON; NULL: none */
@@ -104,7 +106,7 @@ int report_as_sheets(struct report *copy, const struct report *report, bool for_
                      struct arena *arena, struct err *err);
 
 /* For people: add a table with bars, below the tensors, of the cells that are farthest from a value
- * in the sheets of this name (NULL: in all); nothing if none differs from it. */
+ * in the sheets of this name; nothing if none differs from it. */
 int report_add_strongest(struct report *report, const char *tensor, float origin,
                          struct arena *arena, struct err *err);
 

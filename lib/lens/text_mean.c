@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 
 /* The sums of one tensor: a matrix with room for the longest text per head. */
@@ -26,12 +27,14 @@ static size_t columns_of(const struct kept *kept)
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-/* Add the matrices of a tensor to the upper left corners of the sums. */
+/* Add the matrices of a tensor to the upper left corners of the sums. NaN is missing in a sheet. */
 static void add(struct mean_sums *sums, const struct kept *kept)
 {
     size_t rows = rows_of(kept);
     size_t columns = columns_of(kept);
     for (size_t i = 0; i < kept_cells(kept); i++) {
+        if (kept->made && isnan(kept->data[i]))
+            continue;
         size_t sheet = i / (rows * columns);
         size_t own = i % (rows * columns);
         size_t first = own / columns * sums->columns + own % columns;
@@ -44,12 +47,21 @@ static void add(struct mean_sums *sums, const struct kept *kept)
     }
 }
 
-/* The labels of a computed sheet, but for tokens, which get their positions. */
+/* Columns of positions may be as many as those of the longest text. */
+static bool grows(const struct kept *kept)
+{
+    return kept->made ? strcmp(kept->made->columns.name, "position") == 0
+                      : kept_has_key_columns(kept);
+}
+
+/* The labels of a computed sheet; NULL of tokens, which get their positions. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
+    static const char *const of_tokens[] = {"token", "key", "position"};
     const struct label *of = axis->labels;
     struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
-    bool is_of_tokens = strcmp(axis->name, "token") == 0 || strcmp(axis->name, "key") == 0;
+    size_t index = 0;
+    bool is_of_tokens = names_find(&index, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
     axis->labels = is_of_tokens ? NULL : labels;
     for (size_t i = 0; i < axis->size && labels && !is_of_tokens; i++)
         labels[i] = (struct label){arena_text(arena, of[i].text, strlen(of[i].text), err),
@@ -63,7 +75,7 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
 {
     size_t sheets = kept_sheet_count(kept);
     *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
-    sums->columns = !kept->made && kept_has_key_columns(kept) ? longest : columns_of(kept);
+    sums->columns = grows(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
@@ -78,6 +90,9 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
         if (!sheet)
             return -1;
         *sheet = *kept->made;
+        if (sheet->title)
+            sheet->title = arena_text(arena, sheet->title, strlen(sheet->title), err);
+        sheet->whole = false;
         return err_if(keep_axis(&sheet->rows, arena, err) ||
                       keep_axis(&sheet->columns, arena, err));
     }
@@ -88,34 +103,22 @@ static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t lo
     return 0;
 }
 
-/* A fact, whose name is a constant; a number is divided. */
-static void put_fact(struct facts *facts, const struct column *column, double texts,
-                     struct arena *arena, struct err *err)
-{
-    const char *text = column_text(column, 0, false);
-    if (column->kind == COLUMN_FLOAT)
-        facts_float(facts, column->name, column_float(column, 0) / texts);
-    else if (column->kind == COLUMN_INTEGER)
-        facts_integer(facts, column->name, column_integer(column, 0));
-    else
-        facts_text(facts, column->name, arena_text(arena, text, strlen(text), err));
-}
-
-/* Add to the numbers, and leave out what is not the same. */
+/* Add up the numbers; texts are the same for all, and integers (ids, positions) have no mean. */
 static int add_facts(struct text_mean *mean, const struct frame *frame, struct err *err)
 {
-    struct facts *facts = mean->texts ? mean->facts : facts_new(&mean->arena, err);
-    mean->facts = facts;
-    for (size_t i = 0; facts && i < frame->count; i++) {
+    bool is_first = !mean->texts;
+    mean->facts = is_first ? facts_new(&mean->arena, err) : mean->facts;
+    for (size_t i = 0, at = 0; i < frame->count && !err->kind; i++) {
         const struct column *column = &frame->columns[i];
-        if (!mean->texts)
-            put_fact(facts, column, 1, &mean->arena, err);
-        else if (column->kind == COLUMN_FLOAT)
-            facts->values[i].number += column_float(column, 0);
-        else if (column->kind == COLUMN_INTEGER
-                     ? facts->values[i].integer != column_integer(column, 0)
-                     : strcmp(facts->values[i].text, column_text(column, 0, false)) != 0)
-            facts->columns[i].name = NULL;
+        const char *text = column->kind == COLUMN_TEXT ? column_text(column, 0, false) : NULL;
+        if (is_first && text)
+            facts_text(mean->facts, column->name,
+                       arena_text(&mean->arena, text, strlen(text), err));
+        else if (is_first && column->kind == COLUMN_FLOAT)
+            facts_float(mean->facts, column->name, 0);
+        if (column->kind == COLUMN_FLOAT)
+            mean->facts->values[at].number += column_float(column, 0);
+        at += column->kind != COLUMN_INTEGER;
     }
     return err_if(err->kind);
 }
@@ -142,6 +145,12 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
         struct mean_sums *sums = &mean->sums[i];
         const struct kept *kept = &report->tensors[i];
         size_t *shape = &sums->kept.shape[kept->rank - 2];
+        if (kept->made && !grows(kept) && columns_of(kept) != sums->columns)
+            return err_usage(
+                err,
+                "--mean texts: expected texts of %zu tokens like the first, found %zu: "
+                "--over heads and --by part average texts of any length",
+                sums->columns, columns_of(kept));
         assert(!kept->made == !sums->kept.made && kept->site == sums->kept.site &&
                kept->layer == sums->kept.layer && rows_of(kept) <= sums->rows &&
                columns_of(kept) <= sums->columns);
@@ -239,24 +248,24 @@ static int describe(struct report *report, const struct text_mean *mean, struct 
 {
     struct facts *facts = facts_new(arena, err);
     struct buf about = {0};
-    const char *thing = mean->first.corrupt ? "pair" : "text";
-    const char *many = arena_format(arena, err, "%ss", thing);
-    if (!facts || !many)
+    bool of_pairs = mean->first.corrupt;
+    if (!facts)
         return -1;
-    facts_integer(facts, many, (long long)mean->texts);
-    buf_format(&about, "mean of %zu %s", mean->texts, mean->texts == 1 ? thing : many);
+    facts_integer(facts, of_pairs ? "pairs" : "texts", (long long)mean->texts);
+    buf_format(&about, "mean of %zu %s%s", mean->texts, of_pairs ? "pair" : "text",
+               num_plural(mean->texts));
     for (size_t i = 0; mean->facts && i < mean->facts->frame.count; i++) {
-        const struct column *sum = &mean->facts->columns[i];
-        const struct column *fact = &facts->columns[facts->frame.count];
-        const char *after = about.bytes && strchr(about.bytes, ':') ? ", " : ": ";
-        if (!sum->name)
-            continue;
-        put_fact(facts, sum, (double)mean->texts, arena, err);
-        if (fact->kind == COLUMN_FLOAT)
-            buf_format(&about, "%s%s %.4f", after, fact->name,
-                       num_shown(column_float(fact, 0), NUMERAL_DIGITS));
-        else if (fact->kind == COLUMN_TEXT)
-            buf_format(&about, "%s%s %s", after, fact->name, column_text(fact, 0, true));
+        const struct column *fact = &mean->facts->columns[i];
+        const char *text = fact->kind == COLUMN_TEXT ? column_text(fact, 0, false) : NULL;
+        double number = text ? 0 : column_float(fact, 0) / (double)mean->texts;
+        buf_format(&about, "%s%s ", i ? ", " : ": ", fact->name);
+        if (text) {
+            buf_text(&about, text);
+            facts_text(facts, fact->name, text);
+        } else {
+            buf_format(&about, "%.4f", num_shown(number, NUMERAL_DIGITS));
+            facts_float(facts, fact->name, number);
+        }
     }
     report->facts = &facts->frame;
     report->corrupt = NULL;
@@ -286,6 +295,7 @@ static int make_sheet(struct kept *kept, const struct label *numbers, struct are
         return -1;
     *sheet = *kept->made;
     sheet->values = kept->data;
+    sheet->columns.size = columns_of(kept);
     sheet->rows.labels = sheet->rows.labels ? sheet->rows.labels : numbers;
     sheet->columns.labels = sheet->columns.labels ? sheet->columns.labels : numbers;
     kept->made = sheet;
@@ -320,7 +330,9 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             return -1;
         tensors[report->tensor_count++] = kept_made(&sheets[next]);
     }
-    return 0;
+    return report->strongest
+               ? report_add_strongest(report, report->strongest, report->origin, arena, err)
+               : 0;
 }
 
 void text_mean_release(struct text_mean *mean)

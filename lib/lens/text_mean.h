@@ -1,7 +1,7 @@
 /* text_mean.h: means of the results of several texts, position by position (--mean texts).
  *
  * Each cell of a tensor, row of a table and number among the facts is the mean over the texts that
- * have it, summed in double precision in their order. Other facts stay where all texts share them.
+ * have it, summed in double precision in their order.
  *
  *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)

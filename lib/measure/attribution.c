@@ -502,7 +502,8 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, pair->sentence.ids[question->position]) ||
-             report_add_strongest(&attribution->report, NULL, 0, arena, err);
+             report_add_strongest(&attribution->report, attribution->report.tensors->made->tensor,
+                                  0, arena, err);
     arena_release(&way.scratch);
     return err_if(failed);
 }

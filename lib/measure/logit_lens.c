@@ -192,7 +192,8 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
                                 .tokens = sentence->count,
                                 .best_count = best_count,
                                 .of_difference = plan->against >= 0,
-                                .from_end = plan->from_end};
+                                .is_mean = plan->is_mean,
+                                .is_last = plan->is_last};
     lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
     struct lens_work work = {.lens = lens,
                              .sentence = sentence,
@@ -208,9 +209,14 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
     struct selection selection = {.sites = sites_of(plan)};
     struct report report;
     struct look look = {&selection, pair, 1, 0, &report};
-    return err_if(selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
-                  viewer_look(plan->viewer, &look, arena, err) ||
-                  look_at_report(lens, plan, &report, &pair->sentence, arena, err));
+    if (selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
+        viewer_look(plan->viewer, &look, arena, err) ||
+        look_at_report(lens, plan, &report, &pair->sentence, arena, err))
+        return -1;
+    for (size_t i = 0; i < lens->layers.count && plan->is_last; i++)
+        lens->cells[i] = lens->cells[(i + 1) * lens->tokens - 1];
+    lens->tokens = plan->is_last ? 1 : lens->tokens;
+    return 0;
 }
 
 /* --- as a report ------------------------------------------------------------------------------ */
@@ -238,8 +244,7 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
     label_of_word(&best, tokenizer, cell->best->id, rows->arena, rows->err);
     rows_integer(rows, "layer", COLUMN_KEY,
                  (long long)lens->layers.items[rows->row / lens->tokens]);
-    rows_integer(rows, "position", COLUMN_KEY,
-                 (long long)token - (lens->from_end ? (long long)lens->tokens : 0));
+    rows_integer(rows, "position", COLUMN_KEY, lens->is_last ? -1 : (long long)token);
     rows_label(rows, "token", COLUMN_KEY, sentence->labels[token]);
     if (numbers >> LENS_BEST & 1) {
         rows_label(rows, "best", 0, best);
@@ -262,24 +267,25 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
     }
 }
 
-/* A column of the table, layers by tokens; that of LENS_BEST shows tokens above its numbers. */
-static int make_sheet(struct sheet *sheet, const struct frame *table, size_t index,
-                      struct arena *arena, struct err *err)
+/* A column of the table, layers by tokens; that of LENS_BEST shows tokens above its numbers, except
+ * for means. */
+static int make_sheet(struct sheet *sheet, const struct frame *table, const struct logit_lens *lens,
+                      size_t index, struct arena *arena, struct err *err)
 {
+    static const struct label last_token = {"-1", "-1", "-1"};
     const struct column *column = &table->columns[index];
-    bool has_texts = strcmp(column[-1].name, "best") == 0;
-    size_t rows = table->rows.size, tokens = 0;
-    while (tokens < rows && frame_key(table, "layer", tokens) == frame_key(table, "layer", 0))
-        tokens++;
-    size_t layers = tokens ? rows / tokens : 0;
-    float *values = arena_alloc(arena, rows, sizeof *values, err);
-    const char **texts = arena_alloc(arena, rows, sizeof *texts, err);
-    struct label *labels = arena_alloc(arena, layers, sizeof *labels, err);
-    for (size_t i = 0; i < layers && labels; i++) {
-        const char *name = arena_format(arena, err, "%d", frame_key(table, "layer", i * tokens));
-        labels[i] = (struct label){name, name, name};
-    }
-    for (size_t i = 0; i < rows && !err->kind; i++) {
+    bool has_texts = strcmp(column->name, "probability") == 0 && !lens->is_mean;
+    const size_t *layers = lens->layers.items;
+    size_t last = layers[lens->layers.count - 1];
+    float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
+    const char **texts = arena_alloc(arena, table->rows.size, sizeof *texts, err);
+    struct label *labels = arena_alloc(arena, lens->layers.count, sizeof *labels, err);
+    const struct label *numbers = labels_of_numbers(last + 1, arena, err);
+    if (!values || !texts || !labels || !numbers)
+        return -1;
+    for (size_t i = 0; i < lens->layers.count; i++)
+        labels[i] = numbers[layers[i]];
+    for (size_t i = 0; i < table->rows.size; i++) {
         values[i] = (float)column_number(column, i);
         texts[i] = has_texts ? column_text(column - 1, i, true) : NULL;
     }
@@ -287,8 +293,11 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, size_t ind
         .tensor = has_texts ? "best" : column->name,
         .layer = -1,
         .head = -1,
-        .rows = {"layer", layers, labels, 0},
-        .columns = {"token", tokens, table->rows.labels, 0},
+        .rows = {"layer", lens->layers.count, labels, 0},
+        .columns = {lens->is_last   ? "last token"
+                    : lens->is_mean ? "position"
+                                    : "token",
+                    lens->tokens, lens->is_last ? &last_token : table->rows.labels, 0},
         .whole = column->kind == COLUMN_INTEGER,
         .values = values,
         .texts = has_texts ? texts : NULL,
@@ -296,20 +305,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, size_t ind
     };
     sheet->title =
         arena_format(arena, err, "logit lens: %s", has_texts ? "most likely token" : sheet->tensor);
-    return err_if(err->kind);
-}
-
-int lens_add_sheets(struct report *report, struct arena *arena, struct err *err)
-{
-    struct sheet sheet;
-    for (size_t i = 0; i < report->frames->count; i++) {
-        const struct column *column = &report->frames->columns[i];
-        if (column_is_result(column) && !strstr(column->name, "logprob") &&
-            (make_sheet(&sheet, report->frames, i, arena, err) ||
-             report_add_sheet(report, &sheet, arena, err)))
-            return -1;
-    }
-    return 0;
+    return sheet->title ? 0 : -1;
 }
 
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
@@ -333,12 +329,20 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     const struct likely_table likely = {"best", frames, TOKEN, best, lens->best_count, tokenizer};
     if (lists && likely_frame(&frames[1], &likely, arena, err))
         return -1;
+    for (size_t i = TOKEN + 1; i < frames->count; i++) {
+        const struct column *column = &frames->columns[i];
+        struct sheet sheet;
+        if (column_is_result(column) && !strstr(column->name, "logprob") &&
+            (make_sheet(&sheet, frames, lens, i, arena, err) ||
+             report_add_sheet(report, &sheet, arena, err)))
+            return -1;
+    }
     report->frames = frames;
     report->frame_count = lists ? 2 : 1;
     report->shows_tensors = true;
     report->facts = &facts->frame;
     facts_text(facts, "site", site_rows[lens->site].name);
-    return lens_add_sheets(report, arena, err);
+    return 0;
 }
 
 /* --- as facts of a page ----------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ struct logit_lens {
     struct layers layers;
     size_t tokens, best_count;
     bool of_difference;      /* targets are logit differences */
-    bool from_end;           /* positions are -1 for the last token, -2, … */
+    bool is_mean, is_last;   /* as in the plan */
     struct lens_cell *cells; /* [layers, tokens] */
 };
 
@@ -37,8 +37,9 @@ struct lens_plan {
     enum site site;
     struct layers layers;
     size_t best_count;
-    bool from_end;
     long long target, against; /* ids; -1: the next token of the text; no difference */
+    bool is_mean;              /* for means over texts: numbers of positions, without the tokens */
+    bool is_last;              /* of the last token alone, as position -1 */
 };
 
 /* A site of every layer that is as wide as the stream; NULL: the output of the layer. Others are
@@ -66,9 +67,6 @@ extern const char *const lens_numbers[LENS_NUMBERS]; /* as in --show */
  * for people and pictures a sheet for each number, layers by tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
-
-/* Add these sheets to a report that has the table; rows are layers and, within each, positions. */
-int lens_add_sheets(struct report *report, struct arena *arena, struct err *err);
 
 /* --- as facts of a page -------------------------------------------------------------------------
  *

@@ -564,11 +564,6 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                     : 0;
 }
 
-int patching_add_strongest(struct report *report, bool noise, struct arena *arena, struct err *err)
-{
-    return report_add_strongest(report, patch_numbers[PATCH_FRACTION].name, noise, arena, err);
-}
-
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err)
 {
@@ -593,5 +588,6 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         if (report_add_sheet(report, &sheet, arena, err))
             return -1;
     }
-    return patching_add_strongest(report, patching->plan->noise, arena, err);
+    return report_add_strongest(report, patch_numbers[PATCH_FRACTION].name, patching->plan->noise,
+                                arena, err);
 }

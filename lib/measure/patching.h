@@ -97,9 +97,8 @@ extern const struct patch_number_row patch_numbers[PATCH_NUMBERS];
 
 /* Add sheets of these numbers (1 << PATCH_...) to the report of the clean text: layers by heads or
  * tokens, or for each layer heads by tokens; and for people a table of the fractions that a patch
- * changes most (from 0, with `noise` from 1), which a report of means needs anew. */
+ * changes most (from 0, with `noise` from 1). */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);
-int patching_add_strongest(struct report *report, bool noise, struct arena *arena, struct err *err);
 
 #endif

@@ -82,8 +82,8 @@ TEST(a_mean_of_layers_has_the_other_keys)
     struct frame_mean mean = {.how = {.mean_of_layers = true}};
     struct frame both = table("x", layers, "abab", values, 4);
     struct frame frame;
-    ck_assert(frame_has_mean(&both, &mean.how));
-    ck_assert(!frame_has_mean(&both, &(struct derivation){.mean_of_heads = true}));
+    ck_assert(column_is_averaged(&both.columns[0], &mean.how));
+    ck_assert(!column_is_averaged(&both.columns[1], &mean.how));
     ck_assert_int_eq(frame_mean_add(&mean, &both, &arena, &err), 0);
     ck_assert_int_eq(frame_mean_make(&frame, &mean, &arena, &err), 0);
     ck_assert_uint_eq(frame.rows.size, 2);
