@@ -378,9 +378,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
              run_groups(driver, err) || (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
-    if (failed && driver->sweep.of_models)
-        return blame_setting(driver, setting, err);
-    return err_if(failed);
+    return failed && driver->sweep.of_models ? blame_setting(driver, setting, err) : err_if(failed);
 }
 
 int driver_run(struct driver *driver, size_t done, struct err *err)

@@ -478,19 +478,17 @@ static int check_same(const struct log *first, const struct log *other, struct e
 /* Refuse sorted shards of which one is missing or given twice. */
 static int check_all_there(const struct log *logs, size_t count, struct err *err)
 {
-    size_t next = 0;
     size_t lacking = 0;
     struct buf missing = {0};
-    for (size_t shard = 1; shard <= logs->shard.count; shard++) {
-        if (next == count || logs[next].shard.index != shard) {
-            if (lacking++ < MISSING_NAMED)
-                buf_format(&missing, "%s%zu", lacking > 1 ? ", " : "", shard);
-        } else if (++next < count && logs[next].shard.index == shard) {
-            buf_release(&missing);
-            return err_set(err, "expected shard %zu once, found '%s' and '%s'", shard,
-                           logs[next - 1].name, logs[next].name);
-        }
-    }
+    for (size_t i = 1; i < count; i++)
+        if (logs[i].shard.index == logs[i - 1].shard.index)
+            return err_set(err, "expected shard %zu once, found '%s' and '%s'", logs[i].shard.index,
+                           logs[i - 1].name, logs[i].name);
+    for (size_t shard = 1, next = 0; shard <= logs->shard.count; shard++)
+        if (next < count && logs[next].shard.index == shard)
+            next++;
+        else if (lacking++ < MISSING_NAMED)
+            buf_format(&missing, "%s%zu", lacking > 1 ? ", " : "", shard);
     if (lacking && !buf_check(&missing, err))
         err_set(err, "expected %zu shards, missing: %s%s", logs->shard.count, missing.bytes,
                 lacking > MISSING_NAMED ? ", …" : "");
