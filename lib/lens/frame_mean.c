@@ -96,12 +96,13 @@ static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
     return i == mean->like.count;
 }
 
-/* The row with the wanted keys, from `*at` on; a new one is put there. NULL with `err`. */
-static struct mean_row *find_row(struct frame_mean *mean, size_t *at, struct arena *arena,
-                                 struct err *err)
+/* The row with the wanted keys, among `known` ones from `*at` on; a new one is put there. NULL with
+ * `err`. */
+static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t known,
+                                 struct arena *arena, struct err *err)
 {
-    for (size_t i = 0; i < mean->count; i++) {
-        size_t index = (*at + i) % mean->count;
+    for (size_t i = 0; i < known; i++) {
+        size_t index = (*at + i) % known;
         if (is_wanted(mean, &mean->rows[index])) {
             *at = index;
             return &mean->rows[index];
@@ -133,11 +134,12 @@ int frame_mean_add(struct frame_mean *mean, const struct frame *frame, struct ar
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
                              mean->like.columns[i].name);
     assert(frame->count == mean->like.count);
+    bool all_differ = mean->how.mean_of_texts && !mean->count; /* rows of a first text */
     for (size_t row = 0, at = 0; row < frame->rows.size; row++) {
         struct mean_row *to = NULL;
         if (!read_keys(mean, frame, row))
             continue;
-        if (!(to = find_row(mean, &at, arena, err)))
+        if (!(to = find_row(mean, &at, all_differ ? 0 : mean->count, arena, err)))
             return -1;
         at++;
         to->count++;
