@@ -1,18 +1,18 @@
 #!/bin/sh
-# A batch on the ranks that mpirun starts, on one machine or on those of a host file.
+# Run a batch on MPI ranks, on one machine or on those of a host file.
 #
-#     sh mpi.sh RANKS PLACE FILE [OPTION]...
+#     sh mpi.sh RANKS OUTPUT FILE [OPTION]...
 #     sh mpi.sh 16 results.jsonl sentences.txt --do score
 #     MPIRUN='mpirun --hostfile hosts' sh mpi.sh 64 results.jsonl sentences.txt --do score
 #
-# Each rank does one part: `--shard auto` reads rank and size from the environment (Open MPI's and
-# PMI's names are known), and ranks never speak to each other. Within a job of Slurm or PBS mpirun
-# knows the machines by itself. All of them must see this folder under the same name (NFS).
-# `batch --join` puts the parts together: PLACE, a file or a folder/, then has the bytes of a single
-# run. A rank that was interrupted continues when the same line is typed again.
+# Each rank does one part: `--shard auto` reads rank and size from the variables of Open MPI or PMI.
+# Ranks do not communicate. In a Slurm or PBS job, mpirun finds the job's machines. All machines
+# must see this folder under the same name (NFS). `batch --join` then writes OUTPUT, a file or a
+# folder/, with the same bytes as a single run. To continue interrupted ranks, run the same command
+# again.
 set -eu
 [ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-refuse() { # WHY AND THE WAY OUT: before anything is begun
+refuse() { # MESSAGE
     printf '%s: %s\n' "${0##*/}" "$1" >&2
     exit 2
 }
@@ -21,13 +21,12 @@ command -v "${tool%% *}" >/dev/null || refuse "${tool%% *} is not installed: \
 'apt-get install openmpi-bin'; or, without it, parallel.sh, or 'attn-cli batch' on one machine"
 command -v attn-cli >/dev/null ||
     refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
-ranks=$1 place=$2 status=0
+ranks=$1 output=$2 status=0
 shift 2
-# A status of 1 says that some items failed, which --join will say again; for it mpirun would end
-# all ranks.
-# shellcheck disable=SC2016 # the ranks' shell expands it
+# Status 1: some items failed; --join reports them again. mpirun would end all ranks for it.
+# shellcheck disable=SC2016 # expanded by the shell of each rank
 ${MPIRUN:-mpirun --bind-to none} -n "$ranks" sh -c 'attn-cli "$@" || [ $? = 1 ]' sh \
-    batch "$@" -o "$place" --shard auto --resume -t 1 -q || status=$?
-set -- "${place%/}".*-of-"$ranks".part # where there is none, nothing can be joined
+    batch "$@" -o "$output" --shard auto --resume -t 1 -q || status=$?
+set -- "${output%/}".*-of-"$ranks".part # unchanged if there is no part
 [ $status = 0 ] || [ -e "$1" ] || exit $status
-attn-cli batch --join "$@" -o "$place"
+attn-cli batch --join "$@" -o "$output"

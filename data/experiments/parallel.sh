@@ -1,21 +1,21 @@
 #!/bin/sh
-# A batch on every processor of this machine, or of several over ssh, by GNU parallel.
+# Run a batch on all processors of this machine, or of several machines over ssh, with GNU parallel.
 #
-#     sh parallel.sh SHARDS PLACE FILE [OPTION]...
+#     sh parallel.sh SHARDS OUTPUT FILE [OPTION]...
 #     sh parallel.sh 16 results.jsonl sentences.txt --do score
 #     HOSTS=node1,node2,: sh parallel.sh 64 results.jsonl sentences.txt --do score
 #
-# The batch is divided into SHARDS parts of as many items each; parallel runs as many at a time as
-# there are processors, one thread each, and gives the next part to whoever is free: take a few
-# times more parts than processors. `batch --join` puts them together: PLACE, a file or a folder/,
-# then has the bytes of a single run. A part that was interrupted continues when the same line is
-# typed again.
+# The batch is divided into SHARDS parts of equal size. parallel runs one part on each processor,
+# in one thread, and starts the next part when one ends; choose several times more parts than
+# processors. `batch --join` then writes OUTPUT, a file or a folder/, with the same bytes as a
+# single run. To continue interrupted parts, run the same command again.
 #
-# HOSTS is what parallel's -S takes (: is this machine). Hosts need attn-cli on their path, and this
-# folder under the same name (NFS); where they have none, copy PLACE.I-of-N.* back and join by hand.
+# HOSTS is the value of parallel's option -S (: is this machine). Hosts need attn-cli on their PATH
+# and this folder under the same name (NFS). Without a shared folder, copy OUTPUT.I-of-N.* back and
+# join them by hand.
 set -eu
 [ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-refuse() { # WHY AND THE WAY OUT: before anything is begun
+refuse() { # MESSAGE
     printf '%s: %s\n' "${0##*/}" "$1" >&2
     exit 2
 }
@@ -25,13 +25,13 @@ parallel --version 2>/dev/null | grep -q GNU ||
     refuse "expected GNU parallel, found another program of that name: 'apt-get install parallel'"
 command -v attn-cli >/dev/null ||
     refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
-shards=$1 place=$2 status=0
+shards=$1 output=$2 status=0
 shift 2
-# A status of 1 says that some items failed, which --join will say again, with all that is missing.
-# shellcheck disable=SC2046 # a word a shard
+# Status 1: some items failed; --join reports them again, and parts that are missing.
+# shellcheck disable=SC2046 # one word for each shard
 parallel -q ${HOSTS:+-S "$HOSTS" --workdir "$PWD"} \
-    attn-cli batch "$@" -o "$place" --shard "{}/$shards" --resume -t 1 -q \
+    attn-cli batch "$@" -o "$output" --shard "{}/$shards" --resume -t 1 -q \
     ::: $(seq "$shards") || status=$?
-set -- "${place%/}".*-of-"$shards".part # where there is none, nothing can be joined
+set -- "${output%/}".*-of-"$shards".part # unchanged if there is no part
 [ $status = 0 ] || [ -e "$1" ] || exit $status
-attn-cli batch --join "$@" -o "$place"
+attn-cli batch --join "$@" -o "$output"

@@ -3,19 +3,19 @@
 #SBATCH --array=1-16
 #SBATCH --cpus-per-task=1
 #SBATCH --output=attn-cli-%A_%a.log
-# A batch as an array of Slurm: each task does one part, whenever there is room for it.
+# Run a batch as a Slurm job array: each task does one part.
 #
 #     sbatch slurm.sh -o results.jsonl sentences.txt --do score
 #     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results.jsonl sentences.txt --do score
 #     attn-cli batch --join results.jsonl.*.part -o results.jsonl      (when all tasks are done)
 #
-# Options before the script's name are Slurm's and win over the lines above; those after it are
-# attn-cli's. `--shard auto` reads from the array's variables which part this task is. Nodes must
-# see this folder under the same name, as they do on a cluster. --join says which parts are
-# missing: submit the same line again; finished parts end at once, interrupted ones continue. To
-# join without waiting: sbatch --dependency=afterany:JOB --wrap 'attn-cli batch --join …'.
+# Options before the script's name are those of sbatch and override the lines above; options after
+# it are those of attn-cli. `--shard auto` reads the number of the part from Slurm's variables.
+# Nodes must see this folder under the same name. --join names the parts that are missing: submit
+# the same command again; finished parts end at once, interrupted parts continue. To join when the
+# array ends: sbatch --dependency=afterany:JOB --wrap 'attn-cli batch --join …'.
 set -eu
-refuse() { # WHY AND THE WAY OUT: before anything is begun
+refuse() { # MESSAGE
     printf '%s: %s\n' "${0##*/}" "$1" >&2
     exit 2
 }
