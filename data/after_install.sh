@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a shell must know before it finds what `make install` has put in place; silent where it does.
+# Print the variables that a shell needs to find the files of `make install`; nothing if it has them.
 #
 #     sh data/after_install.sh PREFIX
 set -u
@@ -10,14 +10,14 @@ case :${PATH-}: in
 *)
     # shellcheck disable=SC2016 # for another shell
     printf 'not yet on PATH: export PATH="%s/bin:$PATH"\n' "$prefix"
-    # Debian's ~/.profile looks whether there is such a folder.
+    # Debian's ~/.profile adds this folder to PATH if it exists.
     if [ "$prefix" = "${HOME-}/.local" ] && grep -q '\.local/bin' "$HOME/.profile" 2>/dev/null; then
         printf '    (in this shell; after the next login it is there by itself)\n'
     fi
     ;;
 esac
 
-# Without pkg-config: the folders that it looks into where it is built for /usr.
+# Without pkg-config: look in the folders that a pkg-config in /usr searches.
 finds_library() {
     if command -v pkg-config >/dev/null; then
         pkg-config --exists attn

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make run` ends with: one screen of 80 columns and, with a shell's next prompt, 24 rows.
+# The output at the end of `make run`: 80 columns and, with the next prompt of the shell, 24 rows.
 #
 #     sh data/first_look.sh build/attn-cli
 #

@@ -1,21 +1,21 @@
 #!/bin/sh
-# Compile archives of the libraries that no package has: of their packages' sources in Debian or
-# Ubuntu, which apt-get fetches. Nothing is installed, and nobody has to be root.
+# Compile static libraries of cJSON, utf8proc and Oniguruma from the source packages of Debian or
+# Ubuntu, which apt-get downloads. Installs nothing and does not need root.
 #
 #     sh data/packages/archives.sh build/archives
 #     CC='clang --target=wasm32-wasi' CFLAGS=-O3 AR=llvm-ar sh data/packages/archives.sh FOLDER
 #
-# The folder, which must not be there yet, gets include and lib; it is there when it is whole. The
-# status is 69 where something is wanting.
+# FOLDER must not exist. It is created, with include and lib, when everything has been compiled. The
+# status is 69 if something is missing.
 set -eu
 target=$1
 
 do_without() { # WHY
     printf 'libraries are not compiled: %s\n' "$1" >&2
-    exit 69 # EX_UNAVAILABLE, which no compiler says
+    exit 69 # EX_UNAVAILABLE: no compiler exits with it
 }
 
-# apt-get with lists and a state of its own: this system's stay as they are.
+# apt-get with its own lists and state: those of the system do not change.
 apt() {
     apt-get -q -o APT::Sandbox::User= -o Dir::State="$fetched/state" \
         -o Dir::State::status="$fetched/status" -o Dir::Cache="$fetched/cache" \
@@ -40,7 +40,7 @@ fetch() {
         (cd "$fetched" && apt source cjson utf8proc libonig)
 }
 
-# Oniguruma's headers ask for what its configure would find.
+# The parts of config.h that Oniguruma's headers need.
 configure_onig() {
     cat >"$1/config.h" <<'END'
 #define HAVE_ALLOCA_H 1
@@ -66,7 +66,7 @@ library() { # NAME SOURCE...
     ${AR:-ar} rcs "$sysroot/lib/lib$name.a" "$sysroot/$name"/*.o && rm -r "${sysroot:?}/$name"
 }
 
-# Of Oniguruma the encoding and the syntax that lib/text/regex.c asks for.
+# Headers and libraries; of Oniguruma only the encoding and the syntax that lib/text/regex.c uses.
 fill_sysroot() {
     sysroot=$fetched/sysroot
     mkdir -p "$sysroot/include/cjson" "$sysroot/lib"

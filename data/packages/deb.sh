@@ -1,7 +1,7 @@
 #!/bin/sh
-# Debian's packages of what `make dist` has packed: attn-cli, libattn0.2 and libattn-dev.
+# Build the Debian packages attn-cli, libattn0.2 and libattn-dev from the archive of `make dist`.
 #
-#     sh data/packages/deb.sh BUILD VERSION        BUILD/deb gets them
+#     sh data/packages/deb.sh BUILD VERSION        writes them to BUILD/deb
 set -eu
 cd "$(dirname "$0")/../.."
 build=$1
@@ -26,7 +26,7 @@ cd "$build/deb"
 tar xzf "attn-cli_$version.orig.tar.gz"
 cd "attn-cli-$version"
 cp -R data/packages/debian .
-# What a make that calls this was told is not for that of the packages.
+# The make of the packages must not inherit the variables of a make that calls this script.
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CFLAGS -u BUILD -u CC \
     dpkg-buildpackage --no-sign --jobs-try=auto >../build.log 2>&1 || {
     tail -n 30 ../build.log >&2

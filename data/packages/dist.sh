@@ -1,12 +1,11 @@
 #!/bin/sh
-# Pack the sources into attn-cli-VERSION.tar.gz, the same bytes wherever and whenever the same files
-# are packed.
+# Pack the sources into attn-cli-VERSION.tar.gz. The same files give the same bytes everywhere.
 #
 #     sh data/packages/dist.sh build/attn-cli-0.2.0.tar.gz
 #
-# In a clone the files are those that git has, as they are now, with the time of the last commit; in
-# what was unpacked, all but what .gitignore names and the target's folder, with the time that they
-# have. SOURCE_DATE_EPOCH is another time.
+# In a clone, packs the files that git tracks, as they are now, with the time of the last commit. In
+# an unpacked archive, packs all files except build products and the folder of the target, with the
+# time of README.md. SOURCE_DATE_EPOCH sets another time.
 set -eu
 target=$1
 mkdir -p "$(dirname "$target")"
@@ -19,8 +18,8 @@ ${TAR:-tar} --version | grep -q GNU || {
     exit 1
 }
 
-# Of whoever the folder is: in a container it may be another's.
-ours() { # COMMAND-OF-GIT...
+# git refuses folders of other users, as they occur in containers, unless they are safe.directory.
+ours() { # GIT-COMMAND...
     git -c safe.directory='*' "$@"
 }
 

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Draw the README's pictures anew: sh data/pictures/draw.sh build/attn-cli
+# Redraw the README's pictures: sh data/pictures/draw.sh build/attn-cli
 set -eu
 attn=$1
 here=$(dirname "$0")
 sentence='Life is short, eat dessert first'
 
-terminal() { # NAME COMMAND-LINE-BEHIND-attn-cli
+terminal() { # NAME ARGUMENTS-OF-attn-cli
     eval "COLORTERM=truecolor COLORFGBG='15;0' $attn $2 --quiet --width 80 --color always" \
         --show tokens,weights,context |
         LC_ALL=C awk -v command="attn-cli $2" -f "$here/terminal.awk" >"$here/$1.svg.part"
     mv "$here/$1.svg.part" "$here/$1.svg"
 }
 
-# A browser's view of the page, where there is one.
+# A screenshot of the page, if Chromium is installed.
 page() { # NAME OPTIONS...
     name=$1
     shift
@@ -34,7 +34,7 @@ terminal run "run --sentence \"$sentence\" --layer 0 --head 1"
 "$attn" run -s "$sentence" -o "$here/model.svg"
 "$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
 page page -s 'red fox green boat small lamp old door red fox green boat small lamp old'
-smollm2=build/real/SmolLM2-135M-Instruct.Q4_1.gguf # as `make test-real` puts it there
+smollm2=build/real/SmolLM2-135M-Instruct.Q4_1.gguf # downloaded by `make test-real`
 if [ -f "$smollm2" ]; then
     "$attn" run -m "$smollm2" 'When Mary Brown met Tom Clark, Mary Brown gave Tom Clark a book' \
         --layer 18 --head 6 --show weights --title 'SmolLM2 135M, head 18.6' \

@@ -1,13 +1,13 @@
 #!/bin/sh
-# How heads come to be: at every checkpoint of a training the loss, and what the best heads score as
-# previous-token and as induction heads.
+# Draw how heads develop in training: at each checkpoint the held-out loss, and the highest
+# previous-token score and induction score of all heads.
 #
 #     sh data/pictures/learning.sh build/attn-cli build/tiny >data/pictures/learning.svg
 set -eu
 export LC_ALL=C.UTF-8
 attn=$1 model=$2
 
-# step, held-out loss, the best scores
+# step, held-out loss, highest scores
 for folder in "$model"/step-*; do
     step=$(printf '%s\n' "$folder" | sed 's/.*step-0*//')
     scores=$("$attn" heads -m "$folder" --format csv | awk -F , '

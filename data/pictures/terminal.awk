@@ -1,10 +1,10 @@
-# A command and what it printed as an SVG picture of a terminal; text stays text, colours stay.
+# Draw a command and its output as an SVG picture of a terminal, with selectable text and colours.
 #
 #     COLORTERM=truecolor attn-cli run --color always … |
 #         awk -v command='attn-cli run …' -f terminal.awk > run.svg
 #
-# Of the colours only those of --color always are known: ESC[48;2;R;G;B;38;5;INKm and ESC[0m. Run it
-# with LC_ALL=C: in a line with colours each character is taken to be a column wide.
+# Reads only the escape sequences of --color always: ESC[48;2;R;G;B;38;5;INKm and ESC[0m. Run with
+# LC_ALL=C. In a line with colours, each character counts as one column.
 
 function escape(text) {
     gsub(/&/, "\\&amp;", text)
@@ -13,14 +13,14 @@ function escape(text) {
     return text
 }
 
-# Of UTF-8, all bytes of a character but its first are 10xxxxxx.
+# In UTF-8, all bytes of a character except the first are 10xxxxxx.
 function columns_of(text) {
     gsub(/[\200-\277]/, "", text)
     return length(text)
 }
 
-# Letters in a colour from a column on, as wide as a terminal has them. Browsers make one blank of
-# several, and no attribute for that works in all of them: words that blanks part stand alone.
+# Draw text in a colour from a column on, as wide as in a terminal. Browsers collapse several blanks
+# into one, and no attribute prevents it in all of them, so each run of words is an element.
 function put(text, column, colour,    word) {
     while (match(text, /[^ ]+( [^ ]+)*/)) {
         word = substr(text, RSTART, RLENGTH)
