@@ -1,9 +1,9 @@
 #!/bin/sh
-# Test the packages of `make deb`: lintian accepts them; in a new Debian they are installed, used
-# from a shell and from C, and removed.
+# Test the packages of `make deb`: run lintian, then install them in a new Debian, use them from a
+# shell and from C, and remove them.
 #
 #     sudo sh tests/deb.sh [BUILD]
-#     sudo BASE=DIR sh tests/deb.sh build      DIR: a new Debian that tests/chroot.sh has made
+#     sudo BASE=DIR sh tests/deb.sh build      DIR: a new Debian, made by tests/chroot.sh
 #
 # Needs debootstrap. Takes four minutes, and two more without BASE. Dependencies come from this
 # machine's package sources.
@@ -32,7 +32,7 @@ inside() { # COMMAND...
         DEBIAN_FRONTEND=noninteractive "$@" </dev/null
 }
 
-# A first package closes no bug in Debian's tracker; every other tag is a failure.
+# The package closes no bug of Debian's tracker, so that tag is suppressed; every other tag fails.
 lintian_is_silent() {
     lintian --allow-root --fail-on error,warning \
         --suppress-tags initial-upload-closes-no-bugs "$packages"/*.changes
@@ -116,17 +116,17 @@ command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
 check 'a bare Debian' make_machine
 check 'attn-cli is installed' installs_program
 check 'it gives the numbers of the usual build' same_numbers
-check 'manual, completions and licences are with it' is_documented
+check 'manual, completions and copyright are installed' is_documented
 check 'libattn-dev is installed' installs libattn0.2 libattn-dev
 writes_program
 check 'the example of attn.h runs with -lattn' runs_program -lattn
-check 'on the library of its package' depends_on_its_library
-check 'the packages that the archive needs' inside apt-get -q -y --no-install-recommends install \
+check 'it loads the library of libattn0.2' depends_on_its_library
+check 'the packages of the static library' inside apt-get -q -y --no-install-recommends install \
     libcjson-dev libonig-dev libutf8proc-dev libxsmm-dev pkg-config
-check 'the flags are found' inside pkg-config --exists attn
-check 'the example of attn.h runs with the archive' runs_program \
+check 'pkg-config finds attn' inside pkg-config --exists attn
+check 'the example of attn.h runs with the static library' runs_program \
     '-l:libattn.a -lxsmmgen -lutf8proc -lcjson -lonig -lm'
 inside apt-get -q -y purge libcjson-dev libonig-dev libutf8proc-dev libxsmm-dev pkg-config \
     >"$scratch/purge" 2>&1
-check 'what was installed is removed' is_removed
+check 'all installed files are removed' is_removed
 closing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measure what a model trained on data/fables.grammar has learnt.
+# Measure a model that was trained on data/fables.grammar.
 #
 #     sh tests/figures.sh build models/tiny
 #

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The files of `make install` work without the source tree, and `make uninstall` removes them.
+# Test that the files of `make install` work without the source tree, and that `make uninstall`
+# removes them.
 #
 #     sh tests/install.sh [BUILD]
 set -u
@@ -11,8 +12,8 @@ build=${1:-build}
 home="$scratch/my -home"
 prefix=$home/.local
 
-# The flags of the installed library as pkg-config prints them, one per line, because a folder may
-# have a blank in its name. Static: the archive with the libraries that it needs.
+# The flags of the installed library as pkg-config prints them, one per line, because the name of a
+# folder may contain a blank. Static: the static library and the libraries that it needs.
 flags() {
     fields='s/^Cflags: //p; s/^Libs: //p'
     if [ "${linked-}" = static ]; then
@@ -47,7 +48,7 @@ says_weights() {
     "$scratch/program" | grep -q '^h.1.weights: 3 axes, first value 1$'
 }
 
-# The program loads the library that it was linked with, or none.
+# The program loads the installed shared library, or none if it was linked statically.
 loads_what_it_should() {
     loaded=$(LC_ALL=C ldd "$scratch/program" | sed -n 's/.*libattn[^ ]* => \(.*\) (.*/\1/p')
     case $linked in
@@ -56,7 +57,7 @@ loads_what_it_should() {
     esac
 }
 
-# Designated initialisers are C++ only since 2020.
+# C++ has designated initialisers since C++20.
 programs_of() { # COMPILER
     compiler=$1
     for linked in shared static; do
@@ -101,7 +102,7 @@ declared() {
     sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort
 }
 
-# All names have the program's version; attn.map lists them.
+# attn.map lists the functions of attn.h, and each exported symbol has the version of attn.map.
 shared_exports_its_header() {
     declared >"$scratch/declared"
     sed -n 's/^ *\(attn_[a-z_]*\);$/\1/p' lib/attn.map | diff "$scratch/declared" - || return
@@ -112,7 +113,7 @@ shared_exports_its_header() {
         diff - "$scratch/exported"
 }
 
-# Version 0.N is that of attn-cli, libattn.so.0.N, its soname, ATTN_0.N and the Python module.
+# attn-cli, libattn.so.0.N, its soname, ATTN_0.N in attn.map and the Python module have one version.
 names_are_of_the_version() {
     version=$("$build/attn-cli" --version | sed -n '1s/^[^0-9]*\([0-9.]*\).*/\1/p')
     number=${version%.*}
@@ -123,11 +124,11 @@ names_are_of_the_version() {
         grep -Fx "VERSION = \"$number.${version##*.}\"" lib/bindings/python/build_wheel.py
 }
 
-# The manual pages that attn-cli(1) refers to; the same commands as in completions.
 pages_are_ascii() {
     ! LC_ALL=C grep -n "[^ -~]" "$prefix"/share/man/man*/*
 }
 
+# attn-cli(1) refers to a page for each command of the completions.
 every_command_has_a_page() {
     pages=$prefix/share/man/man1
     sed -n 's/^\.BR attn..cli..\([a-z]*\) .*/\1/p' "$pages/attn-cli.1" | sort >"$prefix/named"
@@ -139,7 +140,7 @@ every_command_has_a_page() {
     done <"$prefix/named"
 }
 
-# The synopsis of libattn(3) has the functions of attn.h.
+# The synopsis of libattn(3) lists the functions of attn.h.
 page_names_all() {
     declared >"$scratch/declared"
     sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/s/^\.BI ".*[ *]\(attn_[a-z_]*\)(.*/\1/p' \
@@ -166,8 +167,8 @@ leaves_nothing() {
         [ -z "$(find "$prefix" -mindepth 2 ! -type d)" ]
 }
 
-# Debian has a folder of libraries for each architecture.
-# shellcheck disable=SC2016 # as it stands there
+# With LIBDIR, as for Debian, which has a folder of libraries for each architecture.
+# shellcheck disable=SC2016 # expanded by pkg-config
 installs_elsewhere() {
     make --no-print-directory install BUILD="$build" PREFIX="$home/other" LIBDIR=lib/some &&
         [ -e "$home/other/lib/some/libattn.a" ] &&
@@ -176,12 +177,12 @@ installs_elsewhere() {
         [ -z "$(find "$home/other" -mindepth 2 ! -type d)" ]
 }
 
-# The advice that is printed after installing to a home folder; none if everything is found.
+# The output of after_install.sh for an installation in a home folder.
 said_with() { # PATH PKG_CONFIG_PATH
     env -i HOME="$home" PATH="$1" PKG_CONFIG_PATH="$2" sh data/after_install.sh "$prefix"
 }
 
-# shellcheck disable=SC2016 # for another shell
+# shellcheck disable=SC2016 # quoted, not expanded
 says_what_is_not_found() {
     bin=$prefix/bin:$PATH packages=$prefix/lib/pkgconfig
     said_with "$bin" "$packages" && [ -z "$(said_with "$bin" "$packages")" ] &&
@@ -197,7 +198,7 @@ check 'make install' make --no-print-directory install BUILD="$build" PREFIX="$p
 check 'the installed program runs' "$prefix/bin/attn-cli" run -q -m life -s 'Life is short'
 check 'the manual has a page for every command' every_command_has_a_page
 check 'manual pages are ASCII, as the C locale shows them' pages_are_ascii
-check 'the schemas of JSON are there' diff -r data/schemas "$prefix/share/attn-cli/schemas"
+check 'the JSON schemas are installed' diff -r data/schemas "$prefix/share/attn-cli/schemas"
 check 'the completion for bash is a script' \
     bash -n "$prefix/share/bash-completion/completions/attn-cli"
 if nm "$build/libattn.a" 2>/dev/null | grep -q "__asan\|__gcov"; then
@@ -226,7 +227,7 @@ else
     leave_out 'the shared library is not built: for another system, or with instruments'
 fi
 check 'libraries go to another folder' installs_elsewhere
-check 'what a shell does not find is said' says_what_is_not_found
+check 'variables that a shell needs are printed' says_what_is_not_found
 check 'make uninstall leaves nothing' leaves_nothing
 
 closing

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Versions, names and dependencies in data/packages agree with the sources; messages of
-# dependencies.sh if something cannot be installed. `make test-deb` and `make test-static` build and
-# use the packages.
+# Test that versions, names and dependencies in data/packages agree with the sources, and the
+# messages of dependencies.sh if something cannot be installed. `make test-deb` and `make
+# test-static` build and use the packages.
 #
 #     sh tests/packages.sh [BUILD]
 set -u
@@ -24,7 +24,7 @@ symbols_are_those_of_the_library() {
         grep -q "^libattn.so.${node#ATTN_} libattn${node#ATTN_} " $here/debian/*.symbols
 }
 
-# dependencies.sh has the names of packages.
+# Debian's Build-Depends are the packages that dependencies.sh names.
 debian_needs_what_the_build_needs() {
     CC=x86_64-linux-gnu-gcc
     command -v $CC >/dev/null || CC=cc
@@ -39,7 +39,7 @@ drawing_is_recommended() {
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
-# A PATH with only the programs that dependencies.sh needs first.
+# With a PATH that has only sh and dirname.
 says_what_deb_needs() {
     mkdir "$scratch/bin" && for tool in sh dirname; do
         ln -s "$(command -v $tool)" "$scratch/bin" || return
@@ -50,9 +50,9 @@ says_what_deb_needs() {
 
 check 'versions are those of the program' names_version
 check 'symbols are those of the library' symbols_are_those_of_the_library
-check 'packages of Debian need what dependencies.sh says' debian_needs_what_the_build_needs
-check 'what makes PNG and PDF is with them' drawing_is_recommended
-check 'make deb says what it needs' says_what_deb_needs
+check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
+check 'the package of rsvg-convert is recommended' drawing_is_recommended
+check 'make deb names the packages that it needs' says_what_deb_needs
 
 # A machine without libraries where sudo fails: count the calls of sudo and check the message.
 unset DEPS

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measure figures for papers: width, font, font size and shapes. PDF needs poppler, PNG needs
-# Python; each is skipped if it is not installed.
+# Measure figures for papers: width, font, font size and shapes. Skips PDF without poppler, and PNG
+# without Python.
 #
 #     sh tests/papers.sh [BUILD]
 set -u
@@ -34,13 +34,13 @@ figure() { # FILE OPTIONS...
     "$attn" run -q "$text" "$@" -o "$file"
 }
 
-# --- SVG: all of it can be counted ----------------------------------------------------------------
+# --- SVG ------------------------------------------------------------------------------------------
 
-width_of() { # FILE.svg: points
+width_of() { # FILE.svg: in points
     sed -n 's/^<svg.* width="\([0-9.]*\)pt".*/\1/p' "$1"
 }
 
-sizes_of() { # FILE.svg: sizes of letters, each once
+sizes_of() { # FILE.svg: font sizes, each once
     sed -n 's/^<text.* font-size="\([0-9.]*\)".*/\1/p' "$1" | sort -n | uniq | tr '\n' ' '
 }
 
@@ -69,7 +69,7 @@ nature 252.283
 nature-wide 518.74
 END
 
-# Nothing stands outside of a page that was not asked for its width.
+# No rectangle lies outside the width of the page.
 fits_everywhere() {
     for view in matrix lines overlay bars; do
         for width in 1in 2in icml neurips; do
@@ -97,7 +97,7 @@ has_sizes() { # SIZES OPTIONS...
     figure sizes.svg "$@" && is "$sizes" "$(sizes_of sizes.svg)"
 }
 
-# "1.00" is 2.226 sizes wide, of letters as wide as DejaVu's; 2.5 points are left.
+# With DejaVu's letters, the width of "1.00" is 2.226 times the font size; 2.5 points remain free.
 numbers_fit() {
     figure fit.svg --layer 0 --head 1 --figure-width 2.4in --font-size 8 || return 1
     pitch=$(sed -n 's/.*scale(\([0-9.]*\) .*/\1/p' fit.svg | head -n 1)
@@ -105,10 +105,10 @@ numbers_fit() {
         "$(sizes_of fit.svg | awk '{ printf "%.2f\n", $1 }')"
 }
 
-check 'letters of a column are of 7 points' has_sizes '7 ' --layer 0 --head 1 --figure-width icml
-check 'letters of 9 points' has_sizes '9 ' --font-size 9 --view lines --layer 0 --head 1
-check 'numbers in cells are as large as they have room' numbers_fit
-check 'as usual' has_sizes '6 7.5 9.5 ' --layer 0 --head 1
+check 'the font size of a column is 7 points' has_sizes '7 ' --layer 0 --head 1 --figure-width icml
+check 'a font size of 9 points' has_sizes '9 ' --font-size 9 --view lines --layer 0 --head 1
+check 'numbers fill their cells' numbers_fit
+check 'font sizes without options' has_sizes '6 7.5 9.5 ' --layer 0 --head 1
 
 is_untitled() {
     figure untitled.svg --layer 0 --head 1 --title '' &&
@@ -116,7 +116,7 @@ is_untitled() {
             "$(texts_of untitled.svg | grep -e tiny -e rows: -e key -e query -e weights | sort)"
 }
 
-check 'no title' is_untitled
+check 'without a title, axes are labelled' is_untitled
 
 grounds() { # COUNT OPTIONS...
     count=$1
@@ -125,30 +125,30 @@ grounds() { # COUNT OPTIONS...
         is "$count" "$(grep -c '^<rect x="0" y="0".*fill="#ffffff"' ground.svg)"
 }
 
-check 'a ground' grounds 1
+check 'a background' grounds 1
 
 names_font() {
     figure font.svg --font 'A & B <C>' &&
         grep -qF "font-family=\"'A &amp; B &lt;C&gt;', Helvetica," font.svg
 }
 
-check 'the letters of an SVG' names_font
+check 'the font of an SVG' names_font
 
-# --- what is drawn --------------------------------------------------------------------------------
+# --- contents -------------------------------------------------------------------------------------
 
-numbers() { # the weights of a head, the future left out, as a CSV has them
+numbers() { # HEAD: its weights without masked cells, as in tidy CSV
     "$attn" run -q "$text" --layer 0 --head "$1" --format tidy | tail -n +2 | sed 's/.*,//'
 }
 
-# Four heads attend to one key in one row, and each line begins elsewhere.
-lines_stand_apart() {
+# Four heads attend to one key in one row; their lines begin at different points.
+lines_are_apart() {
     figure apart.svg --layer 0 --view overlay --token-range 0 &&
         is 4 "$(sed -n 's/^<path d="M\([^LC]*\).*/\1/p' apart.svg | sort -u | wc -l | tr -d ' ')"
 }
 
-check 'lines of heads stand apart' lines_stand_apart
+check 'lines of heads do not overlap' lines_are_apart
 
-# Two keys a query, of which the first query's other is not in the picture.
+# Each of four queries sees two keys; one key of the first query is outside the figure.
 masked_in_part() {
     figure part.svg --layer 0 --head 0 --attention window:2 --token-range 2-5 &&
         is 7 "$(grep -c '>0\.[0-9][0-9]</text>' part.svg)"
@@ -166,8 +166,8 @@ masked() { # HATCHES FRAMES STEPS OPTIONS...
             wc -c | tr -d ' ')"
 }
 
-check 'the future is hatched' masked 1 1 0
-check 'the future is not there' masked 0 0 16 --mask triangle
+check 'masked cells are hatched' masked 1 1 0
+check 'masked cells are blank' masked 0 0 16 --mask triangle
 
 marked() { # COUNT OPTIONS...
     count=$1
@@ -187,11 +187,11 @@ labelled() { # LABELS OPTIONS...
             grep -v tiny | tr '\n' ' ')"
 }
 
-check 'a label of each panel' labelled '(a) (b) (c) (d) ' --layer 0 --panel-labels '(a)'
-check 'a label of a grid' labelled 'A B ' --show k,weights --layer 0-1 --head 0-1 --panel-labels A
-check 'a label of one panel' labelled '1 ' --layer 0 --head 0 --panel-labels 1
+check 'labels of panels' labelled '(a) (b) (c) (d) ' --layer 0 --panel-labels '(a)'
+check 'labels of a grid' labelled 'A B ' --show k,weights --layer 0-1 --head 0-1 --panel-labels A
+check 'the label of one panel' labelled '1 ' --layer 0 --head 0 --panel-labels 1
 
-# An encoder and its decoder: three matrices in a row on one range, with one bar.
+# Encoder and decoder: three matrices in a row, with one range and one colour bar.
 attentions='encoder self-attention
 attention weights, all panels
 decoder self-attention
@@ -210,10 +210,10 @@ has_one_bar() {
             '<title>translate .* source: the small cat</title>' bars.svg)"
 }
 
-check 'an encoder and its decoder beside each other' is_one_figure
-check 'an encoder and its decoder have one bar' has_one_bar
+check 'encoder and decoder in one figure' is_one_figure
+check 'encoder and decoder have one colour bar' has_one_bar
 
-indices() { # the numbers on the axes of a long text, each once
+indices() { # numbers on the axes of a long text, each once
     long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
     "$attn" run -q "$long" --layer 0 --head 0 --figure-width icml -o ticks.svg &&
         texts_of ticks.svg | grep -x '[0-9]*' | sort -n | uniq | tr '\n' ' '
@@ -222,8 +222,8 @@ indices() { # the numbers on the axes of a long text, each once
 check 'ticks are at whole steps' is '0 1 5 10 15 20 25 30 35 40 45 50 55 60 ' \
     "$(indices)"
 
-# Where the frame is: around the fifth row's third cell, in steps of the cells.
-mark_stands() {
+# The frame is around the third cell of the fifth row.
+mark_is_at_cell() {
     figure mark.svg --layer 0 --head 0 --mark 4:2 --figure-width icml
     pitch=$(sed -n 's/.*scale(\([0-9.]*\) .*/\1/p' mark.svg | head -n 1)
     corner=$(sed -n 's/.*translate(\([0-9. ]*\)) scale.*/\1/p' mark.svg | head -n 1)
@@ -232,7 +232,7 @@ mark_stands() {
         awk '{ printf "%d %d\n", ($4 - $1) / $3, ($5 - $2) / $3 }')"
 }
 
-check 'a mark is at its cell' mark_stands
+check 'a mark is at its cell' mark_is_at_cell
 
 shows_part() {
     figure part.svg --layer 0 --head 1 --token-range 2-4 --title '' &&
@@ -247,7 +247,7 @@ shows_part() {
 
 check 'a part of the text' shows_part
 
-# What instruments find of tokens: those of the part alone.
+# Figures of score, lens and attribute show only the tokens of --token-range.
 instrument_shows_part() { # TEXTS COMMAND OPTIONS...
     texts=$1
     shift
@@ -267,11 +267,11 @@ check 'a part of layers' instrument_shows_part \
 check 'a part of sources' instrument_shows_part \
     'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' \
     attribute --by source --view matrix
-check 'a part of what has no tokens' has_no_tokens
+check 'a part of a figure without tokens is refused' has_no_tokens
 
 # --- TikZ -----------------------------------------------------------------------------------------
 
-# Every text of the SVG stands where the TikZ has it, of the same size and colour.
+# Every text of the SVG has the same position, size and colour in TikZ.
 same_texts() { # OPTIONS...
     figure both.svg "$@" && figure both.tex "$@" || return 1
     sed -n -e 's/^<text x="\([^"]*\)" y="\([^"]*\)"/\1 \2 0/' \
@@ -284,7 +284,7 @@ same_texts() { # OPTIONS...
     [ -s expected ] && diff expected found
 }
 
-same_shapes() { # OPTIONS...: frames, lines and hatchings
+same_shapes() { # OPTIONS...: numbers of frames, lines and hatched areas
     figure both.svg "$@" && figure both.tex "$@" || return 1
     frames=$(grep -c '^<rect.* fill="none"' both.svg)
     lines=$(sed -n 's/^<path d="\(M[^"]*\)" fill="none" .*/\1/p' both.svg | tr -cd M | wc -c)
@@ -299,7 +299,7 @@ tex_has_numbers() {
         is "$(numbers 1 | grep .)" "$(sed -n 's/^.attncell{.*{\([^{}][^{}]*\)}$/\1/p' numbers.tex)"
 }
 
-# Pooled cells have the number that they show.
+# A cell that stands for several cells has the largest of their numbers.
 tex_has_largest() {
     long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
     "$attn" run -q "$long" --figure-width 1in --layer 0 --head 0 -o largest.tex &&
@@ -317,9 +317,9 @@ check 'shapes of TikZ' same_shapes --layer 0 --mark 4:2
 check 'shapes of TikZ: a triangle' same_shapes --layer 0 --mask triangle --title ''
 check 'shapes of TikZ: lines' same_shapes --layer 0 --view overlay
 check 'every cell of TikZ has its number' tex_has_numbers
-check 'a cell of several has the largest' tex_has_largest
+check 'a pooled cell of TikZ has the largest number' tex_has_largest
 
-typeset() { # FILE.tex: as FILE.pdf, which is not compressed
+typeset() { # FILE.tex: to an uncompressed FILE.pdf
     pdflatex -interaction=batchmode -halt-on-error -jobname "${1%.tex}" \
         "\\pdfcompresslevel=0\\pdfobjcompresslevel=0\\input{$1}" >/dev/null || {
         grep -a -A 3 '^!' "${1%.tex}.log"
@@ -333,7 +333,7 @@ tex_is_wide() {
 $(pdfinfo wide.pdf | sed -n 's/^Pages: *//p')"
 }
 
-# Seven tokens see 28 cells; the bar has 64 of another width. Letters are of 7 points alone.
+# Seven tokens have 28 visible cells; the colour bar has 64 of another width. All text has 7 points.
 tex_has_cells() {
     sed -n 's/^[-0-9.]* [-0-9.]* \([-0-9.]*\) -[0-9.]* re *$/\1/p' wide.pdf | sort | uniq -c |
         awk '{ print $1 }' | tr '\n' ' ' >found
@@ -352,7 +352,8 @@ tex_is_input() {
         grep -q after paper.txt && [ "$(pdffonts paper.pdf | grep -c CMSS)" = 0 ]
 }
 
-# What is a command, a font's gap, or no letter: it is set as it is, or as its number.
+# TeX's special characters are printed as they are; bytes that are no text, and characters that the
+# font lacks, as their codes.
 tex_takes_all() {
     odd=$(printf 'a_b # $ %% & ~ ^ \\ { } <é> "q" -- \001 爱 ‿')
     "$attn" run -q "$odd" --title "$odd $(printf '\377')" --layer 0 --head 0 -o odd.tex &&
@@ -368,10 +369,10 @@ tex_takes_all() {
 
 if has pdflatex && has pdfinfo && has pdftotext &&
     [ "$(kpsewhich tikz.sty lmodern.sty | wc -l)" = 2 ]; then
-    check 'TikZ is as wide' tex_is_wide
-    check 'TikZ has every cell, and letters of 7 points' tex_has_cells
-    check 'a document has two of TikZ' tex_is_input
-    check 'TikZ of any letters' tex_takes_all
+    check 'TikZ has the width' tex_is_wide
+    check 'TikZ has every cell, and a font size of 7 points' tex_has_cells
+    check 'a document with two TikZ figures' tex_is_input
+    check 'TikZ with special characters' tex_takes_all
 else
     leave_out 'TikZ in LaTeX: pdflatex, TikZ, lmodern, pdfinfo or pdftotext is not installed'
 fi
@@ -386,8 +387,7 @@ fonts_of() { # FILE.pdf
     pdffonts "$1" | sed -n '3,$s/^[A-Z]*+\([^ ]*\).*/\1/p' | sort -u | tr '\n' ' '
 }
 
-# The letters of a word on its page are as high, ascent and descent together, in proportion to their
-# size: twice the size is twice the height.
+# The height of a word, ascent and descent together, in points; proportional to the font size.
 height_of_word() { # FILE.pdf WORD
     pdftotext -bbox "$1" - |
         sed -n 's/.*yMin="\([0-9.]*\)".* yMax="\([0-9.]*\)">\(.*\)<.word>/\1 \2 \3/p' |
@@ -416,7 +416,7 @@ refuses_font() {
 'fc-list : family' lists them; svg takes any" "$? $(cat message)" && ! [ -e no.pdf ]
 }
 
-# Pixels across, pixels of a metre, the kind of its colours, and how opaque its corner is.
+# Width in pixels, pixels per metre (x, y, unit), colour type, and opacity of the first pixel.
 facts_of() { # FILE.png
     python3 - "$1" <<'END'
 import struct, sys, zlib
@@ -438,8 +438,8 @@ print(width, density[0], density[1], density[2], colour, first[3] if colour == 6
 END
 }
 
-# What lies below a figure shines through its corner, or does not.
-shines() { # ALPHA OPTIONS...
+# The opacity of the corner of a PDF.
+has_opacity() { # ALPHA OPTIONS...
     alpha=$1
     shift
     figure ground.pdf --layer 0 --head 1 "$@" &&
@@ -450,12 +450,12 @@ shines() { # ALPHA OPTIONS...
 if ! figure probe.pdf 2>message; then
     leave_out 'PNG and PDF: rsvg-convert is not installed'
 elif has pdfinfo && has pdffonts && has pdftotext; then
-    check 'a PDF is as wide' pdf_is_wide
-    check 'letters of a PDF are as large' doubles
+    check 'a PDF has the width' pdf_is_wide
+    check 'the text of a PDF has the font size' doubles
     fc-list 2>/dev/null | grep -q 'DejaVu Serif' && check 'the font of a PDF' pdf_has_font
-    check 'a font that is not there' refuses_font
+    check 'a font that is not installed' refuses_font
     if has python3; then
-        check 'a PDF has a ground' shines 255
+        check 'a PDF has a background' has_opacity 255
     fi
 else
     leave_out 'PDF: pdfinfo, pdffonts or pdftotext is not installed'
@@ -470,7 +470,7 @@ png_has() { # FACTS OPTIONS...
 }
 
 if [ -e probe.pdf ] && has python3; then
-    check 'a PNG of 300 dots an inch' png_has '975 11811 11811 1 2 255' --dpi 300 \
+    check 'a PNG of 300 pixels per inch' png_has '975 11811 11811 1 2 255' --dpi 300 \
         --figure-width icml
     check 'a PNG of 600' png_has '1950 23622 23622 1 2 255' --dpi 600 --figure-width icml
     check 'a PNG of 192' png_has '624 7559 7559 1 2 255' --figure-width icml

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Other programs read the pictures: xmllint, Python, pdfinfo and pdftotext. Each is skipped if it is
+# Test figures with other programs: xmllint, Python, pdfinfo and pdftotext. Skips programs that are
 # not installed.
 #
 #     sh tests/pictures.sh [BUILD]
@@ -36,7 +36,7 @@ has rsvg-convert || {
     leave_out 'PNG and PDF: rsvg-convert is not installed'
 }
 
-# --- what is drawn: every kind of picture, and what texts can hold -------------------------------
+# --- figures of each kind, and texts with special characters -------------------------------------
 
 pictures=
 draw() { # NAME OPTIONS...
@@ -67,15 +67,16 @@ if has xmllint; then
     for name in $pictures; do
         check "$name.svg is well-formed" xmllint --noout "$name.svg"
     done
-    check 'a token stays text' is 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
+    check 'a token is text' is 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
     check 'a part has a name' is 1 \
         "$(xpath model.svg 'count(//title[.="weights layer 1 head 2"])')"
     check 'a layer of a model' is 8 "$(xpath model.svg 'count(//g[@shape-rendering]) - 1')"
 else
     leave_out 'SVG is well-formed: xmllint is not installed'
 fi
-# Those of the README: a ground for light and dark pages, and no blanks that browsers join.
-has_ground() { # FILE: its first rectangle that is no pattern is as large as the picture
+# The README's pictures have a background, for light and dark pages, and no blanks that browsers
+# collapse.
+has_ground() { # FILE: the first rectangle outside of patterns is as large as the picture
     view=$(sed -n 's/.*viewBox="0 0 \([0-9.]* [0-9.]*\)".*/\1/p' "$1" | head -n 1)
     grep '^<rect' "$1" | head -n 1 |
         grep -F " width=\"${view% *}\" height=\"${view#* }\"" | grep -q ' fill="'
@@ -85,7 +86,7 @@ no_blanks_to_join() { # FILE
     ! grep -n '<text[^>]*>\([^<]*  \| \)' "$1"
 }
 
-redrawn() { # NAME OPTIONS...: to the byte, but for the metadata
+redrawn() { # NAME OPTIONS...: gives the same bytes, except for the metadata
     name=$1
     shift
     "$attn" run -q -s "$life" "$@" -o redrawn.svg &&
@@ -95,14 +96,14 @@ redrawn() { # NAME OPTIONS...: to the byte, but for the metadata
 check 'model.svg is drawn as before' redrawn model.svg
 check 'lines.svg is drawn as before' redrawn lines.svg --layer 1 --view overlay
 for picture in "$ROOT"/data/pictures/*.svg; do
-    check "${picture##*/} has a ground" has_ground "$picture"
+    check "${picture##*/} has a background" has_ground "$picture"
 done
-check 'words of a terminal stand where they are put' no_blanks_to_join \
+check 'words of a terminal keep their columns' no_blanks_to_join \
     "$ROOT/data/pictures/run.svg"
 
 # --- PNG -----------------------------------------------------------------------------------------
 
-decode() { # FILE: whole, true colour, of the size of the SVG at 192 pixels an inch, not blank
+decode() { # FILE: complete, true colour, the size of the SVG at 192 pixels per inch, not blank
     python3 - "$1" "${1%.png}.svg" <<'END'
 import math, re, struct, sys, zlib
 data = open(sys.argv[1], "rb").read()
@@ -139,7 +140,7 @@ esac
 
 # --- PDF -----------------------------------------------------------------------------------------
 
-text_of() { # FILE: what can be selected in it, letters alone
+text_of() { # FILE: its text, without blanks
     pdftotext -raw "$1" - | tr -d ' \n\f'
 }
 
@@ -157,7 +158,7 @@ case $forms in
             pages=$(pdfinfo "$name.pdf" | sed -n 's/^Pages: *//p')
             check "$name.pdf has one page" is 1 "$pages"
         done
-        check 'a PDF does not tell the time' is 'Thu Jan  1 00:00:00 1970 UTC' \
+        check 'a PDF has a fixed date' is 'Thu Jan  1 00:00:00 1970 UTC' \
             "$(TZ=UTC pdfinfo model.pdf | sed -n 's/^CreationDate: *//p')"
         check 'words can be selected' holds_text model.pdf dessert
         check 'numbers can be selected' holds_text head.pdf 0.390.120.49

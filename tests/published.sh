@@ -33,8 +33,9 @@ near() { # WHAT EXPECTED TOLERANCE FOUND
     fi
 }
 
-# --- losses: TransformerLens, tests/acceptance/test_hooked_transformer.py, loss_store: the mean
-# over "Hello world!" after the token that begins texts; its "pythia" is EleutherAI/pythia-70m.
+# --- losses: loss_store in TransformerLens, tests/acceptance/test_hooked_transformer.py: the mean
+# over the tokens of "Hello world!" after a beginning-of-text token. Its "pythia" is
+# EleutherAI/pythia-70m.
 
 loss() { # MODEL EXPECTED
     has "$1" "loss of $1" || return 0
@@ -48,7 +49,7 @@ loss pythia-70m 4.659344673156738
 loss gpt-neo-125M 4.900552272796631
 loss opt-125m 6.159054279327393
 
-# --- surprisals: the README of minicons, of a text that begins with its first word.
+# --- surprisals: the README of minicons, without a beginning-of-text token.
 
 surprisal() { # TEXT EXPECTED
     near "distilgpt2: surprisal of '$1'" "$2" 0.001 \
@@ -61,9 +62,9 @@ if has distilgpt2 'surprisals in the README of minicons'; then
     surprisal 'The keys to the cabinet is on the table.' 42.75846481323242
 fi
 
-# --- indirect objects: Wang et al. 2022 (arXiv:2211.00593) name the heads; the prompts, after the
-# token that begins texts, and the differences of logits, 3.552 in the mean, are those of
-# TransformerLens's demos/Exploratory_Analysis_Demo.ipynb.
+# --- indirect objects: the heads are those of Wang et al. 2022 (arXiv:2211.00593). The prompts, with
+# a beginning-of-text token, and the logit differences (mean 3.552) are those of TransformerLens's
+# demos/Exploratory_Analysis_Demo.ipynb.
 
 prompts() { # RIGHT|WRONG|TEXT|DIFFERENCE
     awk -F '|' '{
