@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print the variables that a shell needs to find the files of `make install`; nothing if it has them.
+# Print the variables that a shell needs to find the files of `make install`, unless it has them.
 #
 #     sh data/after_install.sh PREFIX
 set -u

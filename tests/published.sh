@@ -62,9 +62,9 @@ if has distilgpt2 'surprisals in the README of minicons'; then
     surprisal 'The keys to the cabinet is on the table.' 42.75846481323242
 fi
 
-# --- indirect objects: the heads are those of Wang et al. 2022 (arXiv:2211.00593). The prompts, with
-# a beginning-of-text token, and the logit differences (mean 3.552) are those of TransformerLens's
-# demos/Exploratory_Analysis_Demo.ipynb.
+# --- indirect objects: the heads are those of Wang et al. 2022 (arXiv:2211.00593). The prompts,
+# with a beginning-of-text token, and the logit differences (mean 3.552) are those of
+# TransformerLens's demos/Exploratory_Analysis_Demo.ipynb.
 
 prompts() { # RIGHT|WRONG|TEXT|DIFFERENCE
     awk -F '|' '{
