@@ -1,10 +1,10 @@
-"""Bare attention, as PyTorch computes it in float64: what a golden model of that type must give.
+"""Compute a model of the type `attention` with PyTorch in float64: the expected tensors of the tests.
 
     /usr/bin/python3 tests/torch/bare_attention.py models/life-grouped \\
         "Life is short, eat dessert first" > tests/golden/life-grouped/expected.json
 
-A text that looks at itself, with projections, biases, grouped heads and an output projection;
-unmasked or causal; dense, or in one of the ways of --attention that nothing is drawn for.
+Self-attention with projections, biases, grouped heads and an output projection, without or with a
+causal mask, for every value of --attention that draws nothing at random.
 """
 
 import json
@@ -48,8 +48,8 @@ def split_heads(rows, heads):
     return rows.reshape(rows.shape[0], heads, -1).transpose(0, 1)
 
 
-def seen(way, count, causal):
-    """[count, count]: which keys a query sees, in the words of --attention."""
+def visible(way, count, causal):
+    """Visible keys of each query, [count, count]; `way` is a value of --attention."""
     i = torch.arange(count)[:, None]
     j = torch.arange(count)[None, :]
     allowed = j <= i if causal else torch.ones(count, count, dtype=torch.bool)
@@ -68,9 +68,9 @@ def seen(way, count, causal):
 
 
 def attend(q, k, v, way, causal, scale):
-    """scores, masked, weights and context of all heads."""
+    """Scores, masked scores, weights and context of all heads."""
     scores = q @ k.transpose(1, 2)
-    hidden = ~seen(way, q.shape[1], causal)
+    hidden = ~visible(way, q.shape[1], causal)
     if way == "linear":
         scores = (torch.nn.functional.elu(q) + 1) @ (torch.nn.functional.elu(k) + 1).transpose(1, 2)
         masked = scores.masked_fill(hidden, 0)
@@ -82,7 +82,7 @@ def attend(q, k, v, way, causal, scale):
 
 
 def layer(x, model, number, way):
-    """Every tensor of one layer by its name; keys and values serve the heads of their group."""
+    """All tensors of one layer, by name. The heads of a group share keys and values."""
     config = model.config
     heads = config["n_head"]
     groups = config.get("n_kv_head", heads)

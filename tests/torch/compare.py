@@ -1,8 +1,8 @@
-"""Hold models made by `attn-cli init` against the same ones made by PyTorch, to the bit.
+"""Compare models made by `attn-cli init` with the same models made by PyTorch, bit by bit.
 
     python3 tests/torch/compare.py PROGRAM
 
-Prints a line for each tensor that differs; silence is success. Needs PyTorch for x86-64 on a machine
+Prints a line for each tensor that differs. Needs PyTorch for x86-64 on a machine
 with AVX2.
 """
 
@@ -17,7 +17,7 @@ import torch
 
 import reference
 
-# --set, seed, other options, how PyTorch makes it; the sizes are those around 16 and beyond
+# shape, --set, seed, other options, the model of PyTorch; sizes below, at and above 16
 MODELS = (
     ("--like life", "n_embd=5,d_k=3,d_v=2,vocab_size=9,n_head=4", 0, "", reference.rand),
     ("--like life", "n_embd=4,d_k=4,d_v=4,vocab_size=31,n_layer=3", 1, "--table 32",
@@ -59,7 +59,7 @@ def bits(tensor):
 
 
 def compare(label, found, expected):
-    """A line for each tensor; those that PyTorch does not name must be 0."""
+    """Print a line for each tensor that differs. Tensors that PyTorch does not have must be 0."""
     for name in sorted(set(found) | set(expected)):
         if name not in found:
             print("%s: %s is missing" % (label, name))

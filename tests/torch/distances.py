@@ -1,4 +1,4 @@
-"""What `attn-cli compare --format csv` must say of bare attention.
+"""The expected output of `attn-cli compare --format csv` for models of the type `attention`.
 
     /usr/bin/python3 tests/torch/distances.py tests/golden/gqa "w1 w2 w3" window:2 linear
 """
@@ -11,7 +11,7 @@ from bare_attention import Model, run
 
 
 def distance(dense, other, heads):
-    """Of some (layer, head) together."""
+    """The four columns, over all (layer, head) of `heads` together."""
     numbers = [
         (
             (dense[f"h.{layer}.context"][head] - other[f"h.{layer}.context"][head]).abs(),

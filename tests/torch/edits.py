@@ -1,4 +1,4 @@
-"""What the case cli/edits/logits_are_those_of_pytorch must print: `tiny` in float64, edited by hooks.
+"""The expected output of tests/cli/edits/logits_are_those_of_pytorch: `tiny` in float64, with edits.
 
     /usr/bin/python3 tests/torch/edits.py >tests/cli/edits/logits_are_those_of_pytorch/out
 """
@@ -13,7 +13,7 @@ import torch
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models", "tiny")
 IDS = [267, 364, 511, 300, 12, 77, 900, 5, 42]
-# The texts that the case has for a mean.
+# The texts of --reference in that test.
 OTHERS = [
     [267, 363, 894, 301, 259, 295, 292, 280, 277, 708, 928, 820],
     [32, 364, 601, 429, 259, 1017, 277, 750, 597, 327],
@@ -51,7 +51,7 @@ def gelu(x):
 
 
 def run(ids, hook):
-    """Logits; `hook` is given each value and gives what goes on."""
+    """The logits; `hook` receives each tensor and returns the tensor that replaces it."""
     tokens = len(ids)
     heads = CONFIG["n_head"]
     x = hook("embedding", W["wte.weight"][ids] + W["wpe.weight"][:tokens])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""PyTorch's own modules, in float64, against what oracle/instruments.py found.
+"""Compare the tensors that oracle/instruments.py wrote with PyTorch's modules in float64.
 
 usage: instruments.py     prints a line for each model
 
-Three decoders: opt (layer norms, learned positions, biases), llama (RMS norms, shared heads, gates)
-and gpt_neox (parallel blocks, joined projections). A forward hook takes a token's values away;
-attribution is what autograd says of each part, where norms divide by numbers and what a sublayer
-reads has no gradient.
+Three decoders: opt (layer norms, learned positions, biases), llama (RMS norms, grouped heads, gated
+MLP) and gpt_neox (parallel blocks, joined projections). For value zeroing, a forward hook sets a
+token's values to 0. Attribution is gradient times value of each part; the divisors of norms and the
+inputs of sublayers are detached from the graph.
 """
 import json, math, pathlib, sys
 
@@ -20,7 +20,7 @@ from family_reference import from_bytes, read_safetensors
 
 torch.set_default_dtype(torch.float64)
 
-NAMES = {  # of a layer: n1, q, k, v or qkv, o, n2, gate, up, down
+NAMES = {  # prefix, layer, n1, q (or joined qkv), k, v, o, n2, gate, up, down
     "opt": ("model.decoder.", "layers.{}.", "self_attn_layer_norm", "self_attn.q_proj", "self_attn.k_proj",
             "self_attn.v_proj", "self_attn.out_proj", "final_layer_norm", None, "fc1", "fc2"),
     "llama": ("model.", "layers.{}.", "input_layernorm", "self_attn.q_proj", "self_attn.k_proj",
@@ -32,7 +32,7 @@ NAMES = {  # of a layer: n1, q, k, v or qkv, o, n2, gate, up, down
 
 
 class Norm(nn.Module):
-    """What it divides by is a number."""
+    """A norm whose divisor has no gradient."""
 
     def __init__(self, weight, bias, eps, rms):
         super().__init__()
@@ -59,7 +59,7 @@ class Block(nn.Module):
         self.q, self.k, self.v, self.o, self.gate, self.up, self.down = (
             model.linear(at + name) if name else None for name in names[3:7] + names[8:])
 
-    def turn(self, x):
+    def rotate(self, x):
         c, d = self.c, self.d
         r = 0 if self.family == "opt" else int(d * c.get("rotary_pct", 1))
         if not r:
@@ -71,9 +71,9 @@ class Block(nn.Module):
         return torch.cat([a * cos - b * sin, b * cos + a * sin, x[..., r:]], -1)
 
     def values(self, v, token):
-        """A hook: the token's values are 0."""
+        """The output of the projection `v`, with the token's values set to 0."""
         v = v.clone()
-        if self.k is None:  # head by head q, k and v
+        if self.k is None:  # joined: q, k and v of each head
             v.view(v.shape[0], self.H, 3, self.d)[token, :, 2] = 0
         else:
             v[token] = 0
@@ -86,7 +86,7 @@ class Block(nn.Module):
             q, k, v = self.q(y).view(T, self.H, 3, self.d).permute(2, 1, 0, 3)
         else:
             q, k, v = (part(y).view(T, -1, self.d).transpose(0, 1) for part in (self.q, self.k, self.v))
-        q, k = self.turn(q), self.turn(k)
+        q, k = self.rotate(q), self.rotate(k)
         k, v = (part.repeat_interleave(self.H // self.K, 0) for part in (k, v))
         scores = q @ k.transpose(1, 2) / math.sqrt(self.d)
         hidden = torch.ones(T, T).triu(1).bool()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Activation and path patching by PyTorch's hooks, in float64: what `patch` must find.
+"""Activation and path patching with PyTorch's hooks in float64: the expected results of `patch`.
 
 usage: patches.py [write]     prints a line for each model, or writes patches.safetensors beside it
 
-The three decoders of instruments.py in modules of their own. Each part is a module that only hands
-on what it gets; a patch is a forward hook there that gives another run's value. Of a path the
-contexts of all heads are hooked to the text's own, but for the sender's; what then arrives at the
-receiver is kept and hooked into a run in which nothing else is (Wang et al., 2022, Appendix B).
+The three decoders of instruments.py, written independently. Each part is an identity module; a patch
+is a forward hook on it that returns the value of another run. Path patching (Wang et al., 2022,
+Appendix B) takes two runs: in the first, hooks keep the contexts of all heads except the sender; in
+the second, only the receiver is patched, with its value of the first.
 """
 import json, math, pathlib, sys
 
@@ -58,7 +58,7 @@ class Decoder(nn.Module):
             return x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt() * weight
         return functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
-    def turn(self, x):
+    def rotate(self, x):
         r = 0 if self.family == "opt" else int(self.d * self.c.get("rotary_pct", 1))
         if not r:
             return x
@@ -80,7 +80,7 @@ class Decoder(nn.Module):
         part = lambda name, x: self.parts[f"{name} {layer}"](x)
         T = y.shape[0]
         q, k, v = self.project(y, at)
-        q, k, v = part("q", self.turn(q)), part("k", self.turn(k)), part("v", v)
+        q, k, v = part("q", self.rotate(q)), part("k", self.rotate(k)), part("v", v)
         k, v = (x.repeat_interleave(self.H // self.K, 0) for x in (k, v))
         scores = (q @ k.transpose(1, 2) / math.sqrt(self.d)).masked_fill(
             torch.ones(T, T).triu(1).bool(), -math.inf)
@@ -114,7 +114,7 @@ class Decoder(nn.Module):
         return float(logits[ANSWER] - logits[AGAINST])
 
     def run(self, ids, changes=()):
-        """The answer, and what every part gave; `changes` are a part's name and a function each."""
+        """The logit difference, and the output of every part; `changes` are pairs of a part and a hook."""
         seen, handles = {}, []
         for name, change in changes:
             handles.append(self.parts[name].register_forward_hook(lambda _, __, x, f=change: f(x)))
@@ -147,7 +147,7 @@ def patches(model):
                        for part in (f"{name} {layer}" for layer in range(model.L))]
 
     def send(layer, head, end):
-        """All heads give their own, but the sender: of the layers up to the end."""
+        """A run in which the heads of the layers before `end` keep their contexts, except the sender."""
         changes = [(part, lambda x, y=own[part]: y) for part in (f"context {i}" for i in range(end))]
         part = f"context {layer}"
         return model.run(CORRUPT, changes + [(part, put(given[part], head))])

@@ -1,7 +1,8 @@
-"""Models initialised by PyTorch itself, module by module, as textbooks and transformers do it.
+"""Models initialised by PyTorch, module by module, as in textbooks and in transformers.
 
-Each function returns the tensors of one model under the names, and in the order, of a model
-directory: [in, out], but for Llama's [out, in]. What lib/model/weight_init.c draws is held against them.
+The functions gpt2, llama, rand and linear return the tensors of a model with the names and the order
+of a model directory: [in, out], for Llama [out, in]. The tests compare lib/model/weight_init.c with
+them.
 """
 
 import math
@@ -9,7 +10,7 @@ import math
 import torch
 from torch import nn
 
-# --- GPT-2: the modules of GPT2LMHeadModel that hold parameters, made and initialised in its order --
+# --- GPT-2: the modules of GPT2LMHeadModel that have parameters, in its order of initialisation --
 
 
 class Conv1D(nn.Module):
@@ -44,7 +45,7 @@ class Block(nn.Module):
 
 
 class Initialised(nn.Module):
-    """What transformers' PreTrainedModel does behind the constructor."""
+    """The initialisation by transformers' PreTrainedModel.post_init."""
 
     def post_init(self):
         self.apply(self.initialise_once)
@@ -101,7 +102,7 @@ def gpt2(config, seed):
     return tensors
 
 
-# --- Llama, with the modules of LlamaForCausalLM since 4.31 -------------------------------------------
+# --- Llama: the modules of LlamaForCausalLM since transformers 4.31 -----------------------------------
 
 
 class RMSNorm(nn.Module):
@@ -188,7 +189,7 @@ def words(config, seed, table):
 
 
 def rand(config, seed, table=50000):
-    """One head after the other, as nn.Parameter(torch.rand(d_in, d_out))."""
+    """A matrix for each head, nn.Parameter(torch.rand(d_in, d_out))."""
     heads, groups, d_k, d_v = sizes(config)
     channels = config["n_embd"]
     tensors = {"wte.weight": words(config, seed, table)}
@@ -210,7 +211,7 @@ def rand(config, seed, table=50000):
 
 
 def linear(config, seed, table=50000):
-    """All heads at one time, as nn.Linear."""
+    """One nn.Linear for all heads."""
     heads, groups, d_k, d_v = sizes(config)
     channels, bias = config["n_embd"], config.get("bias", False)
     tensors = {"wte.weight": words(config, seed, table)}

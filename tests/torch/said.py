@@ -1,4 +1,4 @@
-"""What `attn-cli score` and `attn-cli lens` must say of a GPT-2, a Llama or a GPT-NeoX: in float64.
+"""Expected results of `attn-cli score` and `attn-cli lens` for a GPT-2, Llama or GPT-NeoX, in float64.
 
     /usr/bin/python3 tests/torch/said.py FOLDER 1,2,3      CSV: what,layer,token,name,value
 """
@@ -25,7 +25,7 @@ def read_tensors(path):
 
 
 def attend(q, k, v):
-    """[H, T, D] each, causal; heads side by side in what comes back."""
+    """Causal attention: q, k and v are [H, T, D], the result is [T, H · D]."""
     k, v = (x.repeat_interleave(q.shape[0] // x.shape[0], 0) for x in (k, v))
     scores = q @ k.transpose(1, 2) / q.shape[-1] ** 0.5
     later = torch.ones(scores.shape[1:]).triu(1).bool()
@@ -37,11 +37,11 @@ def heads(rows, count):
     return rows.reshape(rows.shape[0], count, -1).transpose(0, 1)
 
 
-def turn(x, base, turning):
-    """Rotary positions, halves that turn against each other, in the first `turning` channels."""
-    angles = torch.arange(x.shape[1])[:, None] * base ** (-torch.arange(0, turning, 2).double() / turning)
+def rotate(x, base, rotated):
+    """Rotary embedding of the first `rotated` channels; channel i is paired with i + rotated / 2."""
+    angles = torch.arange(x.shape[1])[:, None] * base ** (-torch.arange(0, rotated, 2).double() / rotated)
     cos, sin = (torch.cat([f(angles)] * 2, -1) for f in (torch.cos, torch.sin))
-    rows, rest = x[..., :turning], x[..., turning:]
+    rows, rest = x[..., :rotated], x[..., rotated:]
     a, b = rows.chunk(2, -1)
     return torch.cat([rows * cos + torch.cat([-b, a], -1) * sin, rest], -1)
 
@@ -98,7 +98,7 @@ class Llama(Model):
         rows = self.norm(x, h + "input_layernorm")
         q, k, v = (self.linear(rows, f"{h}self_attn.{name}_proj") for name in "qkv")
         q, k, v = (heads(y, y.shape[1] // self.c["head_dim"]) for y in (q, k, v))
-        q, k = (turn(y, self.c["rope_theta"], self.c["head_dim"]) for y in (q, k))
+        q, k = (rotate(y, self.c["rope_theta"], self.c["head_dim"]) for y in (q, k))
         out = self.linear(attend(q, k, v), h + "self_attn.o_proj")
         rows = self.norm(x + out, h + "post_attention_layernorm")
         gate = functional.silu(self.linear(rows, h + "mlp.gate_proj"))
@@ -121,8 +121,8 @@ class NeoX(Model):
         h = f"gpt_neox.layers.{layer}."
         rows = self.linear(self.norm(x, h + "input_layernorm"), h + "attention.query_key_value")
         q, k, v = heads(rows, self.c["num_attention_heads"]).chunk(3, -1)
-        turning = int(q.shape[-1] * self.c["rotary_pct"])
-        q, k = (turn(y, self.c["rotary_emb_base"], turning) for y in (q, k))
+        rotated = int(q.shape[-1] * self.c["rotary_pct"])
+        q, k = (rotate(y, self.c["rotary_emb_base"], rotated) for y in (q, k))
         out = self.linear(attend(q, k, v), h + "attention.dense")
         rows = self.norm(x, h + "post_attention_layernorm")
         hidden = functional.gelu(self.linear(rows, h + "mlp.dense_h_to_4h"))

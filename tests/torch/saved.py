@@ -1,10 +1,10 @@
-"""Write what is in the tests of torch.save's files, with PyTorch 1.6 or later.
+"""Write the files of torch.save that the tests read, with PyTorch 1.6 or later.
 
     python3 tests/torch/saved.py        from the repository's root
 
-tests/break/pickled: life with a parameter, two tensors that share a storage, and one that is
-transposed. The case of the two shards: gpt_neo, with its masks, one tensor tied to another, and what
-state_dict() has besides, in a later protocol.
+tests/break/pickled: `life` with an nn.Parameter, two tensors that share a storage, and a transposed
+tensor. tests/cli/models/weights_that_pytorch_saved: gpt_neo in two shards, with its masks, a tied
+tensor and the _metadata of state_dict(), in pickle protocol 4.
 """
 
 import collections

@@ -1,8 +1,8 @@
-"""What PyTorch draws on a CPU, as tables in C: writes tests/unit/rigs/torch_numbers.h and torch_models.h.
+"""Write tests/unit/rigs/torch_numbers.h and torch_models.h: random numbers of PyTorch as tables in C.
 
     python3 tests/torch/tables.py
 
-Needs PyTorch for x86-64 on a machine with AVX2 (Debian's python3-torch will do): elsewhere its
+Needs PyTorch for x86-64 on a machine with AVX2 (such as Debian's python3-torch): elsewhere its
 normal numbers differ in the last bit.
 """
 
@@ -32,7 +32,7 @@ BIASED = {"model_type": "llama", "vocab_size": 5, "hidden_size": 4, "num_hidden_
 HEADS = {"model_type": "attention", "vocab_size": 11, "n_embd": 12, "n_layer": 2, "n_head": 6,
          "n_kv_head": 2, "d_k": 3, "d_v": 2, "out_proj": True, "bias": True}
 
-# name, config, its tensors, about
+# name, config, tensors, comment
 MODELS = (
     ("untied", UNTIED, reference.gpt2(UNTIED, 11), "GPT-2, seed 11"),
     ("narrow", NARROW, reference.gpt2(NARROW, 12), "GPT-2, seed 12: matrices of fewer than 16 numbers"),
@@ -42,7 +42,7 @@ MODELS = (
     ("linear", HEADS, reference.linear(HEADS, 14, table=11), "nn.Linear, seed 14, a table of 11 rows"),
 )
 
-HEAD = """/* {file}: what PyTorch {version} draws on a CPU. Made by tests/torch/tables.py. */
+HEAD = """/* {file}: random numbers of PyTorch {version} on a CPU. Made by tests/torch/tables.py. */
 #ifndef ATTN_TESTS_{guard}
 #define ATTN_TESTS_{guard}
 
@@ -61,7 +61,7 @@ ROW = """struct torch_row {
 };
 """
 
-DIGEST = """/* A tensor that is neither 0 nor 1 throughout, and the FNV-1a of its numbers' bits. */
+DIGEST = """/* The FNV-1a hash of a tensor's bits; tensors of only 0 or only 1 are left out. */
 struct torch_digest {
     const char *name;
     uint32_t digest;
@@ -70,7 +70,7 @@ struct torch_digest {
 
 
 def numbers(tensor, indent):
-    """The tensor's numbers in lines that fit."""
+    """The numbers of a tensor, wrapped."""
     text = " ".join("%#.9gf," % value for value in tensor.detach().flatten().tolist())
     return textwrap.fill(text, 99, initial_indent=indent, subsequent_indent=indent)
 
@@ -98,7 +98,7 @@ def digest(tensor):
 
 
 def sequence():
-    """Tensors one after the other: what one leaves over, the next begins with."""
+    """Several tensors from one generator; each call may leave numbers that the next call uses."""
     torch.manual_seed(7)
     return torch.cat([
         torch.randn(3),
@@ -116,7 +116,7 @@ def write_numbers():
     table("torch_uniform", torch.rand)
     table("torch_normal", torch.randn)
     array("torch_sequence", sequence(), "Seed 7: see sequence() in tables.py.")
-    print("/* Seed 5: the digests of torch.randn(100003), and of torch.rand behind it. */")
+    print("/* Seed 5: the digests of torch.randn(100003), and of torch.rand after it. */")
     torch.manual_seed(5)
     for name, draw in (("normal", torch.randn), ("uniform", torch.rand)):
         print("static const uint32_t torch_long_%s = %du;" % (name, digest(draw(100003))))
@@ -125,14 +125,14 @@ def write_numbers():
 def write_models():
     torch.manual_seed(42)
     linear = torch.nn.Linear(7, 3)
-    array("torch_linear_weight", linear.weight, "Seed 42: nn.Linear(7, 3), its weight [3, 7] …")
-    array("torch_linear_bias", linear.bias, "… and its bias.")
+    array("torch_linear_weight", linear.weight, "Seed 42: the weight of nn.Linear(7, 3), [3, 7].")
+    array("torch_linear_bias", linear.bias, "Seed 42: the bias of nn.Linear(7, 3).")
     torch.manual_seed(123)
     array("torch_embedding", torch.nn.Embedding(50000, 3).weight[:6],
           "Seed 123: the first 6 rows of nn.Embedding(50000, 3).")
     torch.manual_seed(123)
     array("torch_small_embedding", torch.nn.Embedding(6, 3).weight,
-          "Seed 123: nn.Embedding(6, 3), which is another table.")
+          "Seed 123: nn.Embedding(6, 3), whose rows differ from those above.")
     for name, config, tensors, about in MODELS:
         text = json.dumps(config)
         print("/* %s. */\nstatic const char torch_%s_config[] =" % (about, name))

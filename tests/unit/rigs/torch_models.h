@@ -1,18 +1,18 @@
-/* torch_models.h: what PyTorch 1.13.0a0 draws on a CPU. Made by tests/torch/tables.py. */
+/* torch_models.h: random numbers of PyTorch 1.13.0a0 on a CPU. Made by tests/torch/tables.py. */
 #ifndef ATTN_TESTS_TORCH_MODELS_H
 #define ATTN_TESTS_TORCH_MODELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A tensor that is neither 0 nor 1 throughout, and the FNV-1a of its numbers' bits. */
+/* The FNV-1a hash of a tensor's bits; tensors of only 0 or only 1 are left out. */
 struct torch_digest {
     const char *name;
     uint32_t digest;
 };
 
 /* clang-format off */
-/* Seed 42: nn.Linear(7, 3), its weight [3, 7] … */
+/* Seed 42: the weight of nn.Linear(7, 3), [3, 7]. */
 static const float torch_linear_weight[] = {
     0.288968384f, 0.313713491f, -0.0885466710f, 0.347202420f, -0.0828133672f, 0.0762697086f,
     -0.184013903f, 0.221971974f, 0.333191901f, -0.277285367f, 0.328525275f, 0.0707395673f,
@@ -20,7 +20,7 @@ static const float torch_linear_weight[] = {
     -0.176448897f, 0.0963425040f, -0.174142078f,
 };
 
-/* … and its bias. */
+/* Seed 42: the bias of nn.Linear(7, 3). */
 static const float torch_linear_bias[] = {
     -0.0443249717f, -0.153513417f, 0.250730664f,
 };
@@ -32,7 +32,7 @@ static const float torch_embedding[] = {
     0.179379612f, 1.89514804f, 0.495446384f, 0.269198567f, -0.0770202354f, -1.02047193f,
 };
 
-/* Seed 123: nn.Embedding(6, 3), which is another table. */
+/* Seed 123: nn.Embedding(6, 3), whose rows differ from those above. */
 static const float torch_small_embedding[] = {
     0.337370187f, -0.177777216f, -0.168956280f, 0.917764604f, 1.58096957f, 1.30103993f,
     1.27530122f, -0.200953096f, -0.160563782f, -0.401488006f, 0.966571569f, -1.14814401f,

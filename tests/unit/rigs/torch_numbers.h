@@ -1,4 +1,4 @@
-/* torch_numbers.h: what PyTorch 1.13.0a0 draws on a CPU. Made by tests/torch/tables.py. */
+/* torch_numbers.h: random numbers of PyTorch 1.13.0a0 on a CPU. Made by tests/torch/tables.py. */
 #ifndef ATTN_TESTS_TORCH_NUMBERS_H
 #define ATTN_TESTS_TORCH_NUMBERS_H
 
@@ -210,7 +210,7 @@ static const struct torch_row torch_normal[] = {
         0.475193858f, -0.235838711f, -1.53964400f, 0.713572383f, -0.704136074f, -1.08883262f,}},
 };
 
-/* Seed 7: see text() in tables.py. */
+/* Seed 7: see sequence() in tables.py. */
 static const float torch_sequence[] = {
     -0.146795094f, 0.786141276f, 0.946821630f, -0.176437929f, 1.75017238f, 1.93001688f,
     0.986111820f, -1.30321670f, 0.0874783769f, -1.38496137f, 0.503563881f, -0.0835282281f,
