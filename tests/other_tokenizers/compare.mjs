@@ -1,13 +1,13 @@
-// Compares the tokens of attn-cli with those of other programs: for a tokenizer.json with Hugging
-// Face's library in Rust, as somebody has built it for npm; with OpenAI's tiktoken for GPT-2's
-// vocab.json and merges.txt. Of a folder nothing but these files is looked at.
+// Compares the tokens of attn-cli with those of other programs: for a tokenizer.json, Hugging Face's
+// Rust library (@anush008/tokenizers of npm); for GPT-2's vocab.json and merges.txt, OpenAI's
+// tiktoken. Reads no other files of a folder.
 //
 //     npm ci && node compare.mjs ATTN_CLI FOLDER...
 //
-// Compared are ids, with and without special tokens around a text (--special), and what the ids
-// decode to, of 20,000 random strings (STRINGS=), and of every Unicode scalar value in surroundings,
-// or of every assigned one (QUICK=1); of these CROWD at a time go through as one text, and one by one
-// where that differs. A run of the program takes as many texts as its command line holds.
+// Compares the ids of 20,000 random strings (STRINGS=N changes the number), with and without special
+// tokens (--special), and the decoded text; then the ids of every Unicode scalar value between other
+// characters (QUICK=1: only of assigned ones). CROWD scalar values form one text; if its ids differ,
+// they are compared one by one. Each run of attn-cli gets as many texts as fit into a command line.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
     existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync,
@@ -20,7 +20,7 @@ import { get_encoding } from 'tiktoken';
 
 const RANDOM_STRINGS = Number(process.env.STRINGS ?? 20000);
 const CROWD = 64;
-const SHOWN = Number(process.env.SHOWN ?? 5); // differences of a group
+const SHOWN = Number(process.env.SHOWN ?? 5); // differences that are printed for each group
 const quick = Boolean(process.env.QUICK);
 const LINE_BYTES = 1 << 20;
 const LINE_TEXTS = 20000;
@@ -35,7 +35,7 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 let passed = 0;
 let failed = 0;
 
-// --- the others ------------------------------------------------------------------------------------
+// --- other programs --------------------------------------------------------------------------------
 
 function tokenizersOf(folder) {
     const file = join(folder, 'tokenizer.json');
@@ -66,9 +66,9 @@ function tiktoken() {
 const otherOf = (folder) =>
     existsSync(join(folder, 'tokenizer.json')) ? tokenizersOf(folder) : tiktoken();
 
-// --- the program -----------------------------------------------------------------------------------
+// --- attn-cli --------------------------------------------------------------------------------------
 
-// The ids of each text; a text alone that is refused has none.
+// The ids of each text; none for a text that is refused.
 function encodeAll(folder, texts, options) {
     const line = ['tokenize', '-q', '--model', folder, '--only-ids', ...options];
     for (const text of texts)
@@ -93,7 +93,7 @@ function decode(folder, ids) {
     return execFileSync(program, line, { maxBuffer: 2 ** 30 }).toString();
 }
 
-// As many texts as a command line holds, and so on.
+// Divides texts into groups that fit into a command line.
 function* lines(texts) {
     let line = [];
     let size = 0;
@@ -114,7 +114,7 @@ function* lines(texts) {
 
 const same = (a, b) => a.length === b.length && a.every((id, i) => id === b[i]);
 
-// Texts without tokens are refused, so they are left out.
+// Leaves out texts without tokens, which attn-cli refuses.
 function compareIds(folder, texts, lists, options = ['--special', 'none']) {
     const expected = new Map(texts.map((text, i) => [text, lists[i]]).filter((pair) => pair[1].length));
     const differences = [];
@@ -128,7 +128,7 @@ function compareIds(folder, texts, lists, options = ['--special', 'none']) {
     return differences;
 }
 
-// All ids in a row decode to the same, or the halves of the texts are compared.
+// Decodes the ids of all texts together; if the results differ, compares each half of the texts.
 async function compareDecoded(folder, lists, other, differences = []) {
     const ids = lists.flat();
     if (!ids.length)
@@ -146,7 +146,7 @@ async function compareDecoded(folder, lists, other, differences = []) {
     return compareDecoded(folder, lists.slice(half), other, differences);
 }
 
-// From a little before the first difference.
+// A part of the value from three items before the first difference.
 function excerpt(value, other) {
     let at = 0;
     while (at < value.length && value[at] === other[at])
@@ -167,7 +167,7 @@ function report(name, count, differences) {
 
 const surround = [(c) => `x${c}y`, (c) => ` ${c}${c}`];
 
-// All but U+0000, which no command line holds.
+// All except U+0000, which a command line cannot contain.
 function* scalars() {
     for (let c = 1; c <= 0x10ffff; c++)
         if ((c < 0xd800 || c > 0xdfff) && (!quick || /[^\p{Cn}\p{Co}]/u.test(String.fromCodePoint(c))))
@@ -184,7 +184,7 @@ function* crowds() {
     yield crowd;
 }
 
-// A generator of numbers below 1 that is the same everywhere (mulberry32).
+// Random numbers from 0 to 1, the same on every machine (mulberry32).
 function randomFrom(seed) {
     return () => {
         seed = (seed + 0x6d2b79f5) | 0;
@@ -229,7 +229,7 @@ function randomStrings(added) {
     return Array.from({ length: RANDOM_STRINGS }, () => randomString(random, added));
 }
 
-// --- all of it -------------------------------------------------------------------------------------
+// --- all comparisons -------------------------------------------------------------------------------
 
 async function compareScalars(name, folder, other, around) {
     const all = Array.from(crowds());
@@ -240,7 +240,7 @@ async function compareScalars(name, folder, other, around) {
     report(name, all.flat().length, compareIds(folder, singles, await other.encode(singles)));
 }
 
-// The folder with nothing but the files that are compared.
+// A folder with only the files of the tokenizer.
 function bare(folder) {
     const alone = mkdtempSync(join(scratch, 'folder-'));
     const names = ['tokenizer.json', 'vocab.json', 'merges.txt'];

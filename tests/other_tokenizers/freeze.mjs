@@ -1,9 +1,9 @@
-// Writes what tests/bpe holds beside its texts: a small vocabulary of the tests' own, trained on the
-// texts, and the ids that tiktoken gives them with it, with the patterns of GPT-2, Llama 3 and Qwen.
+// Writes the files of tests/bpe except its texts: a small vocabulary trained on the texts, and the ids
+// that tiktoken gives for the texts with this vocabulary and the patterns of GPT-2, Llama 3 and Qwen.
 //
 //     npm ci && node freeze.mjs
 //
-// The texts are parted by <|endoftext|>, which is the last word of the vocabulary.
+// <|endoftext|> separates the texts and is the last token of the vocabulary.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ const LLAMA3 = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..', 'bpe');
 const texts = readFileSync(join(folder, 'texts'), 'utf8');
 
-// GPT-2's alphabet: a sign for each byte, and the order of the first 256 words.
+// GPT-2's alphabet: a character for each byte, and the order of the first 256 tokens.
 const printable = [...Array(256).keys()].filter(
     (b) => (b > 0x20 && b < 0x7f) || (b > 0xa0 && b !== 0xad));
 const others = [...Array(256).keys()].filter((b) => !printable.includes(b));
@@ -29,7 +29,7 @@ const words = [...printable, ...others].map((b) => signs[b]);
 
 const pattern = new RegExp(PATTERN.replaceAll('\\s', '\\p{White_Space}')
     .replace('\\S', '\\P{White_Space}'), 'gu');
-const counts = new Map(); // of pieces, as signs
+const counts = new Map(); // of pieces, written in this alphabet
 for (const text of texts.split(END_OF_TEXT)) {
     for (const [piece] of text.matchAll(pattern)) {
         const key = Array.from(Buffer.from(piece), (b) => signs[b]).join(' ');
@@ -37,7 +37,7 @@ for (const text of texts.split(END_OF_TEXT)) {
     }
 }
 
-// The most frequent pair, the first of them in the order of code units.
+// The most frequent pair; of equally frequent pairs the first in the order of code units.
 function bestPair(pieces) {
     const pairs = new Map();
     for (const { parts, count } of pieces)

@@ -1,6 +1,6 @@
-// Seconds of the processor that attn-cli takes beside Hugging Face's tokenizers.js, or OpenAI's
-// tiktoken for GPT-2's vocab.json and merges.txt: to open a folder's tokenizer, beside JSON.parse of
-// the same file, and to cut a text. attn-cli gets the text as one, tokenizers.js line by line.
+// Compares the CPU time of attn-cli with that of Hugging Face's tokenizers.js, or of OpenAI's tiktoken
+// for GPT-2's vocab.json and merges.txt: the time to open a tokenizer (also compared with JSON.parse
+// of its file) and to tokenize a text. attn-cli gets the whole text, tokenizers.js each line.
 //
 //     npm ci && node speed.mjs ATTN_CLI TEXT FOLDER...
 import { spawnSync } from 'node:child_process';
@@ -25,7 +25,7 @@ writeFileSync(word, 'hi');
 const text = readFileSync(file, 'utf8');
 const lines = text.split('\n');
 
-// What a command takes, by the shell's `times`, which counts hundredths: minutes and seconds.
+// CPU time of a command, from the shell's `times`, which prints minutes and seconds (0m0.25s).
 function secondsOf(folder, path, rounds) {
     const args = [program, 'tokenize', '-q', '-m', folder, '--only-ids', '-f', path];
     const loop = `for i in ${'. '.repeat(rounds)}; do "$@" > /dev/null; done; times`;

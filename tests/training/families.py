@@ -1,9 +1,10 @@
-"""What PyTorch makes of small decoders of other families in training, as golden.py of GPT-2s.
+"""Train small decoders of other families with PyTorch, as golden.py does for GPT-2: writes
+tests/training/*.json and *.safetensors.
 
     /usr/bin/python3 tests/training/families.py
 
-The forward pass is written with plain operations, from the formulas that these families are published
-with. Weights lie as [out, in]; heads turn by halves.
+The forward pass follows the published formulas of these families. Weights are [out, in]. The rotary
+embedding pairs the channels i and i + half its width, in GPT-J neighbours.
 """
 
 import json
@@ -17,7 +18,7 @@ import golden
 SMALL = {"vocab_size": 7, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
          "intermediate_size": 10, "max_position_embeddings": 16, "rope_theta": 50.0}
 
-# name, texts, tokens, config. 70 tokens are a whole block of attention and a part of one.
+# name, texts, tokens, config; 70 tokens are one whole block of attention and a part of the next
 CASES = (
     ("llama", 2, 70, {"model_type": "llama", "vocab_size": 11, "hidden_size": 12,
                       "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
@@ -63,7 +64,7 @@ GPTJ = {"words": "transformer.wte", "norm": "transformer.ln_f", "layer": "transf
 
 
 class Decoder:
-    """A family's pieces; its weights are made when they are first asked for."""
+    """A decoder of a family; weights are drawn when they are first used."""
 
     def __init__(self, config):
         self.config, kind = config, config["model_type"]
@@ -75,7 +76,7 @@ class Decoder:
         self.names = {"starcoder2": STARCODER, "opt": OPT, "gpt_neox": NEOX,
                       "gptj": GPTJ}.get(kind, LLAMA)
         self.rms = kind in ("llama", "qwen3", "smollm3", "granite", "gemma", "phi3")
-        self.turns = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
+        self.rotary_layers = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
         self.offset = 1.0 if kind == "gemma" else 0.0
         self.scale = config.get("attention_multiplier", self.width ** -0.5)
         self.share = config.get("residual_multiplier", 1.0)
@@ -86,9 +87,9 @@ class Decoder:
                                kind in ("smollm3", "gemma", "starcoder2", "opt"))
         self.parallel = kind in ("gpt_neox", "gptj")
         self.neighbours = kind == "gptj"
-        turning = config.get("partial_rotary_factor", config.get("rotary_pct", 1.0))
-        self.turning = 0 if "positions" in self.names else config.get(
-            "rotary_dim", int(self.width * turning))
+        share = config.get("partial_rotary_factor", config.get("rotary_pct", 1.0))
+        self.rotary_width = 0 if "positions" in self.names else config.get(
+            "rotary_dim", int(self.width * share))
         self.epsilon = config.get("rms_norm_eps", 1e-6 if self.rms and not self.fused else 1e-5)
         self.curve = golden.CURVES[{"starcoder2": "gelu_new", "gemma": "gelu_new",
                                     "gptj": "gelu_new", "gpt_neox": "gelu",
@@ -116,18 +117,18 @@ class Decoder:
         return functional.layer_norm(x, x.shape[-1:], scale,
                                      self.weight(name + ".bias", x.shape[-1:]), self.epsilon)
 
-    def turned(self, x):
-        """[texts, heads, tokens, width]"""
-        half = self.turning // 2
+    def rotate(self, x):
+        """The rotary embedding of x, [texts, heads, tokens, width]."""
+        half = self.rotary_width // 2
         pairs = torch.arange(half, dtype=torch.double)
-        frequencies = self.config["rope_theta"] ** (-2 * pairs / self.turning)
+        frequencies = self.config["rope_theta"] ** (-2 * pairs / self.rotary_width)
         frequencies = frequencies / (self.config.get("rope_scaling") or {}).get("factor", 1.0)
         angles = torch.arange(x.shape[2], dtype=torch.double)[:, None] * frequencies
         cosines, sines = angles.cos(), angles.sin()
         if self.neighbours:
             a, b, rest = x[..., 0:2 * half:2], x[..., 1:2 * half:2], x[..., 2 * half:]
-            turned = torch.stack((a * cosines - b * sines, b * cosines + a * sines), dim=4)
-            return torch.cat((turned.flatten(3), rest), dim=3)
+            rotated = torch.stack((a * cosines - b * sines, b * cosines + a * sines), dim=4)
+            return torch.cat((rotated.flatten(3), rest), dim=3)
         a, b, rest = x.split((half, half, self.width - 2 * half), dim=3)
         return torch.cat((a * cosines - b * sines, b * cosines + a * sines, rest), dim=3)
 
@@ -136,20 +137,20 @@ class Decoder:
         if self.fused:
             w = self.weight(at + "self_attn.qkv_proj.weight", (sum(sizes), self.channels))
             return (x @ w.T).split(sizes, dim=2)
-        if "joined" in self.names:  # head by head its query, key and value
+        if "joined" in self.names:  # query, key and value of each head
             heads = self.affine(at, "joined", x, sum(sizes))
             return heads.unflatten(2, (self.heads, 3, self.width)).unbind(3)
         return [self.affine(at, slot, x, size) for slot, size in zip("qkv", sizes)]
 
-    def attend(self, at, x, turns):
+    def attend(self, at, x, rotary):
         texts, tokens, _ = x.shape
         q, k, v = (part.reshape(texts, tokens, -1, self.width) for part in self.project_heads(at, x))
         if self.head_norms:
             q = self.normed(at + self.names["q_norm"], q)
             k = self.normed(at + self.names["k_norm"], k)
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
-        if turns and self.turning:
-            q, k = self.turned(q), self.turned(k)
+        if rotary and self.rotary_width:
+            q, k = self.rotate(q), self.rotate(k)
         k, v = (part.repeat_interleave(self.heads // self.groups, dim=1) for part in (k, v))
         future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
         weights = (q @ k.transpose(2, 3) * self.scale).masked_fill(future, -torch.inf).softmax(dim=3)
@@ -182,7 +183,7 @@ class Decoder:
             at = names["layer"] % layer
             first = x
             normed = self.normed(at + names["norm_1"], x)
-            x = x + self.share * self.attend(at, normed, self.turns[layer])
+            x = x + self.share * self.attend(at, normed, self.rotary_layers[layer])
             normed = self.normed(at + names["norm_2"], first if self.parallel else x)
             x = x + self.share * self.mlp(at, normed)
         x = self.normed(names["norm"], x)

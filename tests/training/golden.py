@@ -1,10 +1,10 @@
-"""What PyTorch makes of small GPT-2s in training: writes tests/training/*.safetensors.
+"""Train small GPT-2 models with PyTorch: writes tests/training/*.json and *.safetensors.
 
     python3 tests/training/golden.py
 
-Each file holds a model's config, its weights (w.NAME), ten batches (ids, targets), the first one's
-loss and the gradients of all weights (g.NAME), and the weights behind ten steps of torch.optim.AdamW
-(t.NAME), all computed in double precision. Any PyTorch will do.
+NAME.json is a model's config. NAME.safetensors has its weights (w.*), ten batches (ids, targets), the
+loss and the gradients of the first batch (loss, g.*), and the weights after ten steps of
+torch.optim.AdamW (t.*), all computed in float64. Works with any version of PyTorch.
 """
 
 import json
@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The gradient of a key's bias is 0 but for rounding; an epsilon far below that noise would blow it up.
+# The gradient of a key's bias is 0 except for rounding; a smaller epsilon would amplify this noise.
 STEPS, RATE, BETAS, EPSILON, DECAY, CLIP = 10, 1e-3, (0.9, 0.99), 1e-5, 0.1, 0.5
 
 CURVES = {
@@ -27,7 +27,7 @@ CURVES = {
     "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),
 }
 
-# name, texts, tokens, config. 70 tokens are a whole block of attention and a part of one.
+# name, texts, tokens, config; 70 tokens are one whole block of attention and a part of the next
 CASES = (
     ("tied", 3, 70, {"vocab_size": 11, "n_positions": 72, "n_embd": 8, "n_layer": 2, "n_head": 2}),
     ("untied", 2, 5, {"vocab_size": 7, "n_positions": 5, "n_embd": 12, "n_layer": 3, "n_head": 3,
@@ -106,7 +106,7 @@ def draw(config):
 
 
 def train(w, ids, targets, config, loss_of):
-    """Ten steps; the first one's loss and gradients."""
+    """Take ten steps; return the loss and the gradients of the first."""
     groups = [{"params": [t for t in w.values() if t.dim() == 2], "weight_decay": DECAY},
               {"params": [t for t in w.values() if t.dim() != 2], "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=RATE, betas=BETAS, eps=EPSILON)
@@ -136,7 +136,7 @@ def write(path, tensors, notes):
 
 
 def record(name, config, w, texts, loss_of):
-    """Train, and write both files of a case."""
+    """Train a model and write the two files of a case."""
     ids, targets = texts
     tensors = {"w." + key: t.detach().clone() for key, t in w.items()}
     loss, gradients = train(w, ids, targets, config, loss_of)
