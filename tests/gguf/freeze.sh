@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-if [ -n "${PEERS-}" ]; then # ggml's library, by npm
+if [ -n "${PEERS-}" ]; then # needs ggml's library
     /usr/bin/python3 tests/gguf/quants.py tests/gguf/quants.gguf
     /usr/bin/python3 tests/gguf/quants.py tests/gguf/q5_0.gguf Q5_0
 fi

@@ -1,18 +1,18 @@
-"""llama.cpp, by npm, as a judge of how attn-cli reads GGUF files: logits and ids of the files that
-write.py writes, and of those that llama.cpp makes of them: saved, quantised, and widened to F32.
+"""Compare logits and token ids of GGUF files with llama.cpp (node-llama-cpp of npm): files written by
+write.py, and the files that llama.cpp makes from them: saved, quantised, and converted to F32.
 
     make test-gguf
     VERBOSE=1 PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/llama_cpp.py build/attn-cli
 
-With keys and values in F32, and without flash attention, llama.cpp computes in float32 what a file
-has in F32. It rounds otherwise, which says how far logits may be off:
+With keys and values in F32 and without flash attention, llama.cpp computes F32 files in float32,
+except for GELU. Its other roundings determine the bounds on the difference of logits:
 
-    GELU         is looked up: what goes in is rounded to 11 bits, and what comes out
-    F16, BF16    what such a matrix is multiplied by is rounded to 11 bits, or 8
-    quantised    what such a matrix is multiplied by is rounded to 8 bits of the largest of a block
+    GELU         a table: argument and result are rounded to 11 bits
+    F16, BF16    the vectors that are multiplied by a matrix are rounded to 11 bits, or 8
+    quantised    these vectors are rounded to 8 bits, relative to the largest number of a block
 
-Where it rounds for matrices, it widens the file to F32, too, and is held to that without. What is
-made to go wrong here must be four times as far off as the bound.
+For the last two, llama.cpp also converts the file to F32, which needs no bound for the type of
+matrices. A file with a deliberate error must differ by more than four times the bound.
 """
 import ctypes
 import glob
@@ -34,13 +34,13 @@ from llama import IN_FLOAT32, Llama  # noqa: E402
 PROGRAM = os.path.abspath(sys.argv[1])
 BINARIES = os.environ["PEERS"] + "/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
 
-# Parts of the largest logit; of two or three layers, with four matrices in a row each.
-SUMS = 1e-5  # in another order
+# Bounds as fractions of the largest logit, for two or three layers of four matrices in sequence.
+SUMS = 1e-5  # sums in another order
 GELU = 4 * 2**-11
-QUANTISED = 0.1  # each adds 0.007 of what is typical, the worst of 51,200 logits 0.054 in all
+QUANTISED = 0.1  # each matrix adds 0.007 of a typical number; the worst of 51,200 logits has 0.054
 ROUNDED = {"F32": 0, "F16": 8 * 2**-11, "BF16": 8 * 2**-8}
 
-MODELS = {  # the type of matrices, and what is rounded beside
+MODELS = {  # type of the matrices, bound for other roundings
     "models/tiny": ("F32", GELU), "tests/golden/gpt2-micro": ("F32", GELU),
     "tests/golden/gpt2-micro-bf16-prefixed-untied": ("BF16", GELU),
     "tests/golden-families/llama": ("F32", 0),
@@ -51,12 +51,12 @@ MODELS = {  # the type of matrices, and what is rounded beside
     "tests/golden-families/qwen2": ("F32", 0), "tests/golden-families/qwen3": ("F32", 0),
     "tests/golden-families/gemma": ("F32", GELU), "tests/golden-families/gpt_neox": ("F32", GELU),
 }
-WORDS = 1280  # of tiny
+WORDS = 1280  # vocabulary of tiny
 QUERIES = r"\b0\.(self_attn\.q_proj|attn\.c_attn|attention\.query_key_value)\.weight"
 FILE_TYPES = {"F32": 0, "F16": 1, "BF16": 32, "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7,
               "Q2_K": 10, "Q3_K": 11, "Q4_K": 15, "Q5_K": 17, "Q6_K": 18, "IQ4_NL": 25,
-              "IQ4_XS": 30}  # some matrices of K in others
-WIDE_LLAMA = "n_embd=256,intermediate_size=512,initializer_range=0.06"  # rows of K's blocks
+              "IQ4_XS": 30}  # a file of a K type has some matrices of other types
+WIDE_LLAMA = "n_embd=256,intermediate_size=512,initializer_range=0.06"  # as long as K blocks
 
 
 def any_text(_):
@@ -64,17 +64,17 @@ def any_text(_):
 
 
 def composed(text):
-    """llama.cpp leaves out the NFC of a tokenizer.json."""
+    """llama.cpp does not normalise to NFC, as a tokenizer.json asks for."""
     return unicodedata.normalize("NFC", text) == text
 
 
 def without_tokens(text):
-    """It looks for these pieces in the text as it is: before a blank is put in front of it, and
-    where the text has the sign for a blank itself."""
+    """llama.cpp looks for these pieces in the unchanged text: before it adds a blank at the beginning,
+    and also where the text itself contains ▁."""
     return not re.search("<unk>|<user>|a b|(^| )x|▁|\n\n", text)
 
 
-TOKENIZERS = {  # the beginning token; texts of which llama.cpp has the same ids
+TOKENIZERS = {  # beginning-of-text token; texts for which llama.cpp gives the same ids
     "qwen2-like": (0, composed), "gpt-neox-like": (0, composed), "smollm2-like": (0, any_text),
     "llama-3-like": (2256, any_text), "sentencepiece-bpe": (1, without_tokens),
 }
@@ -127,7 +127,7 @@ def theirs(path, ids):
 
 
 class Quantising(ctypes.Structure):
-    """The first of llama_model_quantize_params, and more room than the others need."""
+    """The first fields of llama_model_quantize_params, and enough space for the others."""
     _fields_ = [("threads", ctypes.c_int32), ("file_type", ctypes.c_int32),
                 ("output_type", ctypes.c_int32), ("embedding_type", ctypes.c_int32),
                 ("widens", ctypes.c_bool), ("rest", ctypes.c_byte * 239)]
@@ -150,7 +150,7 @@ def open_llama():
 
 
 def quantise(source, path, name):
-    """By llama.cpp."""
+    """Quantise a file with llama.cpp."""
     library = open_llama()
     library.llama_model_quantize_default_params.restype = Quantising
     options = library.llama_model_quantize_default_params()
@@ -161,12 +161,12 @@ def quantise(source, path, name):
 
 
 class Opening(ctypes.Structure):
-    """More room than llama_model_params needs."""
+    """More space than llama_model_params needs."""
     _fields_ = [("all", ctypes.c_byte * 512)]
 
 
 def save(source, path):
-    """As llama.cpp writes a model that it holds: with all keys that it knows of any."""
+    """Load a file and save it with llama.cpp, which writes all keys that it knows."""
     library = open_llama()
     open_library("ggml").ggml_backend_load_all_from_path(BINARIES.encode())
     library.llama_model_default_params.restype = Opening
@@ -194,7 +194,7 @@ def read_json(path):
 
 
 def swap_rows(folder):
-    """The first two of the first layer's queries, as in a layout gone wrong."""
+    """Swap the first two rows of the first layer's query matrix, like a wrong layout."""
     with open(f"{folder}/model.safetensors", "r+b") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         entries = json.loads(file.read(size)).items()
@@ -208,14 +208,14 @@ def swap_rows(folder):
 
 
 def check_model(tally, model, folder, type_name, rounded):
-    """Ours is of the directory, theirs of the file that was written from it."""
+    """Compare attn-cli on a directory with llama.cpp on the GGUF file written from it."""
     name, copy = os.path.basename(model), f"{folder}/{os.path.basename(model)}"
     os.mkdir(copy)
     for part in "config.json", "model.safetensors":
         shutil.copy(f"{model}/{part}", copy)
     config = read_json(f"{copy}/config.json") | {"sliding_window": None}
     if config["model_type"] == "mistral":
-        config["model_type"] = "llama"  # the same without a window
+        config["model_type"] = "llama"  # the same model without a window
     with open(f"{copy}/config.json", "w", encoding="utf-8") as file:
         json.dump(config, file)
     context = config.get("n_positions") or config["max_position_embeddings"]
@@ -234,7 +234,7 @@ def check_model(tally, model, folder, type_name, rounded):
 
 
 def check_quantised(tally, source, type_name, rounded):
-    """What llama.cpp makes of a file."""
+    """Compare a file that llama.cpp quantises from `source`."""
     ids, path = some_ids(WORDS), source.replace(".gguf", f"-{type_name}.gguf")
     quantise(source, path, type_name)
     found, own, exact = ours(path, ids), theirs(path, ids), theirs(widen(path), ids)
@@ -245,7 +245,7 @@ def check_quantised(tally, source, type_name, rounded):
 
 
 def check_blocks(tally, source, type_name):
-    """They are there, and every number counts."""
+    """Also check that the file has blocks of the type, and that a changed byte changes logits."""
     path, ids, exact = check_quantised(tally, source, type_name, 0)
     name = os.path.basename(path)
     tally.check(f" {type_name} " in attn("info", path), f"type of {name}", f"no {type_name}")
@@ -270,7 +270,7 @@ def their_ids(path, texts):
 
 
 def with_first(name, folder, first):
-    """The frozen file, with another bos_token_id."""
+    """A copy of the frozen file with another bos_token_id."""
     key = b"tokenizer.ggml.bos_token_id" + struct.pack("<I", 4)
     with open(f"tests/gguf/{name}.gguf", "rb") as file:
         before, after = file.read().split(key)
@@ -302,7 +302,7 @@ def check_all(tally, folder):
     for model, (type_name, rounded) in MODELS.items():
         tally.attempt(check_model, model, folder, type_name, rounded)
     tiny = write("models/tiny", f"{folder}/trained.gguf")
-    for type_name in "Q4_0", "Q8_0":  # it has no rows for K's
+    for type_name in "Q4_0", "Q8_0":  # rows of tiny are too short for K types
         tally.attempt(check_quantised, tiny, type_name, GELU)
     attn("init", "--shape", "tiny-llama", "--set", WIDE_LLAMA, "--vocab", "models/tiny/vocab.json",
          "--merges", "models/tiny/merges.txt", "-o", f"{folder}/wide")

@@ -1,11 +1,12 @@
-"""Quantised numbers, by ggml itself: its library is in node-llama-cpp, which npm has (run.sh).
+"""Quantise numbers with ggml, whose library is part of node-llama-cpp of npm (see run.sh).
 
     PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/quants.py tests/gguf/quants.gguf
     PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/quants.py FILE.gguf TYPE [WIDENED.gguf]
 
-The first writes blocks of each type, and what ggml makes of them; the second a llama of random
-weights, as wide as a block of the type, whose matrices ggml quantises; and what they mean as
-F32, of which llama.cpp's own logits are nearer, as it rounds what it multiplies quantised ones by.
+The first command writes blocks of each type and their numbers in F32, dequantised by ggml. The
+second writes a Llama of random weights, as wide as a block of the type, with matrices quantised by
+ggml, and optionally the same model dequantised to F32. llama.cpp's logits of the F32 file are more
+exact, because with quantised matrices it also rounds the vectors.
 """
 import ctypes
 import os
@@ -17,7 +18,7 @@ import numpy
 
 from write import ALIGNMENT, F32, STRING, U32, string, value
 
-TYPES = {  # number, numbers of a block, its bytes, where its scales of F16 are
+TYPES = {  # ggml's number, numbers in a block, bytes of a block, offsets of its F16 scales
     "Q4_0": (2, 32, 18, [0]), "Q4_1": (3, 32, 20, [0, 2]), "Q5_0": (6, 32, 22, [0]),
     "Q5_1": (7, 32, 24, [0, 2]), "Q8_0": (8, 32, 34, [0]), "Q4_K": (12, 256, 144, [0, 2]),
     "Q5_K": (13, 256, 176, [0, 2]), "Q6_K": (14, 256, 210, [208]), "Q2_K": (10, 256, 84, [80, 82]),
@@ -53,7 +54,7 @@ def dequantise(ggml, name, blocks, count):
 
 
 def any_bits(name, count, random):
-    """Blocks of bits by chance, and scales that are finite."""
+    """Blocks of random bits, with finite scales."""
     _, block, size, scales = TYPES[name]
     blocks = random.integers(0, 256, (count // block, size), numpy.uint8)
     for at in scales:

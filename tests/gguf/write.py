@@ -1,12 +1,11 @@
-"""A model's folder as llama.cpp has it: gpt2, llama, qwen2, qwen3, gemma or gpt_neox, with the
-tokenizer that is there: byte-level tokenizer.json, vocab.json with merges.txt, SentencePiece's
-tokenizer.model, or none.
+"""Convert a model folder to GGUF: gpt2, llama, qwen2, qwen3, gemma or gpt_neox, with its tokenizer (a
+byte-level tokenizer.json, vocab.json and merges.txt, SentencePiece's tokenizer.model, or none).
 
     /usr/bin/python3 tests/gguf/write.py MODEL FILE.gguf [F32|F16|BF16|Q8_0] [PRE]
-    sh tests/gguf/freeze.sh                the files of this folder
+    sh tests/gguf/freeze.sh                writes the files of this folder
 
-Names, layouts and keys are those of llama.cpp's convert_hf_to_gguf.py; PRE is what it calls the
-way in which a tokenizer.json cuts texts.
+Names, layouts and keys are those of llama.cpp's convert_hf_to_gguf.py. PRE is its name for the
+pre-tokenizer of a tokenizer.json.
 """
 import json
 import os
@@ -15,8 +14,8 @@ import sys
 
 import numpy
 
-U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9  # kinds of values
-TYPES = {"F32": 0, "F16": 1, "Q8_0": 8, "BF16": 30}  # of tensors
+U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9  # types of values
+TYPES = {"F32": 0, "F16": 1, "Q8_0": 8, "BF16": 30}  # types of tensors
 ALIGNMENT = 32
 
 LLAMA = {
@@ -38,7 +37,7 @@ GPT2 = {
     "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
     "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
 }
-FAMILIES = {  # architecture, names, what layers are called
+FAMILIES = {  # architecture, names, prefix of layers
     "gpt2": ("gpt2", GPT2, "h."), "llama": ("llama", LLAMA, "model.layers."),
     "qwen2": ("qwen2", LLAMA, "model.layers."), "qwen3": ("qwen3", LLAMA, "model.layers."),
     "gemma": ("gemma", LLAMA, "model.layers."),
@@ -47,7 +46,7 @@ FAMILIES = {  # architecture, names, what layers are called
 
 
 def read_tensors(path):
-    """By name: a view into the mapped file, or of BF16 a copy."""
+    """Tensors by name: views into the mapped file, for BF16 copies."""
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
@@ -75,7 +74,7 @@ def rename(name, names, layers):
 
 
 def lay_out(name, array, config):
-    """As convert_hf_to_gguf.py does."""
+    """The tensor in the layout of convert_hf_to_gguf.py."""
     kind = config["model_type"]
     part = name.split(".")[-2]
     if kind == "gpt2" and part.startswith("c_") and array.ndim == 2:
@@ -96,13 +95,13 @@ def lay_out(name, array, config):
 
 
 def bf16(array):
-    """Rounded to nearest, ties to even."""
+    """Round to nearest, ties to even."""
     bits = numpy.ascontiguousarray(array).view(numpy.uint32)
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2").tobytes()
 
 
 def q8_0(array):
-    """Blocks of 32: a scale of F16, and what it multiplies, rounded away from zero at a half."""
+    """Blocks of 32: a scale in F16 and 32 integers, halves rounded away from zero."""
     blocks = array.reshape(-1, 32)
     scales = numpy.abs(blocks).max(1, keepdims=True) / numpy.float32(127)
     inverse = numpy.divide(1, scales, out=numpy.zeros_like(scales), where=scales != 0)
@@ -113,14 +112,14 @@ def q8_0(array):
 
 
 def type_of(name, array, dtype):
-    """What is no matrix is float32 in any case."""
+    """Only matrices get the type; other tensors are always F32."""
     if array.ndim < 2 or name == "position_embd.weight":
         return "F32"
     return "F16" if dtype == "Q8_0" and array.shape[-1] % 32 else dtype
 
 
 def size_of(array, dtype):
-    """In bytes, with what comes up to the next tensor."""
+    """Size in bytes, with the padding before the next tensor."""
     size = array.size // 32 * 34 if dtype == "Q8_0" else array.size * (4 if dtype == "F32" else 2)
     return size + -size % ALIGNMENT
 
@@ -154,7 +153,7 @@ def array_of(key, kind, items):
 
 
 def rope_factors(config):
-    """Of Llama 3: by how much more slowly a pair turns."""
+    """The factors by which Llama 3 divides rotary frequencies."""
     scaling = config["rope_scaling"]
     factor, old = scaling["factor"], scaling["original_max_position_embeddings"]
     low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
@@ -248,7 +247,7 @@ def sentencepiece_values(data):
         if number == 1:
             piece = dict(fields(what))
             text, kind = piece[1], piece.get(3, 1)
-            if kind == 4:  # found in texts as they are
+            if kind == 4:  # user-defined: matched in the unchanged text
                 text = text.replace("▁".encode(), b" ")
             pieces.append((text, struct.unpack("<f", piece.get(2, bytes(4)))[0], kind))
         if number == 3:
@@ -293,7 +292,7 @@ def write(path, values, tensors, dtype):
 
 
 def count_words(folder):
-    """Those of its tokenizer."""
+    """The vocabulary size of a tokenizer."""
     if os.path.exists(f"{folder}/tokenizer.model"):
         with open(f"{folder}/tokenizer.model", "rb") as file:
             return sum(number == 1 for number, _ in fields(file.read()))
