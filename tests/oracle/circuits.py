@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What heads do by their weights alone, in numpy and float64: usage: circuits.py (from the root)
+"""Compute head scores that depend on the weights alone, with numpy in float64.
 
-Writes tests/oracle/circuits.safetensors, of tiny and of every model of golden-families: the shares
-of copying and successor (of the pairs that stand beside them), and the compositions of all pairs of
-heads (-1: none). Matrices are whole, C x C, and norms divide: nothing is done as the program does.
+usage: circuits.py     writes tests/oracle/circuits.safetensors
+
+For tiny and each model of golden-families: the scores copying and successor (with the pairs of
+successor), and the compositions of all pairs of heads (-1: none). Written independently of the
+program: it uses whole matrices, [C, C], and norms that divide.
 """
 import json, pathlib, sys
 
@@ -15,7 +17,7 @@ from family_reference import (Model, Weights, from_bytes, read_safetensors, to_b
 
 
 class Family:
-    """A model of golden-families as matrices that rows are multiplied by."""
+    """The matrices of a model of golden-families, to be multiplied by row vectors."""
 
     def __init__(self, folder):
         self.m = m = Model(json.loads((folder / "config.json").read_text()))
@@ -46,7 +48,7 @@ class Family:
         return (x - mean) / root * scale + (np.array(rows[0]) if rows and shift else 0)
 
     def linear_norm(self, name):
-        """As a matrix [C, C], without divisor and shift."""
+        """A norm as a matrix [C, C], without divisor and shift."""
         centre = np.eye(self.C) - (0 if self.m.rms else 1 / self.C)
         return centre @ np.diag(self.take(name + ".weight", self.C)[0] + self.m.gemma)
 
@@ -62,7 +64,7 @@ class Family:
         return self.at(layer) + name if name else None
 
     def rows(self, layer):
-        """q, k and v of each head, as [C, d]."""
+        """The matrices of q, k and v of each head, [C, d]."""
         n, at = self.m.names, self.at(layer)
         H, K, d, C = self.H, self.K, self.d, self.C
         if n.get("qkv"):
@@ -123,7 +125,7 @@ class Tiny(Family):
 
 
 def raised(f, layer, head, words):
-    """Logits that a head adds for some words [words, V], but for shifts and biases."""
+    """Logits that a head adds for each of `words`, [words, V], without shifts and biases."""
     x = f.embedding[words]
     if f.before(layer):
         x = f.norm(x, f.before(layer), True)

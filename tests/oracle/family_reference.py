@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A forward pass of every family in plain Python and float64, and the small models it is asked about.
+"""The forward pass of every model family in plain Python and float64.
 
-usage: family_reference.py check FOLDER...      the folder's expected.json, made by transformers
-       family_reference.py shrink FROM TO       config.json, model.safetensors, expected.safetensors
+usage: family_reference.py check FOLDER...      compares it with expected.json, made by transformers
+       family_reference.py shrink FROM TO       makes a small model and its expected.safetensors
 
-It shares no code with the program. A tensor is asked for by its shape, so that the same pass reads a
-model or makes one: `shrink` takes the keys, names and types of a folder and draws smaller weights.
+It shares no code with the program. The pass asks for each tensor by name and shape, so it can read a
+model or make one: `shrink` takes the config, names and types of FROM and draws smaller tensors.
 """
 import json, math, pathlib, random, struct, sys
 
@@ -49,7 +49,7 @@ def write_safetensors(path, tensors, notes=None):
 
 
 class Weights:
-    """Those of a file; or, with `made`, numbers of other shapes that take their names and types."""
+    """The tensors of a file or, with `made`, random tensors with its names and types."""
 
     def __init__(self, entries, prefix, made=None, norm=1):
         self.entries, self.prefix, self.made, self.norm = entries, prefix, made, norm
@@ -59,7 +59,7 @@ class Weights:
         return name if name in self.entries else bare if bare in self.entries else None
 
     def take(self, name, shape):
-        """The numbers, row by row; None: there is no such tensor."""
+        """The rows of a tensor; None if the model does not have it."""
         name = self.name(name)
         if name is None:
             return None
@@ -73,7 +73,7 @@ class Weights:
         return [values[i:i + shape[-1]] for i in range(0, len(values), shape[-1])]
 
     def draw(self, name, shape):
-        """Norms and biases far from 1 and 0."""
+        """Random numbers; norms and biases are far from 1 and 0, so that leaving one out shows."""
         dice = random.Random(name)
         if len(shape) == 1:
             middle = self.norm if name.endswith("weight") else 0
@@ -150,7 +150,7 @@ class Model:
         self.H = key("num_attention_heads", "n_head", "num_heads")
         self.K = key("num_key_value_heads", default=self.H)
         self.I = key("intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner", default=4 * self.C)
-        self.grouped = True  # how rows of joined tensors lie
+        self.grouped = True  # rows of joined tensors are in groups: queries, key, value
         self.parallel = family in ("phi", "gptj") or (
             family in ("gpt_neox", "stablelm") and key("use_parallel_residual", default=family == "gpt_neox"))
         if family == "stablelm" and self.parallel:
@@ -206,10 +206,10 @@ class Model:
             sliding = family in ("mistral", "phi3", "starcoder2")
         return key("sliding_window") if sliding else None
 
-    # --- rotations ---
+    # --- rotary embeddings ---
 
     def rotation(self, layer, length):
-        """Angles a position, and how long the vectors become; None: nothing turns."""
+        """Angles per position, and a factor for the vectors; None if the layer has no rotary embedding."""
         key, family, d = self.key, self.family, self.d
         if self.alibi or family in ("gpt_neo", "opt"):
             return None
@@ -255,7 +255,7 @@ class Model:
             amplitude = math.sqrt(1 + math.log(P / P0) / math.log(P0)) if P > P0 else 1.0
         return f, amplitude
 
-    def turn(self, x, t, rotation):
+    def rotate(self, x, t, rotation):
         f, amplitude = rotation
         y, n = list(x), len(f)
         for i in range(n):
@@ -289,7 +289,7 @@ class Pass:
         return rows[0] if rows else None
 
     def norm(self, x, name, rms=None):
-        """Of rows; x as it is, where there is no such norm."""
+        """The norm of each row."""
         m, size = self.m, len(x[0])
         w, b = self.vector(name + ".weight", size), self.vector(name + ".bias", size)
         assert w, name
@@ -311,7 +311,7 @@ class Pass:
         return [[row[h * d:(h + 1) * d] for row in x] for h in range(count)]
 
     def joined(self, x, name):
-        """q, k and v of one tensor: all of each, or group by group."""
+        """Split one tensor into q, k and v: all queries, keys and values, or group by group."""
         m = self.m
         H, K, d = m.H, m.K, m.d
         parts = self.heads(self.linear(x, name, (H + 2 * K) * d), H + 2 * K)
@@ -353,7 +353,7 @@ class Pass:
         rotation = m.rotation(layer, T)
         if rotation:
             see("q_pre", q), see("k_pre", k)
-            q, k = ([[m.turn(row, t, rotation) for t, row in enumerate(head)] for head in heads]
+            q, k = ([[m.rotate(row, t, rotation) for t, row in enumerate(head)] for head in heads]
                     for heads in (q, k))
         see("q", q), see("k", k), see("v", v)
         group, window = m.H // m.K, m.window(layer)
@@ -485,7 +485,7 @@ WORDS, TOKENS, INNER, HEADS = 13, 6, 8, 4
 
 
 def head_size(config):
-    """As small as what turns allows: an even part of it, and not all where that was asked for."""
+    """The smallest head size whose rotated part has an even number of channels."""
     if config["model_type"] in ("bloom", "gpt_neo", "opt") or config.get("alibi"):
         return 2
     share = config.get("partial_rotary_factor") or config.get("rotary_pct") or 1
@@ -493,12 +493,12 @@ def head_size(config):
 
 
 def smaller(config):
-    """Sizes that keep what a folder is about: shared heads, what turns, windows within the text."""
+    """A smaller config with the same features: grouped heads, rotated channels, windows."""
     new = dict(config, vocab_size=WORDS)
     key = next(k for k in ("num_attention_heads", "n_head", "num_heads") if k in new)
     groups = new.get("num_key_value_heads") or new.get("num_kv_heads") or 1
     slopes = new["model_type"] == "bloom" or new.get("alibi")
-    most = HEADS + 2 if slopes else HEADS  # slopes of a number that is no power of two
+    most = HEADS + 2 if slopes else HEADS  # a number of heads that is no power of two
     if new[key] > most:
         new[key] = most if groups == config[key] else 2 * groups
         for name in ("num_key_value_heads", "num_kv_heads"):
@@ -529,8 +529,8 @@ def smaller(config):
 
 
 def is_kept(name):
-    """Not what follows from its neighbours at once; of later layers what the softmax is taken of, in
-    which layers differ: what leaves them is in the logits."""
+    """Whether expected.safetensors has a tensor: all of layer 0 except those that others determine; of
+    later layers only the masked scores, because the logits show the rest."""
     parts = name.split(".")
     if parts[0] != "h":
         return name != "ln_f"
@@ -539,7 +539,7 @@ def is_kept(name):
 
 
 def continue_greedily(model, weights, ids, count):
-    """Until the best has too small a lead."""
+    """Stop when the two largest logits are too close."""
     text = list(ids)
     while len(text) < len(ids) + count:
         logits = Pass(model, weights, text).seen["logits"][-1]
@@ -559,7 +559,7 @@ def shrink(source, target):
     weights = Weights(entries, model.names["prefix"], made, not model.gemma)
     ids = [(7 * i + 3) % WORDS for i in expected["ids"]][:TOKENS]
     seen = Pass(model, weights, ids).seen
-    for name, entry in entries.items():  # masks and frequencies that nothing reads
+    for name, entry in entries.items():  # masks and frequencies, which the pass does not read
         if name not in made:
             shape = [min(size, 2) for size in entry["shape"]]
             made[name] = (entry["dtype"], shape, bytes(math.prod(shape) * SIZES[entry["dtype"]]))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What instruments find in the small models of golden-families, in plain Python and float64.
+"""Effective attention and attribution of the small models of golden-families, in plain Python and
+float64.
 
 usage: instruments.py FOLDER...     writes FOLDER/instruments.safetensors
 
-The pass is that of family_reference.py. Effective attention comes from its values, that without a
-token's values from a pass in which they are 0. Attribution pushes every part forward, by itself,
-through what comes after it, whose norms divide by what they divide by in the whole pass.
+Uses the pass of family_reference.py. value_zeroing recomputes a layer with a token's values set to 0.
+Attribution sends every part by itself through the operations that follow it, with the divisors of
+norms fixed at their values in the whole pass.
 """
 import json, math, pathlib, sys
 
@@ -16,7 +17,7 @@ from family_reference import (Model, Pass, Weights, flat, matmul, plus, read_saf
 # --- effective attention ---------------------------------------------------------------------------
 
 class Zeroed(Pass):
-    """A layer in which one token's values are 0; what comes before it is as it was."""
+    """A layer with the values of one token set to 0, and an unchanged input."""
 
     def __init__(self, whole, layer, token):
         self.m, self.w, self.seen, self.token = whole.m, whole.w, {}, token
@@ -37,7 +38,7 @@ def shares(rows):
 
 
 def out_rows(p, layer):
-    """W_O as [H · d][C]."""
+    """W_O, [H · d][C]."""
     m, n = p.m, p.m.names
     rows = p.w.take(f"{n['prefix']}{n['layers']}{layer}.{n['o']}.weight", [m.C, m.H * m.d])
     return list(zip(*rows))
@@ -51,7 +52,7 @@ def effective(p):
         weights, v, rows = p.seen[at + "weights"], p.seen[at + "v"], out_rows(p, layer)
         added = [matmul(v[h // group], list(zip(*rows[h * m.d:(h + 1) * m.d]))) for h in range(m.H)]
         bias = p.vector(f"{m.names['prefix']}{m.names['layers']}{layer}.{m.names['o']}.bias", m.C)
-        for i, wanted in enumerate(p.seen[at + "attn_out"]):  # what is added is all there is
+        for i, wanted in enumerate(p.seen[at + "attn_out"]):  # the vectors sum to attn_out
             for c, value in enumerate(wanted):
                 summed = math.fsum(weights[h][i][j] * added[h][j][c] for h in range(m.H) for j in range(T))
                 assert abs(summed + (bias[c] if bias else 0.0) - value) < 1e-12
@@ -76,7 +77,7 @@ def effective(p):
 # --- attribution -----------------------------------------------------------------------------------
 
 class Measured(Pass):
-    """It keeps what the last row's norms divided by."""
+    """A pass that keeps the divisors of all norms of the last row."""
 
     def norm(self, x, name, rms=None):
         row, m = x[-1], self.m
@@ -87,7 +88,7 @@ class Measured(Pass):
 
 
 class Way:
-    """What a vector in the stream comes to at the logits: nothing but products, each row by itself."""
+    """The linear map from a vector in the residual stream to the logit difference."""
 
     def __init__(self, p, answer, against):
         self.p, self.m, self.answer, self.against = p, p.m, answer, against
@@ -106,11 +107,11 @@ class Way:
         return self.p.vector(name + ".bias", self.m.C) or [0.0] * self.m.C
 
     def rows(self, name, out, into):
-        """A matrix [out][into] and its bias."""
+        """A matrix, [out][into], and its bias."""
         return self.p.w.take(name + ".weight", [out, into]), self.p.vector(name + ".bias", out)
 
     def logit(self, x):
-        """From the last layer's stream."""
+        """The logit difference from the residual stream after the last layer."""
         m, n = self.m, self.m.names
         if m.norm_first:
             x = self.norm(x, n["prefix"] + n["final"])
@@ -126,7 +127,7 @@ class Way:
         return (a - b) / m.key("logits_scaling", default=1.0)
 
     def on(self, x, layer, steps):
-        """Through the norms of the stream itself that come in the rest of a layer, and those after it."""
+        """Apply the norms of the stream in the rest of a layer, and in later layers, then the logits."""
         for name in steps:
             x = self.norm(x, self.at(layer) + self.m.names[name])
         if layer + 1 < self.m.L:
@@ -135,7 +136,7 @@ class Way:
         return self.logit(x)
 
     def steps(self, after):
-        """Norms of the stream in a layer after what "start", "n1", "attention", "n2" or "mlp" gave."""
+        """Norms of the stream in a layer that follow "start", "n1", "attention", "n2" or "mlp"."""
         names = ["start", "n1", "attention", "n2", "mlp"] if self.kept else (
             ["start", "attention", "n1", "mlp", "n2"])
         left = names[names.index(after) + 1:]
@@ -143,7 +144,7 @@ class Way:
             self.kept or not self.m.norm_first) else []
 
     def added(self, x, layer, after, post):
-        """What a sublayer adds, normed on its way where that is done."""
+        """The logit difference of a vector that a sublayer adds, after its norm if there is one."""
         if self.m.names.get(post):
             x = self.norm(x, self.at(layer) + self.m.names[post])
         share = self.m.key("residual_multiplier", default=1.0)
@@ -158,7 +159,7 @@ class Way:
         return total
 
     def layer(self, layer):
-        """What its heads add by source, its neurons, its biases."""
+        """The contributions of a layer: heads by source token, neurons, biases."""
         p, m, n, seen = self.p, self.m, self.m.names, self.p.seen
         T, at, group = len(p.ids), f"h.{layer}.", m.H // m.K
         out, out_bias = self.rows(self.at(layer) + n["o"], m.C, m.H * m.d)
@@ -178,7 +179,7 @@ class Way:
         return heads, neurons, bias
 
     def begin(self):
-        """Of the embedding: token, place, bias."""
+        """The contributions of the embedding: token, position, bias."""
         p, m, prefix = self.p, self.m, self.m.names["prefix"]
         width, T = m.key("word_embed_proj_dim", default=m.C), len(p.ids)
         scale = math.sqrt(m.C) if m.gemma else m.key("embedding_multiplier", default=1.0)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Make the golden models of encoder and decoder, and of multi-query attention, with PyTorch.
+"""Make golden models with PyTorch: encoder-decoder models and multi-query attention.
 
     /usr/bin/python3 tests/oracle/make_golden.py models tests/golden
 
-The numbers are those of torch.nn.TransformerEncoder, TransformerDecoder and MultiheadAttention
-themselves, in float64, caught by hooks at the modules' inputs and outputs. What happens inside
-MultiheadAttention is not to be caught: queries, keys, values and scores are computed beside it from
-its weights, and asserted to lead to the attention weights and the output that it gives.
+The numbers are the inputs and outputs of torch.nn.TransformerEncoder, TransformerDecoder and
+MultiheadAttention in float64, recorded by hooks. Hooks cannot reach the queries, keys, values and
+scores inside MultiheadAttention: they are computed from its weights, and the script checks that they
+give the module's attention weights and output.
 """
 import json
 import math
@@ -21,10 +21,10 @@ from torch import nn
 
 
 class Weights:
-    """Random tensors under our names, [in, out], float32 in the file and float64 in torch."""
+    """Random tensors with attn-cli's names, [in, out]; float32 in the file, float64 in PyTorch."""
 
     def __init__(self, seed, spread):
-        """`spread` is that of matrices: attention is uneven, and nothing grows beyond measure."""
+        """`spread` of matrices makes attention uneven, but keeps all numbers small."""
         self.tensors = {}
         self.spread = spread
         self.generator = torch.Generator().manual_seed(seed)
@@ -44,7 +44,7 @@ class Weights:
         module.bias = nn.Parameter(self.draw(f"{name}.bias", size))
 
     def attention(self, name, channels, heads, bias, kv_heads=None):
-        """Heads that share keys and values are heads with the same columns."""
+        """Heads of a group get the same columns of keys and values."""
         module = nn.MultiheadAttention(channels, heads, bias=bias, batch_first=True)
         kv_heads = kv_heads or heads
         width = channels // heads
@@ -79,7 +79,7 @@ class Weights:
 
 
 class GivenWeights(Weights):
-    """Those of a file in place of random ones."""
+    """The tensors of a file instead of random ones."""
 
     def __init__(self, path):
         bytes_ = path.read_bytes()
@@ -95,11 +95,11 @@ class GivenWeights(Weights):
         return self.tensors[name].double()
 
 
-# --- what is seen -----------------------------------------------------------------------------
+# --- recorded tensors -------------------------------------------------------------------------
 
 
 def see_attention(seen, layer, module, inputs, mask, prefix="", kv_heads=None, out="attn_out"):
-    """All that one MultiheadAttention computes, under the names of a layer, "h.0."."""
+    """Record all tensors of a MultiheadAttention under the names of a layer such as "h.0."."""
     query, key, value = inputs
     heads = module.num_heads
     step = heads // (kv_heads or heads)
@@ -128,7 +128,7 @@ def close(a, b):
 
 
 class Hooks:
-    """The inputs and outputs of modules, while it is open."""
+    """A context manager that records the inputs and outputs of modules."""
 
     def __init__(self, *modules):
         self.inputs, self.outputs = {}, {}
@@ -146,7 +146,7 @@ class Hooks:
 
 
 def see_layer(seen, name, layer, hooks, norms, norm_first):
-    """A layer's stream, norms and MLP. `norms`: (module, its name, the sum before it)."""
+    """Record a layer's stream, norms and MLP. `norms`: (module, its name, name of its input)."""
     seen[f"{name}resid_pre"] = hooks.inputs[layer][0]
     for module, norm, total in norms:
         seen[f"{name}{norm}"] = hooks.outputs[module]
@@ -162,7 +162,7 @@ def see_layer(seen, name, layer, hooks, norms, norm_first):
 
 
 def positions(count, channels):
-    """As the paper has them."""
+    """The sinusoidal positions of Vaswani et al., 2017."""
     place = torch.arange(count).double()[:, None]
     rate = 10000.0 ** (-torch.arange(0, channels, 2).double() / channels)
     waves = torch.zeros(count, channels).double()
@@ -334,13 +334,13 @@ def write(folder, model, given, kind, sentence, source=None):
 
 
 TRANSFORMERS = {
-    # as torch.nn.Transformer is when nothing is said, with the paper's positions and embedding
+    # the defaults of torch.nn.Transformer, with the positions and embedding of the paper
     "transformer-post": dict(n_embd=24, n_encoder_layer=2, n_layer=3, n_head=3, n_inner=40),
-    # what most have become since
+    # as in most later models
     "transformer-pre": dict(n_embd=20, n_encoder_layer=3, n_layer=2, n_head=4, norm_first=True,
                             activation_function="gelu", positions="learned", n_positions=12,
                             scale_embedding=False, tie_word_embeddings=False),
-    # the paper's own: no norm behind the last layer, projections without biases
+    # as in the paper: no norm after the last layer, projections without biases
     "transformer-paper": dict(n_embd=18, n_head=2, n_inner=36, final_norm=False, bias=False,
                               layer_norm_epsilon=1e-6),
 }

@@ -1,5 +1,5 @@
-"""What `compare A B` must find of two golden models: numpy in float64, over the values that
-family_reference.py's pass gives.
+"""The expected output of `compare A B` for two golden models, from the pass of family_reference.py,
+with numpy in float64.
 
     /usr/bin/python3 tests/oracle/model_distance.py A B 11,1,0 > tests/cli/compare/…/expected.csv
 """
@@ -23,7 +23,7 @@ def values_of(folder, ids):
 
 
 def jensen_shannon(p, q):
-    """The mean over rows of the root of the divergence, in bits."""
+    """The square root of the Jensen-Shannon divergence in bits, averaged over rows."""
     m = (p + q) / 2
     with numpy.errstate(divide="ignore", invalid="ignore"):
         terms = numpy.where(p > 0, p * numpy.log2(p / m), 0) + numpy.where(q > 0, q * numpy.log2(q / m), 0)

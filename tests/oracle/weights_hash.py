@@ -1,8 +1,8 @@
-"""The hash of a checkpoint's numbers that `info --hash` must print, from its file alone.
+"""Compute the hash of a checkpoint's weights that `info --hash` must print.
 
     python3 tests/oracle/weights_hash.py models/life wte.weight h.0.attn.q_proj.weight …
 
-The names are those of the tensors in the order in which `info` lists them.
+The names are those of the tensors, in the order in which `info` lists them.
 """
 
 import hashlib
