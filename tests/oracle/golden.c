@@ -9,7 +9,7 @@
 #include "format/json.h"
 #include "format/safetensors.h"
 
-/* The textbook's own variations: no site of the forward pass. */
+/* Tensors in expected.json that are no sites of the forward pass. */
 static const char *const not_ours[] = {"mask_after_softmax", "mask_then_renormalise"};
 
 static bool is_ours(const char *tensor)
@@ -113,7 +113,7 @@ static int read_tensors(struct golden *golden, const struct json *list, struct e
     return golden->tensor_count ? 0 : err_set(err, "expected tensors, found none");
 }
 
-/* --- expected.safetensors: of models without a vocabulary ------------------------------------- */
+/* --- expected.safetensors: models without a vocabulary ---------------------------------------- */
 
 static int take_tensor(struct golden_tensor *tensor, const struct safetensors_entry *entry,
                        struct arena *arena, struct err *err)
@@ -147,7 +147,7 @@ static int take_tensors(struct golden *golden, const struct safetensors *from, s
     return tensors ? 0 : -1;
 }
 
-/* Ids that stand in the metadata as "[1,2,3]". */
+/* Read ids from the metadata, where they are text: "[1,2,3]". */
 static int take_ids(const uint32_t **ids, size_t *count, const struct json *notes, const char *key,
                     struct arena *arena, struct err *err)
 {
@@ -178,7 +178,7 @@ static int take_notes(struct golden *golden, const struct file *file, struct err
     return failed;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both formats ----------------------------------------------------------------------------- */
 
 static int find_model(struct golden *golden, struct err *err)
 {
@@ -259,7 +259,7 @@ const struct golden_tensor *golden_find(const struct golden *golden, const char 
 static double difference(const struct golden_tensor *tensor, size_t index, double found)
 {
     double wanted = tensor->values[index];
-    return wanted == found ? 0 : fabs(wanted - found); /* of infinities it would be NaN */
+    return wanted == found ? 0 : fabs(wanted - found); /* the difference of infinities is NaN */
 }
 
 double golden_error(const struct golden_tensor *tensor, size_t index, double found)

@@ -1,4 +1,4 @@
-/* golden.h: a golden folder: a sentence, its ids, and every tensor as the reference computed it.
+/* golden.h: reads a golden folder: a sentence, its ids, and the tensors of the reference.
  *
  *     struct golden golden;
  *     if (golden_open(&golden, "tests/golden/life", err)) ...
@@ -24,34 +24,34 @@ struct golden_tensor {
     size_t shape[GOLDEN_RANK_MAX];
     size_t count;
     double *values; /* [count], row-major */
-    double largest; /* of the finite values, without their signs */
-    bool of_random; /* of a model whose weights are random */
+    double largest; /* largest absolute value of the finite values */
+    bool of_random; /* the model has random weights */
 };
 
 struct golden {
     const char *folder;         /* borrowed */
-    const char *model;          /* the folder, or the bundled model of its name */
+    const char *model;          /* the folder, or the bundled model of the same name */
     const char *sentence;       /* NULL: the model has no vocabulary */
     const char *source;         /* NULL: none */
     const uint32_t *ids;        /* [id_count] of the sentence */
     const uint32_t *source_ids; /* [source_id_count] */
-    const uint32_t *greedy;     /* [greedy_count] how the reference goes on */
+    const uint32_t *greedy;     /* [greedy_count] the reference's continuation */
     size_t id_count, source_id_count, greedy_count;
-    const struct golden_tensor *tensors; /* [tensor_count]: those that are sites of the pass */
+    const struct golden_tensor *tensors; /* [tensor_count]: sites of the forward pass */
     size_t tensor_count;
     struct arena arena;
 };
 
-/* Read the folder's expected.json, or expected.safetensors, which has float32 and, in its metadata,
- * the ids. On failure nothing is held. */
+/* Read expected.json, or expected.safetensors (float32, with ids in the metadata). On failure,
+ * nothing needs to be released. */
 int golden_open(struct golden *golden, const char *folder, struct err *err);
 void golden_release(struct golden *golden);
 
-/* NULL: there is none of that name. */
+/* NULL if there is no tensor of this name. */
 const struct golden_tensor *golden_find(const struct golden *golden, const char *name);
 
-/* How far off a number of ours is, as a share of the tensor's largest; and whether that is still
- * the reference's number. */
+/* The error of a number, as a fraction of the tensor's largest; and whether it is within the
+ * tolerance. */
 double golden_error(const struct golden_tensor *tensor, size_t index, double found);
 bool golden_agrees(const struct golden_tensor *tensor, size_t index, double found,
                    const struct tolerance *tolerance);

@@ -1,8 +1,8 @@
-/* oracle: holds what the program prints and explains, and what the library computes on every path
- * through it, against what the reference computed.
+/* oracle: compares the output of `run`, `generate` and `explain`, and the tensors of the library on
+ * every path, with those of a reference implementation.
  *
  *     build/oracle build/attn-cli tests/golden/life tests/golden/gpt2-micro ...
- *     build/oracle --bf16 build/attn-cli ...     what it prints with --precision bf16
+ *     build/oracle --bf16 build/attn-cli ...     only `run`, with --precision bf16
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "path_check.h"
 #include "walk_check.h"
 
-/* Ask about it, and explain it, which is done in float32. */
+/* Check `run` and `generate`; in float32 also the explanations. */
 static void check_folder(struct tally *tally, const struct question *question,
                          const struct golden *golden)
 {
@@ -22,7 +22,7 @@ static void check_folder(struct tally *tally, const struct question *question,
         walk_check(tally, golden);
 }
 
-/* All folders; then, of float32, every path. */
+/* Check all folders, and then, in float32, every path. */
 static void check_all(struct tally *tally, const struct question *question, char **folders,
                       size_t count)
 {

@@ -13,18 +13,18 @@
 enum {
     THREADS = 2,
     PIECE = 5,
-    BATCH_ROWS = 600, /* more than weights are worked through at a time, and worth two threads */
+    BATCH_ROWS = 600, /* more than one block of a product, and enough for two threads */
 };
 
-/* What LIBXSMM_TARGET may say. NULL: nothing; the processor has the word. "snb": C that has to do
- * without fused multiply-adds. */
+/* Values of LIBXSMM_TARGET. NULL: unset, the processor decides. "snb": C kernels without fused
+ * multiply-add. */
 static const char *const targets[] = {NULL, "cpx", "hsw", "snb", "generic"};
 
-/* Orders in which products are summed: each has bits of its own. In bf16 there is one for each way
- * to multiply pairs. */
+/* Orders of the sums in products; the bits of results depend on them. bf16 has one order for each
+ * way to multiply pairs. */
 enum order { ORDER_FP32, ORDER_BF16, ORDERS = ORDER_BF16 + PAIR_WAYS };
 
-/* What weights are read from. */
+/* Storages of weights. */
 static const struct storage {
     const char *name;
     bool packed;
@@ -36,7 +36,7 @@ static const struct storage {
     {"bf16", false, ORDER_BF16, &tolerance_bf16},
 };
 
-/* A golden model with its two texts. */
+/* A golden model, its sentence and a long text. */
 struct text_pair {
     const struct golden *golden;
     struct model model;
@@ -111,15 +111,15 @@ static int go_in_pieces(const struct path *path, struct text_pair *pair, struct 
     return grow(path, pair, run, PIECE, err);
 }
 
-/* Do a token's frequencies depend on how many come after it? */
-static bool turns_by_length(const struct config *config)
+/* Do the rotary frequencies depend on the length of the text? */
+static bool rotates_by_length(const struct config *config)
 {
     enum rotary_scaling scaling = config->rotary.scaling;
     return config_rotates(config) && (scaling == ROTARY_DYNAMIC || scaling == ROTARY_LONGROPE);
 }
 
-/* The text over and over, and between, where a token does not see those after it, its beginnings,
- * shorter than the whole. */
+/* A batch of many copies of the text and, if tokens do not depend on later ones, of prefixes of it
+ * between the copies. */
 static int go_in_batch(const struct path *path, struct text_pair *pair, struct path_run *run,
                        struct err *err)
 {
@@ -131,7 +131,7 @@ static int go_in_batch(const struct path *path, struct text_pair *pair, struct p
     run->texts = 0;
     for (size_t rows = 0; rows < BATCH_ROWS; rows += whole.count, run->texts++) {
         sequences[count++] = whole;
-        if (pair->model.config.causal && !turns_by_length(&pair->model.config)) {
+        if (pair->model.config.causal && !rotates_by_length(&pair->model.config)) {
             sequences[count] = whole;
             sequences[count++].count = 1 + run->texts % (whole.count - 1);
         }
@@ -147,7 +147,7 @@ static const struct way {
     int (*go)(const struct path *path, struct text_pair *pair, struct path_run *run,
               struct err *err);
     bool cached;
-    bool far; /* as far as the model's context goes, too */
+    bool far; /* also with the long text */
 } ways[] = {
     {"whole", go_whole, false, true},
     {"token by token", go_by_token, true, true},
@@ -159,7 +159,7 @@ static const struct way {
 
 static bool can_be_cached(const struct config *config)
 {
-    return config->causal && !config_is_cross(config) && !turns_by_length(config);
+    return config->causal && !config_is_cross(config) && !rotates_by_length(config);
 }
 
 static int check_text(const struct path *path, struct text_pair *pair, struct path_text *text,
@@ -167,12 +167,12 @@ static int check_text(const struct path *path, struct text_pair *pair, struct pa
 {
     struct path_run run = {.text = text, .texts = 1, .tolerance = path->storage->tolerance};
     int failed = path->way->go(path, pair, &run, err);
-    failed |= path_run_finish(&run, err); /* in any case: it counts anew */
+    failed |= path_run_finish(&run, err); /* always: it resets the counters */
     *worst = run.worst > *worst ? run.worst : *worst;
     return failed;
 }
 
-/* The texts of a model on one path. */
+/* Check the texts of a model on one path. */
 static int check_subject(const struct path *path, struct text_pair *pair, double *worst,
                          struct err *err)
 {
@@ -233,7 +233,7 @@ static void release_subject(struct text_pair *pair)
     model_release(&pair->model);
 }
 
-/* `fits`: products are summed in that order with this target. */
+/* `fits`: whether this target sums products in that order. */
 static int open_machine(struct machine *machine, const char *target, enum order order,
                         size_t threads, bool *fits, struct err *err)
 {
@@ -245,7 +245,7 @@ static int open_machine(struct machine *machine, const char *target, enum order 
     return 0;
 }
 
-/* All paths of an order: the first one gives the bits that the others must have. */
+/* Check all paths of an order: the others must give the bits of the first. */
 static void check_order(struct tally *tally, enum order order, const struct golden *goldens,
                         size_t count)
 {

@@ -4,14 +4,14 @@
 
 #include "model/model.h"
 
-enum { LONG = 70 }; /* tokens: more than a panel of keys */
+enum { LONG = 70 }; /* tokens; more than a panel of keys has */
 
 static struct path_value *value_at(const struct path_text *text, enum site site, int layer)
 {
     return &text->values[(size_t)(layer < 0 ? 0 : layer) * SITE_COUNT + (size_t)site];
 }
 
-/* Watch a site, and look up what the reference has of it. */
+/* Watch a site, and look up its tensor in the reference. */
 static void add_site(struct path_text *text, enum site site, int layer)
 {
     char name[SITE_NAME_BYTES];
@@ -21,7 +21,7 @@ static void add_site(struct path_text *text, enum site site, int layer)
         value_at(text, site, layer)->golden = golden_find(text->golden, name);
 }
 
-/* Values of every site in the layers of the taller stack. */
+/* Sites times layers, of the encoder or the decoder, whichever has more layers. */
 static size_t value_count(const struct config *config)
 {
     size_t layers =
@@ -96,13 +96,13 @@ static size_t heads_of(size_t rank, const size_t *shape)
     return rank == 3 ? shape[0] : 1;
 }
 
-/* The rows of all heads. */
+/* Number of rows of all heads. */
 static size_t rows_of(size_t rank, const size_t *shape)
 {
     return heads_of(rank, shape) * shape[rank - 2];
 }
 
-/* Keep what the first run gives: the whole text. */
+/* Keep the values of the first run, which passes the whole text. */
 static int keep(struct path_value *value, const struct tensor *values, struct arena *arena,
                 struct err *err)
 {
@@ -120,7 +120,7 @@ static int keep(struct path_value *value, const struct tensor *values, struct ar
     return 0;
 }
 
-/* Row `row` of all that a head has, from its first column on. */
+/* Compare the first columns of a row with the bits of the first run and with the reference. */
 static int compare_row(struct path_run *run, const struct path_value *value, size_t row,
                        const float *found, size_t columns, struct err *err)
 {
@@ -174,7 +174,7 @@ int path_sink(void *context, const struct announcement *seen, struct err *err)
     return failed ? err_prefix(err, "'%s'", site_tensor_name(name, seen->site, seen->layer)) : 0;
 }
 
-/* How many rows of a value were seen; counts anew from here on. */
+/* Return the number of compared rows, and reset it. */
 static size_t take_rows_seen(struct path_value *value)
 {
     size_t rows = value->rows_seen;

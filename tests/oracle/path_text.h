@@ -1,5 +1,5 @@
-/* path_text.h: a text, and what every way to compute it must give: the reference's numbers where
- * there are any, and the bits of the way that was tried first.
+/* path_text.h: a text and its expected tensors on every path: the numbers of the reference, if it
+ * has the text, and the bits of the first path.
  *
  *     struct path_text text;
  *     if (path_text_open(&text, &config, &golden, err)) ...
@@ -18,47 +18,46 @@
 #include "model/batch.h"
 #include "model/tap.h"
 
-/* What is known of one site of one layer. */
+/* The expected values of a site in a layer. */
 struct path_value {
-    const struct golden_tensor *golden; /* NULL: the reference has nothing of it */
+    const struct golden_tensor *golden; /* NULL: the reference does not have it */
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
     const float *bits; /* of the first run; NULL before it */
-    size_t rows_seen;  /* of whole texts, in this run */
+    size_t rows_seen;  /* rows of whole texts in this run */
 };
 
 struct path_text {
     const struct config *config;
-    const struct golden *golden; /* NULL: the reference knows nothing of this text */
+    const struct golden *golden; /* NULL: the reference does not have this text */
     struct text sequence;
-    struct path_value *values; /* [layer][SITE_COUNT]; sites outside the layers: in the first one */
-    struct watch watch;        /* everything that the model has */
+    struct path_value *values; /* [layer][SITE_COUNT]; sites outside of layers are in layer 0 */
+    struct watch watch;        /* all sites of the model */
     struct arena arena;
 };
 
-/* The golden sentence; and a long one, within the model's context, of the same ids. Config and
- * golden must outlive them. On failure nothing is held. */
+/* Open the golden sentence, or a long text that repeats its ids, within the model's context. Config
+ * and golden must outlive the text. On failure, nothing needs to be released. */
 int path_text_open(struct path_text *text, const struct config *config, const struct golden *golden,
                    struct err *err);
 int path_text_open_long(struct path_text *text, const struct config *config,
                         const struct golden *golden, struct err *err);
 void path_text_release(struct path_text *text);
 
-/* The text once, in one pass or in several that a cache goes on from; or often, in a batch. */
+/* A run of the text: in one pass, in several passes with a cache, or as a batch of copies. */
 struct path_run {
     struct path_text *text;
-    size_t texts;                 /* how often, as a whole */
-    const struct text *sequences; /* of the pass: the text, parts that it begins with, or what
-                                         comes next where there is a cache */
+    size_t texts;                 /* number of whole texts */
+    const struct text *sequences; /* of the pass: copies, prefixes, or the next piece */
     size_t past;                  /* tokens in the cache */
     const struct tolerance *tolerance;
-    double worst; /* of golden_error, so far */
+    double worst; /* largest golden_error so far */
 };
 
-/* A tap_sink that compares, and keeps what comes for the first time; the context is a path_run. */
+/* A tap_sink that compares tensors, and keeps those of the first run. Its context is a path_run. */
 int path_sink(void *context, const struct announcement *seen, struct err *err);
 
-/* Everything that is known of the text was compared, in as many whole texts as there were. */
+/* Check that all tensors were compared in all whole texts, and reset the counters. */
 int path_run_finish(struct path_run *run, struct err *err);
 
 #endif

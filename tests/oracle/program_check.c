@@ -54,7 +54,7 @@ static int write_ids(struct buf *text, const uint32_t *ids, size_t count, struct
     return buf_check(text, err);
 }
 
-/* All that the program gives for the golden sentence, or for its ids. */
+/* Run the program on the golden sentence, or on its ids, with all tensors. */
 static int ask(struct json **found, const struct question *question, const struct golden *golden,
                struct err *err)
 {
@@ -98,7 +98,7 @@ static int compare_ids(const uint32_t *ids, size_t count, const struct json *fou
     return 0;
 }
 
-/* The tensor that is compared, how exactly, and its number that comes next. */
+/* A tensor that is compared, and the index of its next number. */
 struct comparison {
     const struct golden_tensor *tensor;
     const struct tolerance *tolerance;
@@ -150,7 +150,7 @@ static void compare_all(struct tally *tally, const struct question *question,
     }
 }
 
-/* How the program goes on from the ids, through its cache. */
+/* Compare the greedy continuation of the ids, which uses the cache. */
 static int compare_greedy(const struct question *question, const struct golden *golden,
                           struct err *err)
 {

@@ -1,4 +1,4 @@
-/* program_check.h: what the program prints of a golden sentence, held against the reference. */
+/* program_check.h: compares the output of the program for a golden sentence with the reference. */
 #ifndef ATTN_TESTS_PROGRAM_CHECK_H
 #define ATTN_TESTS_PROGRAM_CHECK_H
 
@@ -8,17 +8,17 @@ struct tally {
     int passed, failed;
 };
 
-/* Count one thing: as passed, or as failed with its message, which is printed and forgotten. */
+/* Count a check as passed, or as failed if `err` has a message, which is printed and cleared. */
 void tally_judge(struct tally *tally, const char *folder, const char *what, struct err *err);
 
-/* What is asked, and of which program. */
+/* How the program is run. */
 struct question {
     const char *program;
-    const struct tolerance *tolerance; /* of the precision that is asked for */
-    const char *path;                  /* of the file that is to hold the answer */
+    const struct tolerance *tolerance; /* also names the precision */
+    const char *path;                  /* file for the output */
 };
 
-/* Run the program on the golden sentence: the ids, each tensor and how it goes on count one. */
+/* Run the program on the golden sentence; ids, each tensor and the continuation are checks. */
 void program_check(struct tally *tally, const struct question *question,
                    const struct golden *golden);
 

@@ -1,24 +1,24 @@
-/* tolerance.h: how far a number may be off, and why. */
+/* tolerance.h: the largest accepted differences from the reference, with reasons. */
 #ifndef ATTN_TESTS_TOLERANCE_H
 #define ATTN_TESTS_TOLERANCE_H
 
 struct tolerance {
     const char *precision; /* as --precision names it */
-    double share;          /* of a tensor's largest value */
-    double weights;        /* of attention weights, absolute; 0: as all tensors */
-    double of_random;      /* the share in models of random weights, … */
-    double least;          /* … and what their numbers may be off besides */
+    double share;          /* limit as a fraction of the tensor's largest value */
+    double weights;        /* absolute limit for attention weights; 0: as for all tensors */
+    double of_random;      /* limit as a fraction, for models of random weights */
+    double least;          /* absolute limit that is added for models of random weights */
 };
 
-/* Sums of float32 taken in another order differ in their last bits; a few layers make some 1e-7 of
- * a tensor's largest value of that. A wrong formula is off by far more. Random weights, with norms
- * far from 1, make scores so large that the softmax shows their last bits. */
+/* Float32 sums in another order differ in their last bits: after a few layers by about 1e-7 of a
+ * tensor's largest value. A wrong formula differs far more. Random weights, with norms far from 1,
+ * give such large scores that the softmax amplifies differences of their last bits. */
 static const struct tolerance tolerance_fp32 = {"f32", 1e-6, 0, 2e-5, 1e-5};
 
-/* Each factor is off by one part in 256 at most; in sums these errors cancel out in part. All
- * models keep their attention weights within 5e-3 but for gpt2-micro: weights as large as 1 over 32
- * channels make 1.11e-2 of it in the second layer. Models of families have 8 to 24 channels, in
- * which little cancels out. */
+/* Each factor has a relative error of at most 1/256; in sums these errors partly cancel. Attention
+ * weights of all models stay within 5e-3, except those of gpt2-micro: with matrix elements as large
+ * as 1 and 32 channels, its second layer has 1.11e-2. The models of families have 8 to 24 channels,
+ * so that little cancels. */
 static const struct tolerance tolerance_bf16 = {"bf16", 2e-2, 1.5e-2, 6e-2, 0};
 
 #endif

@@ -8,24 +8,24 @@
 #include "explain/explanation.h"
 #include "lens/viewer.h"
 
-/* One attention of a model, and what was seen of it. */
+/* An attention of a model (of the decoder, cross, of the encoder), and the state of the check. */
 struct traces {
     const struct golden *golden;
     struct viewer *viewer;
     const struct text_pair *pair;
     enum site_part part;
     size_t numbers;
-    double worst;  /* as a share of the tensor's largest number */
-    uint64_t seen; /* sites that were compared in a layer */
+    double worst;  /* largest error, as a fraction of the tensor's largest number */
+    uint64_t seen; /* bits of the sites that were compared in a layer */
 };
 
 /* --- one trace -------------------------------------------------------------------------------- */
 
-/* Where a row stands in the reference, and where the explanation has it. */
+/* The position of rows in the reference. */
 struct place {
-    enum site site;      /* the sentence's */
-    size_t layer, slice; /* the head, of tensors that have heads */
-    size_t row, rows;    /* the first row, and how many */
+    enum site site;
+    size_t layer, slice; /* slice: the head, for tensors of heads */
+    size_t row, rows;    /* first row and number of rows */
     const char *step, *block;
 };
 
@@ -37,7 +37,7 @@ static const struct step *find_step(const struct explanation *explanation, const
     return NULL;
 }
 
-/* The numbers of a block; `total`: of what stands below it. NULL: there is no such block. */
+/* The numbers of a block, or of its total row; NULL if there is no such block. */
 static const float *find_block(const struct step *step, const char *name, bool total)
 {
     for (size_t i = 0; step && i < step->table.block_count; i++)
@@ -46,14 +46,14 @@ static const float *find_block(const struct step *step, const char *name, bool t
     return NULL;
 }
 
-/* The name of the tensor that an input of q is: behind a norm, or in bare attention none. */
+/* The tensor that is multiplied by W_q: the output of a norm, if the layer begins with one. */
 static enum site input_site(const struct config *config, enum site_part part, size_t layer)
 {
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
     if (config->norm_first && config->norm_in)
         return part == PART_SOURCE ? SITE_ENC_LN_1 : part == PART_CROSS ? SITE_LN_CROSS : SITE_LN_1;
-    if (part == PART_CROSS) /* self-attention's norm stands behind its sum */
+    if (part == PART_CROSS) /* the norm of self-attention follows its sum */
         return SITE_LN_1;
     return part == PART_SOURCE ? SITE_ENC_RESID_PRE : SITE_RESID_PRE;
 }
@@ -66,7 +66,7 @@ static int compare(struct traces *traces, const struct place *place, const float
     const struct golden_tensor *tensor = golden_find(traces->golden, name);
     const struct config *config = &traces->viewer->model.config;
     if (!tensor && (config->kind == MODEL_ATTENTION || config->family))
-        return 0; /* the textbook's examples have what it prints, families what says most */
+        return 0; /* these references contain only some tensors */
     if (!tensor || !found)
         return err_set(err, "'%s': not in the %s", name, tensor ? "explanation" : "reference");
     size_t width = tensor->shape[tensor->rank - 1];
@@ -84,7 +84,7 @@ static int compare(struct traces *traces, const struct place *place, const float
     return 0;
 }
 
-/* A row of the step's vectors, by what it is called. */
+/* A row of the step's vectors, by name. */
 static const float *find_row(const struct step *step, const char *name)
 {
     const float *values = find_block(step, "vector", false);
@@ -94,52 +94,52 @@ static const float *find_row(const struct step *step, const char *name)
     return NULL;
 }
 
-/* The query before it turns, as the norm of heads or the projection has it. */
-static const float *find_unturned(const struct explanation *e, const struct step *query)
+/* The query before the rotary embedding: after the norm of heads, or after the projection. */
+static const float *find_unrotated(const struct explanation *e, const struct step *query)
 {
     const float *normed = find_row(find_step(e, "query_norm"), "q_pre");
     const float *shown = find_block(query, "q_pre", false);
     return normed ? normed : shown ? shown : find_block(query, "W_q", true);
 }
 
-/* What the query has become: of pairs that turn in the order of its components, and those that do
- * not as they were before. */
-static const float *find_query(const struct explanation *e, const struct step *query, bool turns)
+/* The query in the order of its channels. The explanation lists rotated channels in pairs; other
+ * channels are those before the rotary embedding. */
+static const float *find_query(const struct explanation *e, const struct step *query, bool rotates)
 {
     static float q[512];
-    const struct step *turn = find_step(e, "query_rotary");
+    const struct step *rotary = find_step(e, "query_rotary");
     const float *shown = find_block(query, "q", false);
     const float *normed = find_row(find_step(e, "query_norm"), "q");
-    if (!turns)
+    if (!rotates)
         return normed ? normed : shown ? shown : find_block(query, "W_q", true);
-    size_t pairs = turn->table.blocks[0].width;
-    bool neighbours = strstr(turn->note, "2i + 1") != NULL;
+    size_t pairs = rotary->table.blocks[0].width;
+    bool neighbours = strstr(rotary->note, "2i + 1") != NULL;
     const struct block *keys = find_step(e, "scores")->table.blocks;
     if (keys->width > sizeof q / sizeof *q)
         return NULL;
-    memcpy(q, find_unturned(e, query), keys->width * sizeof *q);
+    memcpy(q, find_unrotated(e, query), keys->width * sizeof *q);
     for (size_t i = 0; i < pairs; i++) {
-        q[neighbours ? 2 * i : i] = find_row(turn, "a'")[i];
-        q[neighbours ? 2 * i + 1 : i + pairs] = find_row(turn, "b'")[i];
+        q[neighbours ? 2 * i : i] = find_row(rotary, "a'")[i];
+        q[neighbours ? 2 * i + 1 : i + pairs] = find_row(rotary, "b'")[i];
     }
     return q;
 }
 
-/* Everything that has heads; keys and values are those of the head's group. */
+/* Compare all tensors of heads; keys and values are those of the head's group. */
 static int compare_head(struct traces *traces, const struct explanation *e, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
     const struct step *query = find_step(e, "query");
-    const char *turning = find_step(e, "key_norm") ? "key_norm" : "keys";
-    bool turns = find_step(e, "query_rotary") != NULL;
+    const char *key_step = find_step(e, "key_norm") ? "key_norm" : "keys";
+    bool rotates = find_step(e, "query_rotary") != NULL;
     const struct {
         enum site site;
         const float *found;
         bool of_keys;
     } rows[] = {
-        {SITE_Q, find_query(e, query, turns), false},
-        {SITE_Q_PRE, turns ? find_unturned(e, query) : NULL, false},
-        {SITE_K_PRE, find_block(find_step(e, turning), "k_pre", false), true},
+        {SITE_Q, find_query(e, query, rotates), false},
+        {SITE_Q_PRE, rotates ? find_unrotated(e, query) : NULL, false},
+        {SITE_K_PRE, find_block(find_step(e, key_step), "k_pre", false), true},
         {SITE_K, find_block(find_step(e, "scores"), "k", false), true},
         {SITE_SCORES, find_block(find_step(e, "scores"), "score", false), false},
         {SITE_MASKED, find_block(find_step(e, "weights"), "masked", false), false},
@@ -159,7 +159,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
             place.rows = e->key_count;
         }
         bool before = rows[i].site == SITE_Q_PRE || rows[i].site == SITE_K_PRE;
-        if (before && !turns)
+        if (before && !rotates)
             continue;
         if (compare(traces, &place, rows[i].found, err))
             return -1;
@@ -167,7 +167,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
     return 0;
 }
 
-/* Whatever vector is called as a tensor is, in a decoder's layer. */
+/* Compare all vectors of a decoder layer that are named like tensors. */
 static int compare_vectors(struct traces *traces, const struct explanation *e, struct err *err)
 {
     bool gated = traces->viewer->model.config.gated;
@@ -192,7 +192,7 @@ static int compare_vectors(struct traces *traces, const struct explanation *e, s
     return 0;
 }
 
-/* The largest logits, and no other is larger. */
+/* Compare the listed logits, and check that no other is larger. */
 static int compare_logits(struct traces *traces, const struct explanation *e, struct err *err)
 {
     const struct step *step = find_step(e, "logits");
@@ -215,13 +215,13 @@ static int compare_logits(struct traces *traces, const struct explanation *e, st
     return larger < step->table.row_count ? 0 : err_set(err, "'logits': larger ones are not shown");
 }
 
-/* Every tensor of the reference's layer is somewhere in the explanation. */
+/* Check that the explanation contains all tensors of the layer. */
 static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
     for (int site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
         bool twice = site == SITE_LN_2 && traces->viewer->model.config.stream_normed;
-        site_tensor_name(name, (enum site)site, (int)layer); /* resid_post is ln_2 again */
+        site_tensor_name(name, (enum site)site, (int)layer); /* ln_2 is resid_post */
         if (!twice && golden_find(traces->golden, name) && !(traces->seen >> site & 1))
             return err_set(err, "'%s': not in the explanation", name);
     }
@@ -229,7 +229,7 @@ static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
     return 0;
 }
 
-/* The last row of the first step is x; the total of the last is what the heads give together. */
+/* Compare the input, the last row of the first step, and attn_out, the total of the last step. */
 static int compare_ends(struct traces *traces, const struct explanation *e, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
@@ -248,7 +248,7 @@ static int compare_ends(struct traces *traces, const struct explanation *e, stru
     return config->out_proj ? compare(traces, &out, find_block(last, "share", true), err) : 0;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all traces ------------------------------------------------------------------------------- */
 
 static int trace(struct traces *traces, const struct explain_request *request, struct err *err)
 {
@@ -281,7 +281,7 @@ static int walk_all(struct traces *traces, struct err *err)
     return traces->numbers ? 0 : err_set(err, "nothing to compare");
 }
 
-/* The golden texts as a subject: by their ids. */
+/* Read the golden texts as ids. */
 static int read_ids(struct input *input, const uint32_t *ids, size_t count, struct buf *text,
                     struct err *err)
 {
