@@ -1,11 +1,11 @@
 #!/bin/sh
-# Build for arm64 with a cross compiler, and run tests of that in qemu's user mode.
+# Build for arm64 with a cross compiler, and run tests with qemu's user-mode emulation.
 #
-#     sh tests/arm64.sh [BUILD]              what continuous integration has the time for
+#     sh tests/arm64.sh [BUILD]              the tests of continuous integration
 #     CLI='*/*' GOLDEN= UNIT=kernel BITS=tiny sh tests/arm64.sh
 #
-# BUILD/sysroot holds Debian's libraries for arm64, BUILD/run what the tests start: scripts in the
-# programs' places, as the kernel here knows nothing of arm64. In qemu all takes ten times as long.
+# BUILD/sysroot has Debian's libraries for arm64, BUILD/run a script for each program that runs it
+# in qemu. Emulation makes tests ten times slower.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -31,15 +31,14 @@ do_without() { # WHY
     exit
 }
 
-# apt-get with lists and a state of its own, in which nothing is installed: this system's stay as
-# they are, and nobody has to be root.
+# apt-get with its own lists and state: those of the system do not change, and it needs no root.
 apt() {
     apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User= \
         -o Dir::State="$fetched/state" -o Dir::State::status="$fetched/status" \
         -o Dir::Cache="$fetched/cache" "$@"
 }
 
-# The libraries, and what they need: 3 MB, after lists of 9 MB.
+# Download libraries and their dependencies (3 MB, and package lists of 9 MB).
 fill_sysroot() {
     fetched=$(mkdir -p "$sysroot.part" && cd "$sysroot.part" && pwd) || return
     mkdir -p "$fetched/state/lists/partial" "$fetched/cache/archives/partial"
@@ -53,7 +52,7 @@ fill_sysroot() {
     mv "$fetched/root" "$sysroot" && rm -rf "$sysroot.part"
 }
 
-# A script for each program, by its place from anywhere.
+# Write a script for each program that runs in any folder.
 wrap() { # PROGRAM...
     mkdir -p "$build/run"
     for program in "$@"; do
@@ -64,7 +63,7 @@ wrap() { # PROGRAM...
     done
 }
 
-# A command whose closing line is added to ours.
+# Run a command and add the counts of its last line.
 stage() { # WHAT COMMAND...
     staged=$1
     shift
@@ -79,8 +78,8 @@ stage() { # WHAT COMMAND...
     fi
 }
 
-# What it writes of a model is what the program for this processor writes; of bf16 that by float32:
-# other processors' instructions add in other orders.
+# The arm64 program and the program for this processor write the same tensors. LIBXSMM_TARGET=skx:
+# without bf16 instructions, which add in another order.
 same_bits() { # MODEL OPTION...
     for program in "$native" "$build/run/attn-cli"; do
         LIBXSMM_TARGET=skx "$program" run -m "$@" --show all --force \

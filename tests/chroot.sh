@@ -1,16 +1,16 @@
 #!/bin/sh
-# Try `make run` and `make test` in a bare Debian without a compiler, as somebody would who has just
-# cloned this: as an ordinary user who has sudo, and as root, with a German locale, in a folder of
-# another user, as in a container; each in ~/attn-cli of a machine of their own.
+# Test `make run` and `make test` of a new clone in a bare Debian without a compiler: as an ordinary
+# user with sudo (ada), and as root with a German locale in a folder of another user, as in a
+# container. Each user has a copy of the system, with the clone in ~/attn-cli.
 #
-#     sudo sh tests/chroot.sh [SUITE]        bookworm (Debian 12) unless another is named
-#     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or begin with it
-#     sudo BASE=DIR USERS= sh tests/chroot.sh      no more than make it
+#     sudo sh tests/chroot.sh [SUITE]        default: bookworm (Debian 12)
+#     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or use the one there
+#     sudo BASE=DIR USERS= sh tests/chroot.sh      only make the bare system
 #
-# Needs debootstrap, git and 2 GB in TMPDIR; takes some eight minutes on two processors, and removes
-# all at the end. What is committed is what is tried. Packages come from where this machine gets its
-# own. Of the tests that are swept through fewer are run, of root's the stages where it could matter
-# who runs them, on objects that ada has compiled; or all with FEW= in the environment.
+# Needs debootstrap, git and 2 GB in TMPDIR; takes about eight minutes on two processors, and
+# removes everything at the end. Tests the last commit, not uncommitted changes. Packages come from
+# this machine's package sources. Long sweeps are shortened; root runs only the stages that may
+# depend on the user, with the objects that ada compiled. FEW= in the environment runs everything.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -32,7 +32,7 @@ unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can b
 command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
 [ -z "$(git_here status --porcelain)" ] || echo 'note: what is not committed is not tried'
 
-chmod 755 "$scratch" # folders in it become /, where every user must be able to go
+chmod 755 "$scratch" # folders in it become /, which every user must be able to enter
 finish() {
     rm -rf --one-file-system "$scratch"
 }
@@ -40,8 +40,8 @@ base=${BASE:-$scratch/base}
 root=$scratch/root
 objects=$scratch/objects.tar
 
-# Where this machine has its packages of Debian from, of what suites.
-# shellcheck disable=SC2016 # names of apt's own
+# The URI and suite of each Debian package source of this machine.
+# shellcheck disable=SC2016 # apt's own variables
 archives() {
     apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Origin: Debian' \
         'Created-By: Packages' 2>/dev/null | grep "[ /]$suite" | sort -u
@@ -66,7 +66,7 @@ make_base() {
         echo 'ada ALL=(ALL:ALL) NOPASSWD: ALL' >"$base/etc/sudoers.d/ada"
 }
 
-# In namespaces of its own, so that nothing stays mounted or running.
+# Run a command in new namespaces, so that nothing stays mounted or running.
 # shellcheck disable=SC2016 # for the shell inside
 inside() { # COMMAND...
     unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
@@ -76,13 +76,13 @@ inside() { # COMMAND...
         sh -c 'cd ~/attn-cli && exec "$@"' sh "$@" </dev/null
 }
 
-shown() { # COMMAND...: what it prints is seen, and kept in $scratch/said; its status
+shown() { # COMMAND...: shows its output, and keeps it in $scratch/said; returns its status
     rm -f "$scratch/fine"
     { "$@" 2>&1 && : >"$scratch/fine"; } | tee "$scratch/said"
     [ -e "$scratch/fine" ]
 }
 
-# What was compiled once is not compiled again: newer than flags, and the sources of another clone.
+# Keep compiled objects for the next clone; extracted later, they are newer than flags and sources.
 keep_objects() {
     (cd "$root$home/attn-cli" && { echo build/flags && find build -name '*.[od]'; } |
         tar cf "$objects" -T -)
@@ -113,7 +113,7 @@ leaves_nothing() {
     printf '!! build/\n' | diff - "$scratch/changes"
 }
 
-# After the build: no more than 23 rows, one of which names a row and a column of attention.
+# The output after the build has at most 23 rows, and one of them is a row of attention weights.
 ends_with_a_screen() {
     awk '/^  (compile|archive|link|embed) / { rows = 0; next } { row[++rows] = $0 }
         END { for (i = 1; i <= rows; i++) print row[i]; exit !(rows > 0 && rows <= 23) }' \
@@ -159,7 +159,7 @@ else
     check 'a bare Debian' make_base
 fi
 [ "$failed" = 0 ] || USERS=
-# shellcheck disable=SC2086 # a word a variable
+# shellcheck disable=SC2086 # one word for each variable
 for user in $USERS; do
     case $user in
     root) try_as root /root $FEW ${FEW:+"STAGES=$OF_ROOT"} ;;

@@ -1,17 +1,16 @@
 #!/bin/sh
-# The tests where little is as it used to be: an ordinary user without HOME, umask 077, the
-# repository and TMPDIR in folders with a blank and a dash in their names, a source tree that
-# nobody may write.
+# Run tests in an unusual environment: an ordinary user without HOME, umask 077, the repository and
+# TMPDIR in folders with a blank and a dash in their names, and a read-only source tree.
 #
-#     sh tests/hostile.sh [BUILD]        what `make test` has built there is used, in part
+#     sh tests/hostile.sh [BUILD]        uses a part of what `make test` has built there
 #
-# The stages to which that can make a difference, in larger steps; it takes three minutes or so, and
-# is ended after LIMIT seconds. Root becomes nobody for it.
+# Runs the stages that may depend on the environment, with shortened sweeps. Takes about three
+# minutes, and stops after LIMIT seconds. Root runs the tests as the user nobody.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
+unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
 LIMIT=900
 STAGES='cli unit unit-2 batch models figures install readme system races'
@@ -42,7 +41,7 @@ copy() { # FROM TO OPTION...
     (cd "$from" && tar cf - "$@" .) | tar xf - -C "$to"
 }
 
-# Without the programs, what is generated, and the objects of a folder: these are made again.
+# Leave out programs, generated files and the objects of a folder, which are built again.
 make_copies() {
     copy . "$source" --exclude=./.git --exclude="./${build%/}" --exclude=./build &&
         copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing \
