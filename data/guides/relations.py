@@ -1,10 +1,12 @@
-"""Which head finds each relation of a treebank best (Clark et al., 2019), for causal models:
-python3 data/guides/relations.py FILE.conllu [MODEL]
+"""Find the attention head that predicts each relation of a treebank best (Clark et al., 2019), in
+causal models.
 
-Of two related words the later one attends: `obj` is a dependent that looks for its head,
-`nsubj/head` a head that looks for its subject. Attention between words is the sum over their
-tokens. A head finds the earlier word that gets most. `null` is the same head on random tokens,
-`baseline` the best fixed offset between the words.
+    python3 data/guides/relations.py FILE.conllu [MODEL]
+
+Of two related words, the later one attends to the earlier one: in `obj`, a dependent to its
+syntactic head; in `nsubj/head`, a syntactic head to its dependent. The attention between words is
+the sum over their tokens. A head predicts the earlier word with the largest sum. `null` is the
+accuracy of the same head on random tokens, `baseline` that of the best fixed offset.
 """
 import collections
 import json
@@ -18,7 +20,7 @@ def attn(*words, text=""):
 
 
 def read_conllu(path):
-    """Of each sentence the rows, without multi-word tokens; the text; where each word ends."""
+    """Yield each sentence: its rows without multi-word tokens, its text, and where each word ends."""
     with open(path, encoding="utf-8") as file:
         for block in file.read().split("\n\n"):
             lines = [line.split("\t") for line in block.splitlines() if line[:1] not in ("", "#")]
@@ -32,7 +34,7 @@ def read_conllu(path):
 
 
 def word_of(text, token, ends):
-    """That of the token's first character that is not a blank."""
+    """The word that contains the token's first character other than a blank."""
     part = text[token["start"]:token["end"]].lstrip(b" ")
     return next((i for i, end in enumerate(ends) if part and token["end"] - len(part) < end), None)
 
