@@ -1,16 +1,16 @@
-"""attn: libattn from Python: run a model on a text, and have what every attention head looks at.
+"""attn: libattn for Python: run a model on a text and read its attention weights and other tensors.
 
     import attn
     with attn.Model("tiny") as model:
         run = model.run("Life is short")
         run["h.1.weights"]              # numpy, [head, query, key]
         run.axes["h.1.weights"]         # ("head", "query", "key")
-        run.frame()                     # pandas, a row a cell, with the words
+        run.frame()                     # pandas, a row for each cell, with tokens
         model.score("Life is short")    # log-probabilities, NaN for the first token
 
-The library is the file that $LIBATTN names, else the system's. Tensors are copied once, as they
-leave the pass. A model serves one thread at a time; others wait, close() too. What is closed raises
-ValueError when it is used.
+The library is the file that $LIBATTN names, else the installed one. Tensors are copied once, during
+the forward pass. A model serves one thread at a time; other threads wait, also in close(). Using a
+closed object raises ValueError.
 """
 import ctypes
 import ctypes.util
@@ -22,11 +22,11 @@ from ctypes import c_void_p
 
 import numpy
 
-VERSION = "0.2"  # of the library: while it begins with 0, each 0.N is another
+VERSION = "0.2"  # of the library; while it begins with 0, each 0.N has its own ABI
 
 
 class Error(Exception):
-    """`status` is what attn-cli would exit with: 2 usage, 3 bad input, 4 not supported."""
+    """`status` is attn-cli's exit status for this error: 2 usage, 3 bad input, 4 not supported."""
 
     def __init__(self, text, status):
         super().__init__(text)
@@ -52,7 +52,7 @@ class _Tensor(Structure):
 
 
 class Counts(Structure):
-    """What a model is made of; positions 0: any number of tokens."""
+    """Sizes of a model; positions 0: no limit on the number of tokens."""
 
     _fields_ = [(name, c_size_t) for name in
                 ("layers", "encoder_layers", "heads", "kv_heads", "channels", "hidden_channels",
@@ -101,14 +101,14 @@ def _check(failed, error):
 
 
 def _words(name, text):
-    """A text that ends where C sees a zero, which it therefore cannot have; None: no text."""
+    """A text as a C string, which cannot contain a zero; None: no text."""
     if text is not None and "\0" in str(text):
         raise ValueError("%s: expected no NUL character, found %r" % (name, str(text)))
     return None if text is None else str(text).encode()
 
 
 def _whole(name, number, end):
-    """A whole number below `end`; ctypes would keep its low bits."""
+    """Check that a whole number is below `end`; ctypes would silently keep its low bits."""
     whole = operator.index(number)
     if not 0 <= whole < end:
         raise ValueError("%s: expected a number from 0 to %d, found %d" % (name, end - 1, whole))
@@ -129,11 +129,11 @@ def _ids(numbers):
     return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
 
 
-# --- what a run gives ----------------------------------------------------------------------------
+# --- results of a run -----------------------------------------------------------------------------
 
 
 class Run(dict):
-    """The tensors of a run by name, numpy arrays of float32; beside them what their axes mean."""
+    """The tensors of a run by name, as numpy arrays of float32, and the meaning of their axes."""
 
     def __init__(self, model, ids, source=(), before=()):
         super().__init__()
@@ -142,10 +142,10 @@ class Run(dict):
         self._model = model
         self._names = model._names(ids)
         self._source = model._names(source)
-        self._before = list(before)  # of a cache
+        self._before = list(before)  # ids that a cache ran before
         self.axes = {}    # ("head", "query", "key")
-        self.heads = {}   # their numbers, of tensors that have heads
-        self.layers = {}  # None: of no layer
+        self.heads = {}   # numbers of the heads, for tensors of heads
+        self.layers = {}  # None: no layer
 
     def _take(self, tensor):
         shape = tensor.shape[:tensor.rank]
@@ -161,7 +161,7 @@ class Run(dict):
             self.heads[name] = tensor.heads[:shape[0]]
 
     def _texts(self, tensor, axis):
-        """What stands along an axis: the number of the first, and texts; None: no tokens."""
+        """Labels of an axis: the number of the first token, and the texts; None: not tokens."""
         what = self.axes[tensor][axis]
         if what == "word":
             return 0, self._model._vocabulary()
@@ -182,7 +182,7 @@ class Run(dict):
         return numbers + first, labels[numbers]
 
     def frame(self, name=None):
-        """A row a cell, of one tensor or of all, in the columns of attn-cli run --format tidy:
+        """A row for each cell of a tensor, or of all; columns as of attn-cli run --format tidy:
         tensor, layer, head, row, row_token, column, column_token, value."""
         import pandas
         parts = []
@@ -206,8 +206,9 @@ class Run(dict):
 
 
 class _Closing:
-    """What C has opened; `_lock` is the model's. A thread may take it twice, as in a handler of a
-    signal: then C refuses the second call, or closes when the first one ends."""
+    """An object opened by the library. `_lock` is that of the model. A thread may take it twice, as
+    in a signal handler: then the library refuses the second call, or closes when the first one
+    ends."""
 
     _handle = None
 
@@ -217,7 +218,7 @@ class _Closing:
         return self._handle
 
     def close(self):
-        """Free its memory, after waiting for other threads' calls. Closing twice does nothing."""
+        """Free the memory, after calls of other threads have ended. Closing twice does nothing."""
         if self._handle:
             with self._lock:
                 self.__del__()
@@ -228,27 +229,27 @@ class _Closing:
     def __exit__(self, *_):
         self.close()
 
-    def __del__(self):  # without the lock: nobody else has it then
+    def __del__(self):  # no lock: no other reference exists
         handle, self._handle = self._handle, None
         if handle:
             self._free(handle)
 
 
 class Model(_Closing):
-    """A model directory or a bundled model by name, on `threads` threads, 0: one a processor."""
+    """A model directory or a bundled model by name; `threads` 0: one for each processor."""
 
     def __init__(self, name="tiny", threads=0):
         error = _Error()
         self._lock = threading.RLock()
         self._free = _library.attn_close
-        self._words = None  # of the vocabulary, once they were asked for
+        self._words = None  # vocabulary, read when first used
         self._handle = _library.attn_open(_words("a model", name),
                                           _whole("threads", threads, 257), byref(error))
         _check(not self._handle, error)
         self.counts = _library.attn_count(self._handle)
 
     def encode(self, text):
-        """The ids of a text, by the model's own tokenizer."""
+        """The ids of a text, by the model's tokenizer."""
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
         error, ids, text = _Error(), _Ids(), text.encode()
@@ -260,14 +261,14 @@ class Model(_Closing):
         return numbers
 
     def token(self, number):
-        """The text of an id; None where it has none. Bytes that are no UTF-8 become U+FFFD."""
+        """The text of an id; None if it has none. Bytes that are not UTF-8 become U+FFFD."""
         size, number = c_size_t(), _whole("an id", number, 2**32)
         with self._lock:
             at = _library.attn_token_text(self._opened(), number, byref(size))
             return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
 
     def _names(self, numbers):
-        """Texts of ids, which stand for themselves where they have none."""
+        """Texts of ids; an id without text is shown as a number."""
         texts = [self.token(number) for number in numbers]
         return [str(n) if text is None else text for n, text in zip(numbers, texts)]
 
@@ -289,7 +290,7 @@ class Model(_Closing):
         def take(_, tensor):
             try:
                 run._take(tensor.contents)
-            except BaseException as problem:  # ctypes would swallow it
+            except BaseException as problem:  # ctypes would ignore it
                 raised.append(problem)
             return len(raised)
 
@@ -307,13 +308,13 @@ class Model(_Closing):
 
     def run(self, text, show="weights", layers=None, heads=None, source=None, edits=None,
             attention=None, temperature=0):
-        """Run a text, or ids; the words are those of attn-cli run --show, --layer, --head, --edit,
-        --attention and --attention-temperature."""
+        """Run a text, or ids. The arguments are those of attn-cli run --show, --layer, --head,
+        --edit, --attention and --attention-temperature."""
         return self._look(_library.attn_run, self, text, source, show=show, layers=layers,
                           heads=heads, edits=edits, attention=attention, temperature=temperature)
 
     def score(self, text):
-        """How likely each token is after those before it: natural logarithms; NaN for the first."""
+        """Log-probability of each token after the tokens before it, in nats; NaN for the first."""
         numbers, ids = _ids(self._numbers(text))
         error, scores = _Error(), numpy.empty(numbers.size, numpy.float32)
         with self._lock:
@@ -322,20 +323,20 @@ class Model(_Closing):
         return scores
 
     def cache(self):
-        """A text that grows: see Cache."""
+        """A Cache, for a text that is extended step by step."""
         return Cache(self)
 
 
 class Cache(_Closing):
-    """Keys and values of what was read: each step runs the ids that come next alone, to the bits of
-    one run of the whole."""
+    """Keys and values of earlier tokens: each step runs only the new ids, with the same bits as one
+    run of all ids."""
 
     def __init__(self, model):
         error = _Error()
-        self._model = model  # it lives as long
+        self._model = model  # keeps the model alive
         self._lock = model._lock
         self._free = _library.attn_cache_close
-        self._read = []      # texts of tokens
+        self._read = []      # texts of the tokens read so far
         with self._lock:
             self._handle = _library.attn_cache_open(model._opened(), byref(error))
         _check(not self._handle, error)

@@ -1,4 +1,4 @@
-"""Builds the wheel for pip (PEP 517) from attn.py; needs no setuptools, so nothing to download."""
+"""Build the wheel for pip (PEP 517) from attn.py; needs no setuptools, so nothing is downloaded."""
 import base64
 import hashlib
 import os

@@ -1,14 +1,14 @@
-# attn: attn-cli from R: run a model on a text, and have what every attention head looks at.
+# attn: attn-cli for R: run a model on a text and read its attention weights and other tensors.
 #
 #     source("attn.R")                    # needs jsonlite, and attn-cli on the PATH or as $ATTN
 #     run <- attn_run("Life is short", show = "weights,resid_pre")
 #     run$tokens                          # "Life" " is" " short"
-#     run$tensors[["h.1.weights"]]        # an array, [head, query, key]; the future: 0
-#     attn_frame("Life is short")         # a data frame, a row a cell, with the words
+#     run$tensors[["h.1.weights"]]        # an array, [head, query, key]; masked: 0
+#     attn_frame("Life is short")         # a data frame, a row for each cell, with tokens
 #     attn_score("Life is short")         # log-probabilities, NA for the first token
 #
 # Further arguments are options of attn-cli: attn_run("Life is", model = "life", head = "0,2").
-# Nothing is compiled: the numbers come from the program's own files.
+# Nothing is compiled: the functions read the output of the program.
 
 attn_cli <- function(command, text, ..., format) {
   options <- list(..., format = format, sentence = text)
