@@ -147,6 +147,7 @@ static int gather(struct section_sheets *what, const struct report *report, size
     const struct kept *tensors = report->tensors;
     size_t heads = kept_sheet_count(&tensors[first]); /* the same in all layers */
     *what = (struct section_sheets){.heads = heads,
+                                    .fills = report->about,
                                     .first_hidden = !tensors[first].made && report->first_shown};
     for (size_t i = first; i < report->tensor_count; i++)
         what->layers += is_alike(&tensors[first], &tensors[i]);
@@ -408,8 +409,13 @@ int figure_write_page(struct stream *out, const struct report *report, const str
                          "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
         page_put_text(out, title.bytes);
         stream_text(out,
-                    "</title>\n"
-                    "<style>svg { display: block; max-width: 100%; margin: 0 auto }</style>\n");
+                    "</title>\n<style>\n"
+                    ":root { color-scheme: light dark }\n"
+                    "html { overflow: hidden auto }\n"
+                    "body { margin: 16px; overflow-x: auto }\n"
+                    "svg { display: block; zoom: 1.5; max-width: max(100%, 420px); height: auto; "
+                    "margin: 0 auto 16px; border-radius: 6px; background: white }\n"
+                    "</style>\n");
         failed = write_picture(out, DRAWING_SVG, report, place, err);
     }
     buf_release(&title);

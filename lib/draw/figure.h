@@ -47,6 +47,7 @@ struct section_sheets {
     size_t layers, heads;
     const char *attention; /* which of several attentions, always written; NULL: one or none */
     bool first_hidden, cropped;
+    bool fills; /* below a title of several lines, a matrix alone is as wide as the page */
     bool barless, shares_bar; /* another section has the bar; one bar is that of several */
 };
 

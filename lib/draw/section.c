@@ -133,7 +133,9 @@ static void fit(struct section *section, double across)
                          ? across
                          : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
     if (matrix && !square) {
-        double largest = section->what.sheets->texts ? TEXT_LARGEST : CELL_LARGEST;
+        double largest = section->what.fills && section->panels == 1 ? across
+                         : section->what.sheets->texts               ? TEXT_LARGEST
+                                                                     : CELL_LARGEST;
         double highest = fmax(ROW_LARGEST, least);
         section->columns = fit_axis(section, columns, across, largest);
         section->rows = fit_axis(section, rows, fmin(tallest, highest * (double)rows), highest);

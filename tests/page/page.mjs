@@ -237,6 +237,34 @@ await test('bars of an attribution have the names and numbers of its table', () 
     });
 });
 
+const patched = join(scratch, 'patch.html');
+const prompts = ['--clean', 'The keys to the cabinet', '--corrupt', 'The key to the cabinet'];
+execFileSync(attn, ['patch', '-q', ...prompts, '-o', patched]);
+
+for (const [width, least] of [
+    [1440, 900],
+    [390, 600], // it scrolls: smaller letters cannot be read
+])
+    await test(`the matrix of patch fills its page of ${width} pixels, light and dark`, async () => {
+        for (const colorScheme of ['light', 'dark'])
+            await withPage(
+                patched,
+                async (page) => {
+                    const picture = await boxOf(page.locator('svg'));
+                    const cells = await boxOf(page.locator('svg rect[fill="none"]').first());
+                    yes(picture.width >= least, `the picture has ${picture.width} pixels`);
+                    yes(cells.width > 0.85 * picture.width, `cells: ${cells.width} pixels`);
+                    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+                    same(width, wide, 'the page is wider than its window');
+                    const ground = await page
+                        .locator('svg')
+                        .evaluate((one) => getComputedStyle(one).backgroundColor);
+                    same('rgb(255, 255, 255)', ground, 'below dark letters');
+                },
+                { viewport: { width, height: 844 }, colorScheme, isMobile: width < 720 },
+            );
+    });
+
 // --- texts that disturb ----------------------------------------------------------------------------
 
 const odd = wordModel('odd', ODD);
