@@ -4,7 +4,7 @@
 
 #include "math/kernel.h"
 
-/* Of floats, in plain C; the second fuses multiply and add by itself (portable_math.h), the third
+/* Of floats, in plain C; the second fuses multiply and add by itself (soft_fmaf.h), the third
  * takes instructions of arm64, where there are any. */
 kernel_body floats_plain;
 kernel_body floats_softly;

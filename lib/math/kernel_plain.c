@@ -5,7 +5,7 @@
 
 #include "math/isa.h"
 #include "math/kernel_body.h"
-#include "math/portable_math.h"
+#include "math/soft_fmaf.h"
 
 enum { WIDE = 4 * LANES };
 

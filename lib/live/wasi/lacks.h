@@ -8,8 +8,10 @@
 #include <stddef.h>
 
 #include "live/wasi/fuse.h"
-#include "math/portable_math.h"
 
+#define fmaf fuse_one
+#include "math/portable_math.h"
+#undef fmaf
 #define fmaf soft_fmaf
 
 #define F_DUPFD_CLOEXEC 1030 /* refused */

@@ -1,4 +1,5 @@
 #include "math/portable_math.h"
+#include "math/soft_fmaf.h"
 
 #include <float.h>
 #include <math.h>
