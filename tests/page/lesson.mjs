@@ -51,11 +51,13 @@ await test('the cells that stand out have the numbers of the models', () =>
             const names = await page.$$eval('.lesson h3', (all) => all.map((h) => h.textContent));
             yes(names.length > 0, `step ${step + 1} has no matrix`);
             const cells = await page.$$eval('.marked button', (all) =>
-                all.map((one) => one.textContent),
+                all.map((one) => [one.textContent, one.title]),
             );
             yes(cells.length > 0, `step ${step + 1} marks nothing`);
-            for (const cell of cells) {
-                const value = cell.split(' ').at(-1);
+            for (const [cell, title] of cells) {
+                const [value] = title.split(':'); // exact; the button has four digits
+                const four = String(Number(Number(value).toPrecision(4))).replace('-', '−');
+                same(four, cell.split(' ').at(-1), cell);
                 const name = names.find((one) => cell.startsWith(`${one} · `));
                 const row = numbersOf(tensors, name).find((numbers) =>
                     numbers.some((number) => String(number) === value),

@@ -56,16 +56,16 @@ class LessonView {
         const list = element('ul', '', 'marked');
         for (const { tensor, index, row, column } of this.marks) {
             const item = element('li');
-            const value = tensor.at(index, row, column);
-            const names = [placeWords(tensor, 'row', row), placeWords(tensor, 'column', column)];
+            const { names, value } = cellWords(tensor, index, { row, column });
             const open = () => {
                 const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
                 const kept = { row, column };
                 set({ lesson: false, kind: tensor.tensor, layer, head: index, kept });
             };
-            const words = `${tensor.name(index)} · ${names.join(' → ')} `;
-            const button = buttonFor(open, words, '', { title: 'Open it in the workbench' });
-            button.append(element('b', Number.isNaN(value) ? 'masked' : tensor.text(value)));
+            const words = `${tensor.name(index)} · ${names} `;
+            const title = `${value}: open it in the workbench`;
+            const button = buttonFor(open, words, '', { title });
+            button.append(element('b', value === 'masked' ? value : brief(Number(value))));
             item.append(button);
             list.append(item);
         }
@@ -122,8 +122,15 @@ function lessonName(sentence) {
     return `${sentence.lesson.number}  ${sentence.lesson.title}`;
 }
 
-function placeWords(tensor, axis, at) {
-    return tensor.labels(axis) ? quoted(tensor.label(axis, at)) : `${tensor[`${axis}s`]} ${at}`;
+// "“it” → “is”" and the exact number.
+function cellWords(tensor, index, { row, column }) {
+    const place = (axis, at) =>
+        tensor.labels(axis) ? quoted(tensor.label(axis, at)) : `${tensor[`${axis}s`]} ${at}`;
+    const value = tensor.at(index, row, column);
+    return {
+        names: `${place('row', row)} → ${place('column', column)}`,
+        value: Number.isNaN(value) ? 'masked' : tensor.text(value),
+    };
 }
 
 // A small matrix that says the number of a cell below itself.
@@ -131,14 +138,8 @@ function lessonMatrix(parent, tensor, index, room, marks = []) {
     const words = element('p', '\u00a0', 'cell-words', { 'aria-live': 'polite' });
     const show = (cell) => {
         view.show(cell, cell, new Set(cell ? [cell.column] : []));
-        const value = cell && tensor.at(index, cell.row, cell.column);
-        const names = cell && [
-            placeWords(tensor, 'row', cell.row),
-            placeWords(tensor, 'column', cell.column),
-        ];
-        words.textContent = cell
-            ? `${names.join(' → ')}: ${Number.isNaN(value) ? 'masked' : tensor.text(value)}`
-            : '\u00a0';
+        const said = cell && cellWords(tensor, index, cell);
+        words.textContent = cell ? `${said.names}: ${said.value}` : '\u00a0';
     };
     const wide = element('div', '', 'scroll');
     parent.append(wide, words);

@@ -43,9 +43,7 @@ class SpaceView {
             }
         });
         for (const end of ['pointerup', 'pointercancel'])
-            this.canvas.addEventListener(end, () => {
-                from = null;
-            });
+            this.canvas.addEventListener(end, () => (from = null));
         this.canvas.addEventListener('keydown', (event) => {
             const step = arrowOf(event);
             if (step) this.turn(0.12 * step[1], 0.12 * step[0]);
