@@ -78,7 +78,6 @@ function runLive() {
     }
     live.runs += 1;
     Object.assign(note.dataset, { text: state.text, runs: live.runs });
-    return field.hasAttribute('aria-invalid');
 }
 
 function typed() {

@@ -76,8 +76,8 @@ function medianOf(sentence, kind) {
         const every = Math.max(1, Math.floor(size / 20000)); // a sample is enough
         const values = [];
         for (const one of all) for (let i = 0; i < one.length; i += every) values.push(one[i]);
-        values.sort((a, b) => a - b);
-        sentence.medians.set(kind, values[values.length >> 1] ?? 0);
+        const sorted = Float32Array.from(values).sort();
+        sentence.medians.set(kind, sorted[sorted.length >> 1] ?? 0);
     }
     return sentence.medians.get(kind);
 }
@@ -121,8 +121,9 @@ class Tone {
 function scaleOf(tensor) {
     if (state.scale) return state.scale;
     if (look.scale !== 'linear') return look.scale;
-    const small = tensor.isAttention && medianOf(tensor.sentence, tensor.tensor) < SMALL_MEDIAN;
-    return small && tensor.rowCount > 24 && !tensor.isDifference ? 'sqrt' : 'linear';
+    const many = tensor.isAttention && tensor.rowCount > 24 && !tensor.isDifference;
+    const small = many && medianOf(tensor.sentence, tensor.tensor) < SMALL_MEDIAN;
+    return small ? 'sqrt' : 'linear';
 }
 
 // A function from a row to its tone. Weights are 0 to 1 and changes of them -1 to 1, so that the
