@@ -23,6 +23,7 @@ import { REPEAT } from './tasks.mjs';
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 const path = writePage('-s', REPEAT, '-s', `${REPEAT} door`, '--show', 'weights,context', '--lens');
+const alike = writePage('-s', REPEAT, '-s', REPEAT.replace('door', 'tree'));
 const lesson = join(scratch, 'access.html');
 execFileSync(attn, ['lesson', '-o', lesson]);
 const STEPS = [0, 5, 11]; // a matrix, several, the walk
@@ -125,6 +126,18 @@ await test('the accessibility tree has every part by its name and role', () =>
             );
     }));
 
+await test('a name says what the matrix shows, each thing once, and no mark is a deletion', () =>
+    withPage(alike, async (page) => {
+        await go(page, 'sentence=1&pin=0&view=change&head=1.1');
+        const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
+        const found = (start) => tree.filter((line) => line.startsWith(start)).length;
+        same(1, found('application Change of weights 1.1: query by key'));
+        same(0, found('deletion'));
+        same(1, found('button 0.1, previous token'));
+        yes(!tree.some((line) => /^\S+ (0.1|mixed)$/.test(line)), 'captions say it again');
+        same(1, found('group Which run'));
+    }));
+
 await test('text on cells and of the page contrasts by 4.5 and more', () =>
     withPage(path, async (page) => {
         const luminance = ([r, g, b]) =>
@@ -200,6 +213,47 @@ await test('a phone has the matrix at once, a sheet with the rest, and cells by 
             await fitsWindow(page, 'the copied link');
         },
         PHONE,
+    ));
+
+await test('a phone has the modes in one row, a short legend, and Why without a cut line', () =>
+    withPage(
+        alike,
+        async (page) => {
+            await go(page, 'sentence=1&pin=0');
+            const tops = await page.$$eval('#modes button', (all) => [
+                ...new Set(all.map((one) => one.getBoundingClientRect().top)),
+            ]);
+            same(1, tops.length, 'rows of modes');
+            const legend = await boxOf(page.locator('#legend'));
+            yes(legend.width > 340 && legend.height < 80, JSON.stringify(legend));
+            same('Why?', (await page.innerText('#why-button')).trim());
+            await page.tap('#why-button');
+            await page.waitForTimeout(200);
+            yes(!(await page.isVisible('#why kbd')), 'a phone has no Esc');
+            const chips = await boxOf(page.locator('#chips'));
+            const panel = await boxOf(page.locator('#why'));
+            yes(panel.y <= chips.y + 4, 'half of the chips is seen');
+        },
+        PHONE,
+    ));
+
+await test('at 1024 pixels Why covers no part of the matrix, and begins where one looks', () =>
+    withPage(
+        path,
+        async (page) => {
+            await go(page, 'head=1.1');
+            await page.locator('#why-button').scrollIntoViewIfNeeded();
+            await page.click('#why-button');
+            await page.waitForTimeout(200);
+            const [panel, cells] = [await boxOf(page.locator('#why')), await boxOf(matrix(page))];
+            yes(panel.x + panel.width <= cells.x, `${panel.x + panel.width} ${cells.x}`);
+            const { y } = await boxOf(page.locator('#why .verdict'));
+            yes(y >= 0 && y < 500, `the verdict is at ${y}`);
+            const bars = await boxOf(page.locator('#bars'));
+            const layers = await boxOf(page.locator('#layers'));
+            yes(layers.x >= bars.x + bars.width, 'predictions are below each other');
+        },
+        { viewport: { width: 1024, height: 768 } },
     ));
 
 await test('a phone has no button that does nothing', async () => {

@@ -64,6 +64,7 @@ await test('a cell under the pointer has its number, a masked one none', () =>
         async (page) => {
             await showHead(page, '0.0');
             const box = await boxOf(matrix(page));
+            const left = box.width - 24 - 40 * 7; // of the cells
             const weights = tiny[0].tensors['h.0.weights'][0];
             for (const [row, column] of [
                 [3, 1],
@@ -71,7 +72,7 @@ await test('a cell under the pointer has its number, a masked one none', () =>
                 [2, 5],
             ]) {
                 await page.mouse.move(
-                    box.x + 56 + 40 * (column + 0.5),
+                    box.x + left + 40 * (column + 0.5),
                     box.y + 52 + 40 * (row + 0.5),
                 );
                 const text = await readout(page);

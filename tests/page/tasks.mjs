@@ -178,6 +178,15 @@ await test('task 6: two sentences, models or runs are compared, from the largest
         },
         WIDE,
     );
+    await withPage(
+        writePage('-s', REPEAT, '-s', other),
+        async (page) => {
+            await go(page, 'sentence=1&pin=0&head=1.1&cell=14,7');
+            same('−0.0025', await page.innerText('#value')); // not −0.00
+            same('old → door/tree', await page.innerText('#pair'));
+        },
+        WIDE,
+    );
     await withPage(writePage('-s', LIFE, '--ablate', '0.1', '--unedited'), async (page) => {
         await page.selectOption('#compare', '1');
         yes((await page.innerText('#pinned')).includes('edited'), 'no name of the run');

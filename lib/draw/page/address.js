@@ -38,8 +38,10 @@ const REMEMBERED = {
     station: [() => String(state.station ?? ''), (text) => Number(text) || 0],
 };
 // Names in the address that differ from those in the state.
-const STATE_NAMES = { show: 'kind', cell: 'kept', token: 'row', view: 'mode' };
-Object.assign(STATE_NAMES, { lines: 'allLines', step: 'lesson' });
+const STATE_NAMES = {
+    ...{ show: 'kind', cell: 'kept', token: 'row', view: 'mode' },
+    ...{ lines: 'allLines', step: 'lesson' },
+};
 const usual = {};
 
 function headText() {

@@ -169,10 +169,8 @@ function putChanges(box) {
         for (const [id, list] of map) {
             const role = ROLES.find((one) => one.id === id);
             const some = list.slice(0, ROLES_LISTED);
-            putNames(
-                box,
-                some.map((one) => headName(one)),
-            );
+            const names = some.map((one) => headName(one));
+            putNames(box, names);
             const article = /^[aeiou]/.test(role.name) ? 'an' : 'a';
             const words =
                 list.length > 1

@@ -50,7 +50,7 @@ function meter(share, { signed = false, ghost = null, tick = null, quiet = false
 }
 
 function mark(className, side, share) {
-    const made = element('s', '', className);
+    const made = element('span', '', className);
     made.style[side] = `${100 * clamp(share, 0, 1)}%`;
     return made;
 }

@@ -42,18 +42,18 @@ function headButton(one, size, captions) {
     box.append(button);
     if (!captions) return box;
     const caption = element('div', '', 'caption');
-    caption.append(element('b', name || tensor.tensor));
+    caption.append(element('b', name || tensor.tensor, '', { 'aria-hidden': true }));
     if (canSwitch(tensor)) caption.append(powerButton(name, off));
     box.append(caption);
-    if (hasRoles(tensor))
-        box.append(element('span', off ? 'off' : role ? role.brief : 'mixed', 'role'));
+    const said = off ? 'off' : role ? role.brief : 'mixed';
+    if (hasRoles(tensor)) box.append(element('span', said, 'role', { 'aria-hidden': true }));
     return box;
 }
 
 function powerButton(name, off) {
     const title = off ? `Turn ${name} on again` : `Turn ${name} off (x)`;
     const button = buttonFor(() => switchHead(name), '', 'power', {
-        ...{ 'aria-label': title, title, 'aria-pressed': off, tabindex: -1 },
+        ...{ 'aria-label': title, title, tabindex: -1 },
     });
     button.append(icon('power'));
     return button;
@@ -214,10 +214,6 @@ function drawPinned() {
 
 function comparesTexts() {
     return state.pin?.sentence !== undefined;
-}
-
-function compareWords() {
-    return `A: ${pinned.name()} · B: ${current().name()}`;
 }
 
 // Compare with another text of the page, and open the cell that differs most.

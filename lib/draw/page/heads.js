@@ -107,6 +107,7 @@ function sameShape(one, other) {
 // The difference of two heads, as a tensor of one head with the labels of both.
 function differenceOf(now, before, head) {
     const spec = { ...now, shape: [1, now.rowCount, now.columnCount], coding: 'exact' };
+    spec.heads = now.heads && [now.heads[head]];
     const difference = new Tensor(spec, now.sentence);
     const [a, b] = [now.matrix(head), before.matrix(head)];
     difference.matrices = new Map([[0, a.map((value, i) => (value === b[i] ? 0 : value - b[i]))]]);
@@ -114,7 +115,7 @@ function differenceOf(now, before, head) {
     difference.isDifference = true;
     difference.label = (axis, at) => {
         const names = [before, now].map((tensor) => tensor.label(axis, at));
-        return names[0] === names[1] ? names[0] : names.join(' / ');
+        return names[0] === names[1] ? names[0] : names.join('/');
     };
     return difference;
 }

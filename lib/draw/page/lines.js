@@ -110,7 +110,7 @@ class LinesView {
               : tensor.isDifference && stroke.value < 0
                 ? variable('--faint-below')
                 : variable('--faint');
-        const most = Math.min(several ? 3 : 7, 0.5 * this.matrix.height);
+        const most = Math.min(several ? 3 : strong ? 7 : 4, 0.5 * this.matrix.height);
         context.lineWidth = 0.5 + most * stroke.size;
         context.beginPath();
         context.moveTo(x1, from);

@@ -96,13 +96,9 @@ function currentCell() {
 
 // Highlight a token or a cell everywhere; null: the selected one again.
 function hover(cell) {
-    if (hovered === cell || (hovered && cell && sameCell(hovered, cell))) return;
+    if (hovered?.row === cell?.row && hovered?.column === cell?.column) return;
     hovered = cell && { row: cell.row, column: cell.column };
     highlight();
-}
-
-function sameCell(a, b) {
-    return a.row === b.row && a.column === b.column;
 }
 
 function highlight() {
@@ -120,7 +116,7 @@ function keepCell(cell, byKey = false) {
     state.row = cell ? cell.row : state.row;
     if (state.why) drawWhy();
     highlight();
-    if (byKey) announceCell(cell);
+    if (byKey) announceReadout();
     rememberState();
 }
 
@@ -226,9 +222,10 @@ function drawReadout(cell) {
     const value = tensor.at(head, cell.row, cell.column);
     const hidden = Number.isNaN(value);
     const digits = tensor.isAttention ? minus(value.toFixed(2)) : brief(value);
-    const signed = mode() === 'change' ? signedText(value, 2) : digits;
+    const places = value && Math.abs(value) < 0.005 ? 4 : 2; // not −0.00
+    const text = mode() === 'change' ? signedText(value, places) : digits;
     const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
-    byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : signed;
+    byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : text;
     byId('pair').textContent = names.join(' → ');
     byId('place').textContent = placeText(tensor, cell, hidden);
     byId('value').title = hidden ? '' : tensor.text(value);
@@ -249,13 +246,9 @@ function placeText(tensor, cell, hidden) {
     return Number.isFinite(score) ? `${place} · scaled score ${brief(score)}` : place;
 }
 
-function announceCell(cell) {
-    const [tensor, head] = shownMatrix();
-    const value = tensor.at(head, cell.row, cell.column);
-    const words = Number.isNaN(value) ? 'masked' : brief(value);
-    announce(
-        `${tensor.label('row', cell.row)} to ${tensor.label('column', cell.column)}: ${words}`,
-    );
+function announceReadout() {
+    const [pair, value, place] = ['pair', 'value', 'place'].map((id) => byId(id).textContent);
+    announce(`${pair.replace(' → ', ' to ')}: ${place.includes('masked') ? 'masked' : value}`);
 }
 
 let announcing = 0;
@@ -388,7 +381,10 @@ function drawFooter() {
     if (views.matrix.width >= CELL_NUMBER && tensor.isAttention)
         legend.append(element('span', 'no number: below 0.01', 'quiet'));
     if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
-    if (comparesTexts()) legend.append(element('span', compareWords(), 'compared'));
+    if (comparesTexts()) {
+        const words = `A: ${pinned.name()} · B: ${current().name()}`;
+        legend.append(element('span', words, 'compared'));
+    }
     if (views.lines?.heads.length > 1)
         for (const one of views.lines.heads)
             add('swatch', tensor.headName(one), headColour(one, tensor.shape[0]));

@@ -29,8 +29,9 @@ class MatrixView {
         const { tensor, compact } = this;
         const square = tensor.columns === 'key';
         const named = tensor.labels('column') !== null;
-        this.left = compact ? 43 : 56;
-        this.top = !named ? 20 : compact ? 46 : 52;
+        this.left = compact ? 43 : clamp(this.widestLabel('row') + 9, 56, 96);
+        const slanted = Math.ceil(this.widestLabel('column') * Math.SQRT1_2) + 14;
+        this.top = !named ? 20 : compact ? 46 : clamp(slanted, 52, 84);
         this.free = Math.max(room - this.left, 100);
         const most = Math.floor(CANVAS_MOST / 2);
         this.cells = levelsOf(tensor, this.index, most, Math.min(most, Math.floor(this.free)));
@@ -43,16 +44,21 @@ class MatrixView {
         this.down = this.top + this.height * this.cells.rows;
     }
 
+    widestLabel(axis) {
+        const width = (_, at) => textWidth(this.tensor.label(axis, at), TEXT_SIZE);
+        const labels = (this.tensor.labels(axis) || []).slice(0, 512);
+        return Math.ceil(Math.max(0, ...labels.map(width)));
+    }
+
     build(parent) {
         // labels at an angle reach further than the last cell
-        const [width, height] = [
-            this.across + (this.named && !this.compact ? 24 : 2),
-            this.down + 3,
-        ];
+        const width = this.across + (this.named && !this.compact ? 24 : 2);
+        const height = this.down + 3;
         [this.base, this.context] = sharpCanvas(width, height, 'base');
+        const { tensor } = this;
         const words =
-            `Matrix of ${this.tensor.name(this.index)}: ${this.tensor.rows} by ` +
-            `${this.tensor.columns}. Arrow keys move, Enter explains.`;
+            `${tensor.isDifference ? 'Change' : 'Matrix'} of ${tensor.name(this.index)}: ` +
+            `${tensor.rows} by ${tensor.columns}. Arrow keys move, Enter explains.`;
         [this.over, this.overContext] = sharpCanvas(width, height, 'over', {
             ...{ role: 'application', tabindex: 0, 'aria-label': words },
             'aria-describedby': 'readout',
@@ -194,7 +200,7 @@ class MatrixView {
             context.font = font(size, strong ? '700' : '');
         };
         const every = (pitch, size) => Math.ceil(Math.max(size, LABEL_LEAST) / Math.max(pitch, 1));
-        const size = clamp(this.height, 11, TEXT_SIZE);
+        const size = clamp(this.height, 11, this.compact ? 12 : TEXT_SIZE);
         const rowEvery = every(this.height, size);
         context.textBaseline = 'middle';
         for (let i = 0; i < cells.rows; i++) {
@@ -283,7 +289,7 @@ function cellText(tensor, value, width) {
         const short = text === '1.00' ? '1.0' : text.slice(1);
         return tensor.isDifference ? `${value < 0 ? '−' : '+'}${short}` : short;
     }
-    const digits = width < 34 ? 2 : 3;
+    const digits = width < 38 ? 2 : 3;
     const text = Math.abs(value) < 1 ? value.toFixed(digits) : value.toPrecision(digits);
     return minus(text).replace(/e\+?/, 'e');
 }

@@ -20,6 +20,8 @@ function openWhy(cell) {
     if (!explains()) return;
     state.kept = { row: cell.row, column: cell.column };
     state.why = true;
+    const { top } = byId('columns').getBoundingClientRect(); // the verdict is in the window
+    byId('why').style.setProperty('--top', `${Math.max(0, -top)}px`);
     hovered = null;
     const shownBefore = mode();
     if (shownBefore !== 'now') state.mode = 'now';
