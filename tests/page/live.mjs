@@ -176,10 +176,15 @@ if (write()) {
                 );
                 same((distance / pinned.length).toFixed(2).replace(/^0/, ''), disc.trim());
                 same(0, await page.locator('.head:has([data-head="0.1"]) .disc').count());
+                same('Pin this run', (await page.innerText('#pin')).trim());
                 await anew(page, () => page.click('#all-on'));
                 same(before, await weights(page, 1, 1));
-                await page.click('#pinned button');
+                same('Unpin', (await page.innerText('#pin')).trim()); // it runs as pinned
+                await page.click('#pin');
                 same(0, await page.locator('.disc').count());
+                await page.keyboard.press('/');
+                await page.keyboard.press('Escape');
+                yes(await page.evaluate(() => document.activeElement.matches('.over')), 'in a field');
             },
             WIDE,
         ));

@@ -59,7 +59,7 @@ function pinText() {
 function readPin(text) {
     if (/^\d+$/.test(text)) return { sentence: clamp(Number(text), 0, sentences.length - 1) };
     const [off, t, ...other] = text.split('|');
-    return { off: off ? off.split(',') : [], t: Number(t) || 1, text: other.join('|') };
+    return { text: other.join('|'), off: off ? off.split(',') : [], t: Number(t) || 1 };
 }
 
 function rememberState() {

@@ -189,8 +189,8 @@ function drawRun() {
     byId('t-value').textContent = Number(state.t).toFixed(1);
     const off = [...state.off].sort();
     byId('pin').hidden = !live.engine;
-    byId('pin').setAttribute('aria-pressed', Boolean(pinned));
-    byId('pin').querySelector('span').textContent = pinned ? 'Pin this run' : 'Pin as baseline';
+    const pinWords = pinned ? 'Pin this run' : 'Pin as baseline';
+    byId('pin').querySelector('span').textContent = live.engine && isPinned() ? 'Unpin' : pinWords;
     byId('all-on').hidden = !off.length;
     byId('off-note').textContent = off.length ? `off: ${listed(off)}` : 'nothing switched off';
     byId('off-note').hidden = !live.engine;

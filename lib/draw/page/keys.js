@@ -16,8 +16,9 @@ function stepTheme() {
     announce(`Colours: ${state.theme}`);
 }
 
-// Esc closes what is open, then lets go of the kept cell.
+// Esc leaves a field, closes what is open, then lets go of the kept cell.
 function letGo() {
+    if (document.activeElement.matches('input, select')) return KEYS.m();
     if (document.querySelector('#sheet.open')) return closeSheet();
     if (state.why) return closeWhy();
     return keepCell(null);

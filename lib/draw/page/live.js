@@ -101,10 +101,13 @@ function pinRun() {
     pinned = current();
 }
 
+function isPinned() {
+    return JSON.stringify(state.pin) === JSON.stringify(runNow());
+}
+
 // A run that is pinned already is let go, another one takes its place.
 function togglePin() {
-    const same = state.pin && JSON.stringify(state.pin) === JSON.stringify(runNow());
-    if (same) return unpin();
+    if (isPinned()) return unpin();
     pinRun();
     announce('Pinned');
     return set({ mode: 'auto' });
