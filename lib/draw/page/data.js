@@ -1,11 +1,13 @@
 // The numbers of the page. Each tensor is one text, decoded when it is first needed.
 
-// Base64 of float32, the lowest byte first.
+function bytesOf(text) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+// Of float32, the lowest byte first, as in the memory of all machines with browsers.
 function decodeExact(text) {
-    const bytes = atob(text);
-    const view = new DataView(new ArrayBuffer(bytes.length));
-    for (let i = 0; i < bytes.length; i++) view.setUint8(i, bytes.charCodeAt(i));
-    return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+    return new Float32Array(bytesOf(text).buffer);
 }
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';

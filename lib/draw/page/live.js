@@ -4,12 +4,6 @@ const LIVE_PAUSE = 80; // milliseconds without a key before the text is run
 
 // --- what the page holds -----------------------------------------------------------------------
 
-function bytesOf(element) {
-    const text = element.textContent;
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-}
-
 async function unpacked(bytes) {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
     return new Response(stream).arrayBuffer();
@@ -20,7 +14,7 @@ function heldFiles() {
     const files = new Map();
     for (const part of document.querySelectorAll('script.file')) {
         const { name } = part.dataset;
-        files.set(name, [...(files.get(name) || []), bytesOf(part)]);
+        files.set(name, [...(files.get(name) || []), bytesOf(part.textContent)]);
         part.remove();
     }
     return [...files];
@@ -139,7 +133,7 @@ async function startLive() {
     if (state.pin && !state.pin.text) state.pin.text = state.text;
     field.value = state.text;
     try {
-        const bytes = await unpacked(bytesOf(byId('engine')));
+        const bytes = await unpacked(bytesOf(byId('engine').textContent));
         live.engine = await Engine.open(bytes, current().model, heldFiles());
     } catch (error) {
         byId('live-note').textContent = `This browser cannot run the engine: ${error.message}`;
