@@ -189,6 +189,19 @@ if (write()) {
             WIDE,
         ));
 
+    await test('a phone, which has no keys, switches heads off by their buttons', () =>
+        withPage(
+            path,
+            async (page) => {
+                await started(page);
+                await page.tap('#sheet-tabs button >> nth=0');
+                same('', await page.innerText('#grid-hint'));
+                await anew(page, () => page.tap('.head:has([data-head="0.1"]) .power'));
+                yes((await page.innerText('#roles')).startsWith('Without 0.1 ✕, '), 'it is on');
+            },
+            { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+        ));
+
     await test('a temperature is that of --attention-temperature, and its command gives the same', () =>
         withPage(path, async (page) => {
             await started(page);

@@ -69,7 +69,7 @@ function drawHeads() {
     const size = captions
         ? clamp(Math.floor((room - 24) / 4), THUMB, 78)
         : clamp(Math.floor((room - 24) / heads) - 4, 24, THUMB);
-    const hint = canSwitch(shownTensor()) ? 'x switches one off' : '';
+    const hint = canSwitch(shownTensor()) && !phone.matches ? 'x switches one off' : '';
     byId('grid-hint').textContent = pinned ? 'disc: mean change of its weights' : hint;
     const shows = JSON.stringify([
         ...[state.runs, state.sentence, state.kind, state.pin, [...state.off], state.scale],
