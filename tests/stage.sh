@@ -103,7 +103,7 @@ tell() { # PASSED FAILED [SKIPPED [early]]
         set -- "$1" 1 "${3-}"
     fi
     took=$(echo "$(seconds) $began" | awk '{ printf "%.1f", $1 - $2 }')
-    printf '%-8s %s  (%s s)\n' "$name" "$closing" "$took"
+    printf '%-8s %s  (%s s, %s s of processor time)\n' "$name" "$closing" "$took" "$used"
     echo "$1 $2 ${3:-0}" >"$its.counts"
     if [ "$2" != 0 ]; then
         sed 's/^/    /' "$its.log"
@@ -116,6 +116,8 @@ began=$(seconds)
 export ATTN_TEST_PROGRESS="$its.progress"
 eval "$(stages | sed -n "s/^$name  *//p")" >"$its.log" 2>&1 </dev/null
 status=$?
+times >"$its.times"
+used=$(awk -F '[ms ]+' 'END { printf "%.0f", 60 * ($1 + $3) + $2 + $4 }' "$its.times")
 # shellcheck disable=SC2046 # numbers
 tell $(counts) >"$its.telling"
 mv "$its.telling" "$its.said"

@@ -90,6 +90,18 @@ on_a_terminal() { # COMMAND-LINE: prints what it writes to a terminal
     script -qec "$1" /dev/null </dev/null | tr -d '\r'
 }
 
+in_stops() { # COMMAND: writes the script `stops`, in which it lasts for seconds that cost nothing
+    cat >stops <<END
+(while sleep 0.1 && kill -STOP \$\$; do sleep 0.5 && kill -CONT \$\$; done) 2>/dev/null &
+exec $1
+END
+}
+
+stopped_on_a_terminal() { # COMMAND
+    in_stops "$1"
+    on_a_terminal 'sh stops; exit'
+}
+
 small_school() { # makes texts, words/vocab.json and a config for training
     cp "$ROOT/tests/texts/agree.txt" texts
     "$ATTN" init --vocab-from texts -o words

@@ -125,7 +125,7 @@ TEST(an_exponent_is_fitted_over_the_second_half)
     ck_assert(isnan(growth_exponent((size_t[]){5, 5}, y, 2)));
 }
 
-/* Every allocation to the 32nd, then by doubling: those between fail in the same few places. */
+/* Every allocation to the 16th, then by doubling: those between fail in the same few places. */
 TEST(an_allocation_that_fails_is_an_error)
 {
     static const size_t length = 3;
@@ -137,7 +137,7 @@ TEST(an_allocation_that_fails_is_an_error)
     for (plan.way_count = 0; plan.way_count < 2; plan.way_count++) {
         size_t failures = 0;
         plan.ways = plan.way_count ? &dense : NULL;
-        for (size_t nth = 1;; nth = nth < 32 ? nth + one_of(1) : 2 * nth) {
+        for (size_t nth = 1;; nth = nth < 16 ? nth + one_of(1) : 2 * nth) {
             struct report result;
             struct arena arena = {0};
             struct err err = {0};
@@ -150,6 +150,6 @@ TEST(an_allocation_that_fails_is_an_error)
             ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
             failures++;
         }
-        ck_assert_uint_gt(failures, one_of(1) == 1 ? 20 : 1);
+        ck_assert_uint_gt(failures, one_of(1) == 1 ? 14 : 1);
     }
 }
