@@ -1,7 +1,5 @@
 #include "base/hash.h"
 
-#include <string.h>
-
 #include "base/num.h"
 #include "base/platform.h"
 
@@ -15,36 +13,17 @@ __attribute__((constructor)) static void set_keys(void)
     hash_keys[1] |= 1;
 }
 
-/* `size` bytes as a number, 1 to 8 of them. */
-static uint64_t load(const char *bytes, size_t size)
-{
-    uint64_t word = 0;
-    if (size >= 8) {
-        memcpy(&word, bytes, 8);
-    } else if (size >= 4) {
-        uint32_t first = 0;
-        uint32_t last = 0;
-        memcpy(&first, bytes, 4);
-        memcpy(&last, bytes + size - 4, 4);
-        word = (uint64_t)first << 32 | last;
-    } else {
-        const unsigned char *b = (const unsigned char *)bytes;
-        word = (uint64_t)b[0] << 16 | (uint64_t)b[size / 2] << 8 | b[size - 1];
-    }
-    return word;
-}
-
 /* What is left at the end is mixed with a hash that no one knows, and once more: the low bits of a
  * single product would show the order of numbers that follow each other. */
 uint64_t hash_bytes(const char *bytes, size_t size)
 {
+    char few[HASH_NEAR] = {0};
     uint64_t hash = size;
-    while (size > 8) {
-        hash = hash_mix(hash, load(bytes, 8));
-        bytes += 8;
-        size -= 8;
-    }
-    hash = hash_mix(hash, size ? load(bytes, size) : 0);
+    if (size <= HASH_NEAR)
+        return hash_near(size ? memcpy(few, bytes, size) : few, size);
+    for (size_t at = 0; at + HASH_NEAR < size; at += HASH_NEAR)
+        hash = hash_mix(hash, hash_load(bytes + at, HASH_NEAR));
+    hash = hash_mix(hash, hash_load(bytes + size - HASH_NEAR, HASH_NEAR));
     return hash_mix(hash, hash);
 }
 

@@ -28,19 +28,16 @@ static int make_room(struct word_table *table, size_t id, struct err *err)
 
 uint64_t word_hash(struct word word, enum word_form form)
 {
-    return hash_mix(hash_bytes(word.bytes, word.size), form);
+    return hash_mix(hash_near(word.bytes, word.size), form);
 }
 
 /* Is there such a word? The probe stands at it, or at the free slot where it belongs. */
 static bool find(const struct word_table *table, struct word word, enum word_form form,
                  struct hash_probe *probe, uint32_t *id)
 {
-    while (hash_next(probe, id)) {
-        struct word_place place = table->places[*id];
-        if (place.size == word.size && place.form == form &&
-            memcmp(table->bytes + place.start, word.bytes, word.size) == 0)
+    while (hash_next(probe, id))
+        if (word_table_is(table, *id, word, form))
             return true;
-    }
     return false;
 }
 
@@ -71,7 +68,7 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
                        most_bytes);
     table->most_words = most_words;
     arena_expect(&table->arena, most_bytes + most_words * WORD_TABLE_BYTES);
-    table->bytes = arena_room(&table->arena, most_bytes + 1, 1, err); /* see word_signs_read */
+    table->bytes = arena_room(&table->arena, most_bytes + HASH_NEAR, 1, err);
     return table->bytes && !hash_index_init(&table->index, most_words, &table->arena, err) ? 0 : -1;
 }
 
@@ -84,9 +81,9 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
         .size = (uint32_t)word.size & WORD_BYTES_MAX,
         .form = table->form,
     };
-    memcpy(table->bytes + place.start, word.bytes, word.size);
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
+    word.bytes = memcpy(table->bytes + place.start, word.bytes, word.size);
     if (word_table_enter(table, &entered, place, id, word_hash(word, place.form), err))
         return -1;
     table->used_bytes += place.size;
@@ -104,7 +101,15 @@ void word_table_release(struct word_table *table)
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id)
 {
-    struct word word = {bytes, size};
+    char few[HASH_NEAR] = {0};
+    if (size < HASH_NEAR)
+        bytes = size ? memcpy(few, bytes, size) : few;
+    return word_table_find_near(table, (struct word){bytes, size}, form, id);
+}
+
+bool word_table_find_near(const struct word_table *table, struct word word, enum word_form form,
+                          uint32_t *id)
+{
     uint32_t found = 0;
     struct hash_probe probe = hash_probe(&table->index, word_hash(word, form));
     if (!find(table, word, form, &probe, &found))

@@ -82,7 +82,22 @@ void word_table_release(struct word_table *table);
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* The hash by which a word is entered and found; and a request for the memory where it will be
+/* The same for a word where HASH_NEAR bytes can be read (hash.h); and is it the word of an id? */
+bool word_table_find_near(const struct word_table *table, struct word word, enum word_form form,
+                          uint32_t *id);
+
+static inline bool word_table_is(const struct word_table *table, uint32_t id, struct word word,
+                                 enum word_form form)
+{
+    struct word_place place = table->places[id];
+    const char *bytes = table->bytes + place.start;
+    if (place.size != word.size || place.form != form)
+        return false;
+    return word.size > HASH_NEAR ? memcmp(bytes, word.bytes, word.size) == 0
+                                 : hash_load(bytes, word.size) == hash_load(word.bytes, word.size);
+}
+
+/* The hash by which such a word is entered and found; and a request for the memory where it will be
  * looked for, some time before that. */
 uint64_t word_hash(struct word word, enum word_form form);
 

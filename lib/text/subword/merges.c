@@ -52,12 +52,9 @@ static bool find_near(const struct bpe *bpe, struct word word, uint32_t *id)
 {
     const struct word_table *words = bpe->words;
     *id = bpe->count ? bpe->merges[bpe->count - 1].id : 0;
-    for (uint32_t end = *id + 2; *id < end && *id < words->size; ++*id) {
-        struct word_place place = words->places[*id];
-        if (place.size == word.size && place.form == words->form &&
-            memcmp(words->bytes + place.start, word.bytes, word.size) == 0)
+    for (uint32_t end = *id + 2; *id < end && *id < words->size; ++*id)
+        if (word_table_is(words, *id, word, words->form))
             return true;
-    }
     return false;
 }
 
@@ -86,18 +83,18 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
         if (i && quoted && (!json_cursor_next(at) || *at->at++ != '"'))
             return false;
         parts[i].bytes = end;
-        at->at = word_signs_read(&end, reader->joined + reader->capacity - 1, at->at, at->end,
-                                 words->form);
+        at->at = word_signs_read(&end, reader->joined + reader->capacity - HASH_NEAR, at->at,
+                                 at->end, words->form);
         parts[i].size = (size_t)(end - parts[i].bytes);
         if (*at->at++ != (i ? stop : quoted ? '"' : ' ') || !parts[i].size || reader->prefix)
             return false;
     }
     struct word joined = {reader->joined, parts[0].size + parts[1].size};
     *merge = (struct bpe_merge){.rank = (uint32_t)reader->bpe->count};
-    return word_table_find(words, parts[0].bytes, parts[0].size, words->form, &merge->left) &&
-           word_table_find(words, parts[1].bytes, parts[1].size, words->form, &merge->right) &&
+    return word_table_find_near(words, parts[0], words->form, &merge->left) &&
+           word_table_find_near(words, parts[1], words->form, &merge->right) &&
            (find_near(reader->bpe, joined, &merge->id) ||
-            word_table_find(words, joined.bytes, joined.size, words->form, &merge->id));
+            word_table_find_near(words, joined, words->form, &merge->id));
 }
 
 /* "Ġ t"; before `end` there is what stops it, else it is the end of a file. */

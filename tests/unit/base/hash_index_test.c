@@ -28,6 +28,7 @@ TEST(every_byte_of_a_key_counts)
         memset(key, 'a', sizeof key);
         uint64_t hash = hash_bytes(key, size);
         ck_assert(hash != hash_bytes(key, size - 1));
+        ck_assert(hash == hash_near(key, size));
         for (size_t i = 0; i < size; i++) {
             key[i] = 'b';
             ck_assert_msg(hash != hash_bytes(key, size), "byte %zu of %zu", i, size);
