@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 
-enum { PIECE_BYTES_MAX = INT32_MAX / 2, FIRST_MERGES = 1024, FIRST_TOKENS = 64 };
+enum { PIECE_BYTES_MAX = INT32_MAX / 2, FIRST_TOKENS = 64, INDEX_BYTES = 16 };
 
 /* --- merges ----------------------------------------------------------------------------------- */
 
@@ -26,23 +26,33 @@ void bpe_init(struct bpe *bpe, const struct word_table *words)
 
 void bpe_release(struct bpe *bpe)
 {
-    heap_free(bpe->merges);
     arena_release(&bpe->arena);
     *bpe = (struct bpe){0};
+}
+
+/* Most vocabularies have a word for each merge: room for so many, and for their index, comes at
+ * once, in a large page. */
+static int grow(struct bpe *bpe, struct err *err)
+{
+    size_t capacity = bpe->capacity ? 2 * bpe->capacity : bpe->words->most_words + 1;
+    if (!bpe->capacity)
+        arena_expect(&bpe->arena, capacity * (sizeof *bpe->merges + INDEX_BYTES));
+    struct bpe_merge *merges = arena_room(&bpe->arena, capacity, sizeof *merges, err);
+    if (!merges)
+        return -1;
+    if (bpe->count)
+        memcpy(merges, bpe->merges, bpe->count * sizeof *merges);
+    bpe->merges = merges;
+    bpe->capacity = capacity;
+    return 0;
 }
 
 int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
 {
     if (bpe->count == HASH_NUMBER_MAX)
         return err_set(err, "expected at most %d merges, found more", HASH_NUMBER_MAX);
-    if (bpe->count == bpe->capacity) {
-        size_t capacity = bpe->capacity ? 2 * bpe->capacity : FIRST_MERGES;
-        struct bpe_merge *merges = heap_resize(bpe->merges, capacity, sizeof *merges, err);
-        if (!merges)
-            return -1;
-        bpe->merges = merges;
-        bpe->capacity = capacity;
-    }
+    if (bpe->count == bpe->capacity && grow(bpe, err))
+        return -1;
     bpe->merges[bpe->count++] = *merge;
     return 0;
 }

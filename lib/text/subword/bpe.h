@@ -37,7 +37,7 @@ struct bpe {
     size_t count;
     size_t capacity;
     struct hash_index pairs; /* merges by left and right */
-    struct arena arena;      /* of the index */
+    struct arena arena;
 };
 
 /* Begin without merges; the words live as long. Released after a failure, too. */
