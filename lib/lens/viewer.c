@@ -14,6 +14,7 @@ enum {
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
     FLOATS_AT_ONCE = 1 << 24, /* of attention maps: 64 MiB */
+    PART_BYTES = 16 << 20,    /* of a file that a thread forgets at a time */
 };
 
 static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
@@ -71,9 +72,29 @@ void viewer_expect_steps(struct viewer *viewer, size_t steps)
     viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
 }
 
+static void forget_part(void *file, size_t round, size_t thread)
+{
+    struct file part = *(const struct file *)file;
+    (void)thread;
+    part.bytes += round * PART_BYTES;
+    file_forget(&part, part.bytes + PART_BYTES);
+}
+
+/* One thread alone gives 80 MB of a mapped file back in four milliseconds. */
+static void forget_weights(struct viewer *viewer)
+{
+    struct checkpoint *checkpoint = &viewer->model.weights.checkpoint;
+    for (size_t i = 0; viewer->machine.pool && i < checkpoint->count; i++) {
+        struct file *file = &checkpoint->shards[i].tensors.file;
+        size_t parts = file->size / PART_BYTES;
+        pool_run(viewer->machine.pool, (struct loop){parts, (double)file->size, forget_part}, file);
+    }
+}
+
 void viewer_release(struct viewer *viewer)
 {
     arena_release(&viewer->scratch);
+    forget_weights(viewer);
     machine_release(&viewer->machine);
     tokenizer_free(viewer->tokenizer);
     model_release(&viewer->model);

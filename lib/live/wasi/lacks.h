@@ -22,6 +22,12 @@ static inline char *realpath(const char *path, char *resolved)
     return NULL;
 }
 
+static inline int madvise(void *memory, size_t size, int advice)
+{
+    (void)memory, (void)size, (void)advice;
+    return 0;
+}
+
 #define sigfillset(set) ((void)(set))
 #define sigdelset(set, signal) ((void)(signal))
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before))
