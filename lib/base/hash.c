@@ -27,14 +27,6 @@ uint64_t hash_bytes(const char *bytes, size_t size)
     return hash_mix(hash, hash);
 }
 
-/* Write to every page, each of which the system would give twice where it is read first. */
-static void touch(volatile uint32_t *slots, size_t count)
-{
-    enum { PAGE_SLOTS = 1024 };
-    for (size_t i = 0; i < count; i += PAGE_SLOTS)
-        slots[i] = 0;
-}
-
 int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err)
 {
     size_t slots = 16;
@@ -46,7 +38,5 @@ int hash_index_init(struct hash_index *index, size_t count, struct arena *arena,
             return err_memory(err, SIZE_MAX);
     index->slots = arena_alloc(arena, slots, sizeof *index->slots, err);
     index->mask = slots - 1;
-    if (index->slots)
-        touch(index->slots, slots);
     return index->slots ? 0 : -1;
 }
