@@ -128,7 +128,10 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
 	$(call SAY,compile,$<) $(compile)
 
-compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
+compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) \
+	$(if $(filter $(BUILD)/tests/%,$@),$(LIGHTLY)) -MMD -MP -c $< -o $@
+# Tests compile in half the time, and run as fast, with few optimisations.
+LIGHTLY = $(if $(filter file,$(origin CFLAGS)),-O1)
 
 # The bundled models as bytes in a C table.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
