@@ -58,7 +58,7 @@ static void check_values(const struct options *options)
     expect(edit_options_read(&edits, &options->edit, &config, &arena, &fuzz_err));
     expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
     if (options->select.mean)
-        expect(derive_read_mean(&how, options->select.mean, &fuzz_err));
+        expect(derive_read_mean(&how, options->select.mean, MEAN_AXES, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));
     expect(shard_read(&shard, options->batch.shard, &fuzz_err));
     if (options->input.ids)
