@@ -117,9 +117,9 @@ static const struct option_row lens_options[] = {
     STRING("show", 0, "LIST", IN(select.show),
            "values to show: best (the most likely token, default), id, entropy, kl (divergence "
            "from the last layer), rank, target (default with --target); data formats have all"),
-    STRING("mean", 0, "AXES", IN(select.mean),
+    STRING("mean", 0, "layers,texts", IN(select.mean),
            "average over texts by position (with --target at the last token), layers, or both",
-           .values = &values_means, .joints = ",", .flags = OPTION_FIXED),
+           .flags = OPTION_FIXED),
     {0},
 };
 
