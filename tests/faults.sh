@@ -304,15 +304,15 @@ try score -m "$in/school" -f "$in/who.csv" --total --format csv
 try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg
 try score -m "$in/school" -f "$in/pairs_of_who.csv" --per who
 try score -m "$in/school" 'Anna is old' --begin-word
-try score -m "$in/scho*" -m "$in/school" 'Anna is old'
-try score -m "$in/scho*" -m "$in/school" 'Anna is old' --total --format json
-try lens -m "$in/scho*" -m "$in/school" Anna --format csv
+try score -m "$in/scho*" -m "$in/trained" 'Anna is old'
+try score -m "$in/scho*" -m "$in/trained" 'Anna is old' --total --format json
+try lens -m "$in/scho*" -m "$in/trained" Anna --format csv
 try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv json svg tidy; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
 try page -m "$in/school" 'Anna is old' --scores all -o here.html
-try page -m "$in/scho*" -m "$in/school" 'Anna is old' -o here.html
+try page -m "$in/scho*" -m "$in/trained" 'Anna is old' -o here.html
 for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
 done
