@@ -13,10 +13,9 @@
 #include "output.h"
 #include "write/text.h"
 
-WORDS(statuses, "Exit status", {"0", "done"}, {"1", "a check failed, or some items failed"},
-      {"2", "usage error"}, {"3", "input error"}, {"4", "unsupported model"},
-      {"5", "output cannot be written"}, {"130", "interrupted (SIGINT)"},
-      {"143", "terminated (SIGTERM)"})
+WORDS(statuses, "Exit status", {"0", "done"}, {"1", "some items failed"}, {"2", "usage error"},
+      {"3", "input error"}, {"4", "unsupported model"}, {"5", "output cannot be written"},
+      {"130", "interrupted (SIGINT)"}, {"143", "terminated (SIGTERM)"})
 WORDS(variables, "Environment", {"ATTN_MODEL", "default model"},
       {"ATTN_MODEL_PATH", "folders that hold models by name, separated by :"},
       {"HF_HUB_CACHE", "cache of the Hugging Face Hub, searched next; default: below HF_HOME, "

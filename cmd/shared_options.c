@@ -107,8 +107,7 @@ const struct option_row select_options[] = {
     STRING("mean", 0, "AXES", IN(select.mean),
            "average over heads, layers, texts, or several of these", .values = &values_means,
            .joints = ","),
-    FLAG("hide-first", 0, IN(select.hide_first),
-         "drop the first token (sink), renormalise the weights"),
+    FLAG("hide-first", 0, IN(select.hide_first), "drop the first token (attention sink)"),
     {0},
 };
 
