@@ -13,8 +13,8 @@ cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
 LIMIT=900
-STAGES='cli unit unit-2 batch models figures install readme system races'
-FEW='ATTN_UNIT_FEW=30 FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5'
+STAGES='cli batch models figures install readme system races'
+FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5'
 
 case $scratch in *[[:space:]]*)
     leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"

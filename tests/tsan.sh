@@ -14,7 +14,7 @@ export TSAN_OPTIONS=exitcode=99:second_deadlock_stack=1
 texts=$scratch/texts
 head -n 400 data/fables.txt >"$texts"
 
-export ATTN_UNIT_FEW=10
+export ATTN_UNIT_FEW=30
 export attn="$build/attn-cli" texts scratch
 export train="train -q --shape tiny --vocab $scratch/words/vocab.json --context 16 --batch-size 16 \
     --steps 2 --dropout 0.1 -t 4 -d $texts"
