@@ -45,7 +45,7 @@ copy() { # FROM TO OPTION...
 make_copies() {
     copy . "$source" --exclude=./.git --exclude="./${build%/}" --exclude=./build &&
         copy "$build" "$own" --exclude=./asan --exclude=./tsan --exclude=./fuzzing \
-            --exclude=./coverage --exclude=./peers &&
+            --exclude=./coverage --exclude=./peers --exclude=./real &&
         rm -rf "$own/cmd" "$own/lib/model/bundled_models.c" "$own/lib/draw/page_template.c" \
             "$own"/*.a "$own/attn-cli" &&
         chmod -R a+rX,a-w "$source" && chmod 711 "$scratch" || return

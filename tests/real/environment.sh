@@ -24,7 +24,7 @@ take() { # WHAT FILE [OPTION...]: once for each content of the file
     what=$1 file=$2
     shift 2
     cmp -s "$file" "$real/$what.taken" && return
-    "$venv/bin/pip" install -q --disable-pip-version-check "$@" >"$log" 2>&1 ||
+    "$venv/bin/pip" install -q --no-compile --disable-pip-version-check "$@" >"$log" 2>&1 ||
         give_up "pip cannot install $what: $(grep -v WARNING "$log" | tail -n 1)"
     cp "$file" "$real/$what.taken"
 }

@@ -49,7 +49,8 @@ models=smollm2
     closing
     exit
 }
-stage 'frozen numbers of SmolLM2' "$python" tests/real/frozen.py "$real"
+# shellcheck disable=SC2086 # it may be empty
+stage 'frozen numbers of SmolLM2' "$python" tests/real/frozen.py "$real" $part
 for document in README.md data/guides/notebook.md data/guides/psycholinguist.md \
     data/guides/porting.md; do
     stage "SmolLM2 in $document" sh tests/readme.sh "$build" "$document"
