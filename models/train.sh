@@ -3,7 +3,7 @@
 # the same bits on every machine of one kind, with any number of threads.
 #
 #     sh models/train.sh build/attn-cli build/tiny          a few minutes on two cores
-#     sh models/train.sh build/attn-cli build/tiny words    only texts and vocabulary: a second
+#     sh models/train.sh build/attn-cli build/tiny words    only texts and vocabulary: half a minute
 #
 # Two layers of four heads, 96 channels, 1280 tokens of byte-level BPE: 1.4 MB. Its checkpoints
 # stay beside it, for data/pictures/learning.sh: 190 MB.

@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 suite=${1:-bookworm}
 SWEPT='ATTN_UNIT_FEW=30 BREAK_EVERY=9 FLIPS_STRIDE=61 FAULT_EVERY=801 LONG_HAULS_FREE=1'
-OF_ROOT='cli batch style models install readme bytes files machine'
+OF_ROOT='cli batch style install readme bytes files machine'
 USERS=${USERS-ada root}
 FEW=${FEW-$SWEPT BATCH_ITEMS=200 CLI_SHARE=1/4}
 

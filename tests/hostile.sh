@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
 LIMIT=900
-STAGES='cli batch models figures install readme system races'
+STAGES='cli batch figures install readme system races'
 FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5'
 
 case $scratch in *[[:space:]]*)
