@@ -113,12 +113,12 @@ static const struct option_row lens_options[] = {
            "token whose rank and probability are computed, or two tokens whose logit difference is "
            "computed: ' are: is' (default: the next token of the text)"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
-            "store the N most likely tokens of each cell, in json (default: 3)", .preset = 3),
+            "tokens stored for each cell, in json (default: 3)", .preset = 3),
     STRING("show", 0, "LIST", IN(select.show),
-           "values to show: best (the most likely token, default), id, entropy, kl (divergence "
-           "from the last layer), rank, target (default with --target); data formats have all"),
-    STRING("mean", 0, "layers,texts", IN(select.mean),
-           "average over texts by position (with --target at the last token), layers, or both",
+           "values to show: best (the likeliest token, default), id, entropy, kl (to the last "
+           "layer), rank, target (default with --target); data formats have all"),
+    STRING("mean", 0, "AXES", IN(select.mean),
+           "average over layers, texts (by position; with --target, at the last token) or both",
            .flags = OPTION_FIXED),
     {0},
 };

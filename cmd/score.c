@@ -17,10 +17,10 @@ static const struct option_row own_options[] = {
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total), "print only totals, of each text and of all"),
     STRING("per", 0, "COLUMN", IN(score.per),
-           "print sums and means per token (figures show the means) for each value of a column or "
-           "several: condition,region (| separates regions in a text, a column 'regions' names "
-           "them); with --words: the mean surprisal of each word, with -o DIR/ words, totals and "
-           "a figure; of minimal pairs (columns good and bad): accuracy",
+           "print sums and means per token for each value of a column or several: condition,region "
+           "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
+           "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
+           "(columns good and bad): accuracy",
            .flags = OPTION_NOT_BATCH),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts, by position or continuation",
            .flags = OPTION_FIXED),
@@ -32,8 +32,7 @@ static const struct option_row own_options[] = {
             "read long texts in windows that advance by N tokens; each token then has at least the "
             "context minus N tokens before it (half the context doubles the time)"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
-            "show the N most likely tokens at each position, in text and json (default: 3)",
-            .preset = 3),
+            "likeliest tokens shown at each position (default: 3)", .preset = 3),
     FLAG("words", 0, IN(select.words),
          "print words (split at white space) instead of tokens, with summed surprisals; as with "
          "--total, --per and pairs, a beginning token comes before each text (--special none omits "

@@ -45,7 +45,7 @@ static const struct option_row own_options[] = {
     INTEGER("batch-size", 0, "N", OWN(settings.texts), 1, 1000000, "texts per batch (default: 32)",
             .preset = 32),
     INTEGER("context", 0, "N", OWN(settings.tokens), 1, 1000000,
-            "tokens per text (default: the model's context, at most 128)"),
+            "tokens per text (default: the model's, up to 128)"),
     INTEGER("grad-accum", 0, "N", OWN(settings.accumulate), 1, 1000000,
             "batches per step (default: 1)", .preset = 1),
     REAL("lr", 0, "R", OWN(settings.rate), 0, 1000,
