@@ -20,12 +20,13 @@ static const struct task lens_task, attribute_task, patch_task; /* at the end of
 struct inquiry {
     const struct options *options;
     const struct format *format;
-    struct viewer *viewer;     /* of the setting, or of the thread that runs it */
-    struct text_pair *pair;    /* NULL: texts are not read yet */
-    size_t number;             /* of the item */
-    long long answer, against; /* --answer or --target: ids; -1: none */
-    size_t position;           /* of the token before the answer */
-    unsigned numbers;          /* --show: 1 << LENS_... or PATCH_... */
+    const struct derivation *how; /* --mean */
+    struct viewer *viewer;        /* of the setting, or of the thread that runs it */
+    struct text_pair *pair;       /* NULL: texts are not read yet */
+    size_t number;                /* of the item */
+    long long answer, against;    /* --answer or --target: ids; -1: none */
+    size_t position;              /* of the token before the answer */
+    unsigned numbers;             /* --show: 1 << LENS_... or PATCH_... */
     struct lens_plan lens;
     struct attribution attribution;
     enum attribution_by by;
@@ -149,7 +150,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     const struct scoring scoring = {.viewer = inquiry->viewer};
     struct selection selection = {0};
     struct lens_plan *plan = &inquiry->lens;
-    const char *mean = options->select.mean;
+    bool of_texts = inquiry->how->mean_of_texts;
+    bool mean = of_texts || inquiry->how->mean_of_layers;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
@@ -157,11 +159,12 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
         return -1;
     if (mean && inquiry->numbers == 1u << LENS_ID)
         return err_usage(err, "--mean: ids have no mean: leave id out of --show");
-    inquiry->numbers &= mean ? ~(1u << LENS_ID) : ~0u;
+    if (mean)
+        inquiry->numbers &= ~(1u << LENS_ID);
     plan->layers = selection.layers;
     plan->best_count = mean ? 1 : (size_t)options->lens.best;
-    plan->is_mean = mean && strstr(mean, "texts");
-    plan->is_last = plan->is_mean && inquiry->answer >= 0;
+    plan->is_mean = of_texts;
+    plan->is_last = of_texts && inquiry->answer >= 0;
     plan->target = inquiry->answer;
     plan->against = inquiry->against;
     return 0;
@@ -511,8 +514,10 @@ static int ask(const struct state *own, struct inquiry *inquiry, struct arena *a
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
-    struct inquiry inquiry = {
-        .options = session->options, .format = driver->output.format, .viewer = &session->viewer};
+    struct inquiry inquiry = {.options = session->options,
+                              .format = driver->output.format,
+                              .how = &driver->derivation,
+                              .viewer = &session->viewer};
     return ask(state, &inquiry, &session->arena, err);
 }
 
@@ -535,6 +540,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         return -1;
     *inquiry = (struct inquiry){.options = &work->item.options,
                                 .format = driver->output.format,
+                                .how = &driver->derivation,
                                 .viewer = &driver->session.viewer,
                                 .pair = &work->pair,
                                 .number = work->index};
