@@ -116,7 +116,7 @@ enum { TOPICS = sizeof topics / sizeof *topics };
 struct page {
     struct stream *out;
     size_t columns;
-    struct err *err; /* set if a list was left out for want of memory */
+    struct err *err; /* set if memory ran out: the page is incomplete */
 };
 
 /* A name with its argument, and a line about it. */

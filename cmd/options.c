@@ -99,6 +99,7 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
     if (removed_option(set, word, err))
         return -1;
+    /* explain calls it --token, other commands --query */
     static const char *const same[][2] = {{"query", "token"}, {"token", "query"}};
     const char *near = find_text(set, word) ? word : NULL;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)

@@ -267,11 +267,11 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
     struct page_scores *scores = arena_alloc(arena, 1, sizeof *scores, err);
     if (!scores)
         return -1;
-    if (measure_scores(scores, source, sentence, arena, wanted ? err : &none))
-        return wanted || none.out_of_memory ? err_adopt(err, &none)
-                                            : 0; /* a model that has no scores */
-    facts->scores = scores;
-    return 0;
+    if (measure_scores(scores, source, sentence, arena, wanted ? err : &none) == 0)
+        facts->scores = scores;
+    else if (wanted || none.out_of_memory)
+        return err_adopt(err, &none);
+    return 0; /* a model without scores has a page, too */
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ struct dropped {
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 
-/* Print a note that they were left out, and where the first one is. */
+/* Print a note that they were left out, and where the first one is. -1 with `err`. */
 int dropped_note(const struct dropped *dropped, const struct items *items, struct err *err);
 
 /* Set the tokenizer, which may be NULL, as --special and --literal-special say. With --chat read

@@ -25,8 +25,8 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* The same where HASH_NEAR bytes can be read, however few are hashed: without a branch on their
- * number, of which a processor guesses every second one wrong. */
+/* The same where HASH_NEAR bytes can be read, however few are hashed. It has no branch on their
+ * number: sizes of words are as good as random, and half of such branches are mispredicted. */
 enum { HASH_NEAR = 8 };
 
 /* So many bytes, HASH_NEAR at most, as a number. */

@@ -120,10 +120,10 @@ struct derivation {
     bool hide_first;
 };
 
-/* The last of "heads", "layers", "texts" that a result has. */
+/* The axes over which a result has means: texts; layers and texts; heads, layers and texts. */
 enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES };
 
-/* Read one of them or several, separated by commas. */
+/* Read the names of one of these axes or several, separated by commas. */
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes,
                      struct err *err);
 
