@@ -29,12 +29,6 @@ bool column_is_averaged(const struct column *column, const struct derivation *ho
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-/* A copy that lives as long as the arena; NULL is empty. */
-static const char *keep(const char *text, struct arena *arena, struct err *err)
-{
-    return arena_text(arena, text ? text : "", text ? strlen(text) : 0, err);
-}
-
 /* Of the first table's columns, keys stay keys, results become numbers with decimals, and all
  * others texts, which have no mean. */
 static int begin(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
@@ -60,8 +54,9 @@ static int begin(struct frame_mean *mean, const struct frame *frame, struct aren
             column->kind = COLUMN_TEXT;
             column->flags = 0;
         }
-        column->title = keep(column->title ? column->title : column->name, arena, err);
-        column->name = keep(column->name, arena, err);
+        const char *title = column->title ? column->title : column->name;
+        column->title = arena_text(arena, title, strlen(title), err);
+        column->name = arena_text(arena, column->name, strlen(column->name), err);
     }
     return err_if(err->kind);
 }
@@ -111,11 +106,8 @@ static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t kno
     struct mean_row row = {arena_alloc(arena, mean->like.count, sizeof *row.cells, err), 0};
     mean->rows = arena_grow(arena, mean->rows, mean->count, sizeof row, err);
     for (size_t i = 0; i < mean->like.count && !err->kind; i++) {
-        struct label *label = &row.cells[i].label;
         row.cells[i] = mean->wanted[i];
-        if (label->plain)
-            *label = (struct label){.text = keep(label->text, arena, err),
-                                    .plain = keep(label->plain, arena, err)};
+        row.cells[i].label = label_keep(&mean->wanted[i].label, arena, err);
     }
     if (err->kind)
         return NULL;

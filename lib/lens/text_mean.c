@@ -64,9 +64,7 @@ static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
     bool is_of_tokens = names_find(&index, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
     axis->labels = is_of_tokens ? NULL : labels;
     for (size_t i = 0; i < axis->size && labels && !is_of_tokens; i++)
-        labels[i] = (struct label){arena_text(arena, of[i].text, strlen(of[i].text), err),
-                                   arena_text(arena, of[i].exact, strlen(of[i].exact), err),
-                                   arena_text(arena, of[i].plain, strlen(of[i].plain), err)};
+        labels[i] = label_keep(&of[i], arena, err);
     return err_if(err->kind);
 }
 
