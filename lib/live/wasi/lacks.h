@@ -1,6 +1,7 @@
 /* lacks.h: what POSIX has and WASI lacks, for where there are no links, no signals and one thread;
  * build.sh has it included before everything. And fmaf, for which WebAssembly has no instruction:
- * the same bits in plain arithmetic, of which compilers make vectors. */
+ * the same bits in plain arithmetic, of which compilers make vectors; in the exponentials of
+ * portable_math.h, which are computed one by one, with a branch that is hardly ever taken. */
 #ifndef ATTN_WASI_LACKS_H
 #define ATTN_WASI_LACKS_H
 
