@@ -83,7 +83,7 @@ struct state {
     /* Of a command; the results of a batch are those of single texts. */
     struct score_total all;    /* of the open model */
     struct score_totals table; /* of all texts */
-    size_t *columns;           /* [table.key_count] of the input; as many as it has: another key */
+    size_t other;              /* the key that is no column of the input; SIZE_MAX: there is none */
     const char **keys;         /* [table.key_count] of the row that is looked for */
     struct hash_index found;   /* rows by their keys */
     struct score_lines means;  /* --per with --words */
@@ -145,60 +145,54 @@ static void choose_totals(struct state *own, const struct options *options)
                                                : NULL;
 }
 
-/* The column of the input with a name, or their number for `region`. */
-static int find_column(size_t *column, const struct state *own, const char *name, struct err *err)
-{
-    const struct items *items = &own->driver->items;
-    const struct names names = {items->names, items->name_count, sizeof *items->names};
-    *column = names.count;
-    if (names_find(column, names, name, strlen(name)))
-        return 0;
-    if (strcmp(name, "region") == 0 && own->region_count)
-        return own->driver->options->select.words
-                   ? err_usage(err, "--per region and --words cannot be combined: without --words, "
-                                    "each region has a row")
-                   : 0;
-    return names.count ? names_refuse(names, "--per", name, strlen(name), err)
-                       : err_usage(err,
-                                   "--per: expected a table with the column '%s', found texts "
-                                   "alone: --file FILE.csv reads one",
-                                   name);
-}
-
-/* What a row of totals is, and its keys: the columns of --per; of single texts and pairs all
- * columns of the input. The last one is the label of the row. */
+/* What a row of totals is, and its keys: those of --per; of single texts and pairs all columns of
+ * the input, and then the text. The last one is the label of the row. */
 static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
-    struct score_totals *table = &own->table;
     const char *per = own->per;
-    size_t most = items->name_count + (per ? strlen(per) : 0) + 2;
+    size_t index = 0, count = 0, most = items->name_count + (per ? strlen(per) : 0) + 1;
+    struct names columns = {items->names, items->name_count, sizeof *items->names};
+    const char **known = arena_alloc(arena, items->name_count + 1, sizeof *known, err);
     const char **names = arena_alloc(arena, most, sizeof *names, err);
-    own->columns = arena_alloc(arena, most, sizeof *own->columns, err);
     own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
-    if (!names || !own->columns || !own->keys)
+    if (!known || !names || !own->keys)
         return -1;
-    *table = (struct score_totals){.kind = own->kind == TOTALS_OF_TEXTS && per ? TOTALS_OF_GROUPS
-                                                                               : own->kind,
-                                   .are_single = !own->title && !per,
-                                   .names = names,
-                                   .texts = items->count};
-    for (const char *next = per; next; next = *next ? next + 1 : NULL, table->key_count++) {
-        const char *name = arena_text(arena, next, strcspn(next, ","), err);
-        if (!name || find_column(&own->columns[table->key_count], own, name, err))
+    for (size_t i = 0; i < columns.count; i++)
+        known[i] = items->names[i];
+    if (own->region_count && !names_find(&index, columns, "region", strlen("region")))
+        known[columns.count++] = "region";
+    columns.first = known;
+    own->other = SIZE_MAX;
+    for (const char *next = per; next; next = *next ? next + 1 : NULL) {
+        size_t size = strcspn(next, ",");
+        if (!columns.count)
+            return err_usage(err,
+                             "--per: expected a table with the column '%.*s', found texts alone: "
+                             "--file FILE.csv reads one",
+                             (int)size, next);
+        if (names_choose_item(&index, columns, "--per", next, size, err))
             return -1;
-        names[table->key_count] = name;
-        next += strcspn(next, ",");
+        own->other = index == items->name_count ? count : own->other;
+        names[count++] = known[index];
+        next += size;
     }
-    for (; table->are_single && table->key_count < items->name_count; table->key_count++) {
-        names[table->key_count] = items->names[table->key_count];
-        own->columns[table->key_count] = table->key_count;
+    if (own->other < count && own->driver->options->select.words)
+        return err_usage(err, "--per region and --words cannot be combined: without --words, each "
+                              "region has a row");
+    own->table = (struct score_totals){
+        .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
+        .are_single = !own->title && !per,
+        .names = names,
+        .texts = items->count};
+    for (size_t i = 0; own->table.are_single && i < items->name_count; i++)
+        names[count++] = items->names[i];
+    if (!per) {
+        own->other = count;
+        names[count++] = own->title ? "model" : labels[own->kind];
     }
-    if (per)
-        return 0;
-    own->columns[table->key_count] = items->name_count;
-    names[table->key_count++] = own->title ? "model" : labels[table->kind];
+    own->table.key_count = count;
     return 0;
 }
 
@@ -495,14 +489,11 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* The keys of an item's row, one of which may be `other`: no column of the input. */
+/* The keys of an item's row: columns of the input, and `other`. */
 static void set_keys(struct state *own, const struct item *item, const char *other)
 {
     for (size_t i = 0; i < own->table.key_count; i++) {
-        size_t column = own->columns[i];
-        const char *value = column == own->driver->items.name_count ? other
-                            : item->column_count                    ? item->columns[column].value
-                                                                    : NULL;
+        const char *value = i == own->other ? other : item_column(item, own->table.names[i]);
         own->keys[i] = value || own->table.are_single ? value : "";
     }
 }
@@ -550,11 +541,10 @@ static int add_to_groups(struct state *own, const struct work *work, struct err 
     const struct scored_item *item = work->own;
     struct score_view view = own->view;
     const struct score_total *row = NULL;
-    bool of_regions = false, is_suite = own->per == of_suite;
+    bool of_regions = own->other < own->table.key_count && work->item.region_count;
+    bool is_suite = own->per == of_suite;
     size_t count = item->count ? item->scored->count : 0;
     view.regions = item->regions;
-    for (size_t i = 0; i < own->table.key_count && work->item.region_count; i++)
-        of_regions |= own->columns[i] == own->driver->items.name_count;
     for (size_t i = 0, first = 0, end; of_regions && i < work->item.region_count;
          i++, first = end) {
         const struct region *region = &work->item.regions[i];
