@@ -94,11 +94,12 @@ struct state {
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
 struct scored_item {
-    struct text_pair *pairs;       /* [count] */
-    const struct scored *scored;   /* [count], of a blank text one without tokens */
-    size_t count;                  /* 0: it is blank */
-    struct score_total total;      /* of its own text, or of the pair */
-    const char *text;              /* that is the total's key */
+    struct text_pair *pairs;     /* [count] */
+    const struct scored *scored; /* [count], of a blank text one without tokens */
+    size_t count;                /* 0: it is blank */
+    struct score_total total;    /* of its own text, or of the pair */
+    struct score_total *rows;    /* [row_count] that, or totals of continuations or regions */
+    size_t row_count;
     const struct region **regions; /* [tokens]; NULL: it has none */
 };
 
@@ -396,34 +397,6 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A row for each continuation; or one, of the text or the pair. */
-static int report_totals(const struct state *task, struct work *work, const struct score_view *view,
-                         struct arena *arena, struct err *err)
-{
-    const struct scored_item *own = work->own;
-    const struct tokenized *sentence = &work->pair.sentence;
-    const char *const *continuations = work->item.options.score.continuations.items;
-    bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
-    struct score_total *rows = arena_alloc(arena, num_max(own->count, 1), sizeof *rows, err);
-    struct score_totals totals = {.kind = task->kind,
-                                  .are_single = !continues,
-                                  .names = &labels[task->kind],
-                                  .key_count = 1,
-                                  .rows = rows,
-                                  .count = continues ? own->count : 1,
-                                  .sentence = sentence};
-    if (!rows)
-        return -1;
-    rows[0] = own->total;
-    rows[0].keys = &own->text;
-    for (size_t i = 0; i < own->count && continues; i++) {
-        rows[i] = score_total_of(&own->scored[i], sentence->count,
-                                 own->scored[i].count - sentence->count);
-        rows[i].keys = &continuations[i];
-    }
-    return score_totals_report(&work->report, view, &totals, arena, err);
-}
-
 static const char *visible_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
     struct buf visible = {0};
@@ -433,18 +406,20 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
-static int report_item(const struct state *task, struct work *work, struct arena *arena,
-                       struct err *err)
+/* The rows of an item, which are called by their texts, continuations or regions. */
+static int make_rows(const struct state *task, struct work *work, struct arena *arena,
+                     struct err *err)
 {
     struct scored_item *own = work->own;
-    struct score_view view = task->view;
     const struct scored *scored = own->scored;
-    view.origin.source = &work->pair.source;
-    view.regions = own->regions;
-    if (own->count)
-        own->total = score_total_of(scored, 0, scored->count);
-    own->total.number = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
-    own->text = visible_text(&work->pair.sentence, arena, err);
+    const struct item *item = &work->item;
+    size_t regions = task->per && task->other != SIZE_MAX ? item->region_count : 0;
+    size_t prompt = work->pair.sentence.count;
+    bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
+    own->rows = arena_alloc(arena, num_max(own->count, regions) + 1, sizeof *own->rows, err);
+    own->total = score_total_of(scored, 0, scored->count);
+    own->total.number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
+    own->total.name = visible_text(&work->pair.sentence, arena, err);
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         own->total.count = 1;
         own->total.bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
@@ -453,9 +428,48 @@ static int report_item(const struct state *task, struct work *work, struct arena
     }
     if (err->kind)
         return -1;
+    for (size_t i = 0; i < own->count && continues; i++) {
+        own->rows[i] = score_total_of(&scored[i], prompt, scored[i].count - prompt);
+        own->rows[i].name = item->options.score.continuations.items[i];
+    }
+    own->row_count = continues ? own->count : 0;
+    for (size_t i = 0, first = 0, end; i < regions; i++, first = end) {
+        while (first < scored->count && !own->regions[first])
+            first++;
+        for (end = first; end < scored->count && own->regions[end] == &item->regions[i];)
+            end++;
+        if (end == first && task->per != of_suite)
+            continue;
+        own->rows[own->row_count] = score_total_of(scored, first, end - first);
+        own->rows[own->row_count].number = (long long)i + 1;
+        own->rows[own->row_count++].name = item->regions[i].name;
+    }
+    if (!continues && !regions)
+        own->rows[own->row_count++] = own->total;
+    return 0;
+}
+
+static int report_item(const struct state *task, struct work *work, struct arena *arena,
+                       struct err *err)
+{
+    struct scored_item *own = work->own;
+    struct score_view view = task->view;
+    struct score_totals totals = {.kind = task->kind,
+                                  .are_single = task->kind != TOTALS_OF_CONTINUATIONS,
+                                  .names = &labels[task->kind],
+                                  .key_count = 1,
+                                  .sentence = &work->pair.sentence};
+    view.origin.source = &work->pair.source;
+    view.regions = own->regions;
+    if (make_rows(task, work, arena, err))
+        return -1;
+    totals.rows = own->rows;
+    totals.count = own->row_count;
+    for (size_t i = 0; i < own->row_count; i++)
+        own->rows[i].keys = &own->rows[i].name;
     return task->kind == TOTALS_OF_CONTINUATIONS || (task->totals && !view.words)
-               ? report_totals(task, work, &view, arena, err)
-               : score_report(&work->report, &view, &work->pair.sentence, scored, arena, err);
+               ? score_totals_report(&work->report, &view, &totals, arena, err)
+               : score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -526,45 +540,52 @@ static struct score_total *add_total(struct state *own, const struct score_total
     for (size_t i = 0; i < count && keys; i++)
         keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
     const char *bad = total->bad ? arena_text(arena, total->bad, strlen(total->bad), err) : NULL;
+    const char *name = keys ? score_keys_name(keys, count, arena, err) : NULL;
     if (err->kind)
         return NULL;
     struct score_total *row = &table->rows[table->count++];
     *row = *total;
     row->keys = keys;
+    row->name = name;
     row->bad = bad;
     return row;
 }
 
-/* --per: add a text, or each of its regions if rows are of regions; with --words to the means. */
-static int add_to_groups(struct state *own, const struct work *work, struct err *err)
+/* Add a text to the columns of models, each of which has the last one's table; or to the means. */
+static int add_words(struct state *own, struct work *work, const struct score_total *row,
+                     struct err *err)
+{
+    struct driver *driver = own->driver;
+    struct score_lines *lines = own->title ? &own->by_model[work->index] : &own->means;
+    struct score_view view = own->view;
+    view.regions = ((const struct scored_item *)work->own)->regions;
+    size_t line = own->title ? driver->setting : (size_t)(row - own->table.rows);
+    if (own->title)
+        lines->names = (struct names){driver->models.names, driver->models.count, sizeof(char *)};
+    if (score_lines_add(lines, line, &work->report, &view, &driver->kept, err))
+        return -1;
+    if (!own->title || driver->setting + 1 < driver->sweep.settings)
+        return 0;
+    work->report.model = own->title;
+    return score_lines_report(&work->report, lines, &view, &driver->session.arena, err);
+}
+
+/* Add the rows of an item to the table of all. */
+static int add_item(struct state *own, struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
-    struct score_view view = own->view;
+    const char *model = own->title ? own->driver->models.names[own->driver->setting] : NULL;
+    bool has_name = own->table.are_single || work->item.region_count;
+    bool is_new = own->table.are_single || own->per == of_suite;
     const struct score_total *row = NULL;
-    bool of_regions = own->other < own->table.key_count && work->item.region_count;
-    bool is_suite = own->per == of_suite;
-    size_t count = item->count ? item->scored->count : 0;
-    view.regions = item->regions;
-    for (size_t i = 0, first = 0, end; of_regions && i < work->item.region_count;
-         i++, first = end) {
-        const struct region *region = &work->item.regions[i];
-        while (first < count && !item->regions[first])
-            first++;
-        for (end = first; end < count && item->regions[end] == region;)
-            end++;
-        struct score_total part = score_total_of(item->scored, first, end - first);
-        part.number = (long long)i + 1;
-        set_keys(own, &work->item, region->name);
-        if ((end > first || is_suite) && !add_total(own, &part, is_suite, err))
+    for (size_t i = 0; i < item->row_count; i++) {
+        set_keys(own, &work->item, model ? model : has_name ? item->rows[i].name : NULL);
+        if (!(row = add_total(own, &item->rows[i], is_new, err)))
             return -1;
     }
-    set_keys(own, &work->item, NULL);
-    if (!of_regions && !(row = add_total(own, &item->total, false, err)))
-        return -1;
-    return row && view.words && item->count
-               ? score_lines_add(&own->means, (size_t)(row - own->table.rows), &work->report, &view,
-                                 &own->driver->kept, err)
-               : 0;
+    if (own->title ? own->totals != NULL : !own->view.words || !item->count)
+        return 0;
+    return add_words(own, work, row, err);
 }
 
 /* Replace the totals of a suite's regions by its predictions: of each item, and of all. */
@@ -625,24 +646,6 @@ static int begin(void *state, struct driver *driver, struct err *err)
                : err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, rows);
 }
 
-/* The surprisal of a text in one of several models; that of the last one is the table of all. */
-static int add_model(struct state *own, struct work *work, struct err *err)
-{
-    struct driver *driver = own->driver;
-    struct score_lines *lines = &own->by_model[work->index];
-    struct score_view view = own->view;
-    size_t count = driver->sweep.settings;
-    view.regions = ((const struct scored_item *)work->own)->regions;
-    lines->names = driver->models.names;
-    lines->name_count = count;
-    if (score_lines_add(lines, driver->setting, &work->report, &view, &driver->kept, err))
-        return model_blame(driver->current.model.name, err);
-    if (driver->setting + 1 < count)
-        return 0;
-    work->report.model = own->title;
-    return score_lines_report(&work->report, lines, &view, &driver->session.arena, err);
-}
-
 /* Once, that texts follow a token that the model's tokenizer does not add by itself. */
 static void note_begin(struct state *own, const struct tokenized *sentence)
 {
@@ -667,13 +670,7 @@ static int add(void *state, struct work *work, struct err *err)
     if (own->driver->is_batch)
         return 0;
     score_total_add(&own->all, &item->total);
-    if (own->per)
-        return add_to_groups(own, work, err);
-    const char *other = own->title ? own->driver->models.names[own->driver->setting] : item->text;
-    set_keys(own, &work->item, other);
-    if ((own->title || own->totals) && !add_total(own, &item->total, !own->title, err))
-        return -1;
-    return own->title && !own->totals ? add_model(own, work, err) : 0;
+    return own->title || own->totals ? add_item(own, work, err) : 0;
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -705,18 +702,6 @@ static int note_missing(const struct state *own, struct err *err)
     return failed;
 }
 
-/* Means of words have a column for each condition, which is called by its values: "reduced, 1". */
-static int report_means(struct report *report, struct state *own, struct err *err)
-{
-    struct arena *arena = &own->driver->kept;
-    const char **names = arena_alloc(arena, own->table.count, sizeof *names, err);
-    for (size_t i = 0; i < own->table.count && names; i++)
-        names[i] = score_keys_name(own->table.rows[i].keys, own->table.key_count, arena, err);
-    own->means.names = names;
-    own->means.name_count = own->table.count;
-    return err->kind ? -1 : score_lines_report(report, &own->means, &own->view, arena, err);
-}
-
 /* Write a result, or a file of the folder. */
 static int write_as(struct driver *driver, const char *folder, const char *name,
                     const struct report *report, struct err *err)
@@ -742,7 +727,8 @@ static int write_totals(struct state *own, struct err *err)
     const struct score_totals table = own->table;
     struct arena *arena = &driver->session.arena;
     bool means = own->view.words && !own->title;
-    if (means && (report_means(&report, own, err) ||
+    own->means.names = (struct names){&table.rows->name, table.count, sizeof *table.rows};
+    if (means && (score_lines_report(&report, &own->means, &own->view, arena, err) ||
                   write_as(driver, own->folder, "surprisal.svg", &report, err)))
         return -1;
     if (means && !own->folder)

@@ -225,12 +225,13 @@ const char *score_keys_name(const char *const *keys, size_t count, struct arena 
 /* A total is compared with the first one; of pairs, sums are means. */
 static void put_total(struct frame_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total,
-                      double first, struct label label)
+                      double first)
 {
     enum totals_kind kind = totals->kind;
     size_t last = totals->key_count - 1;
     bool single = totals->are_single, pairs = kind == TOTALS_OF_PAIRS;
     bool continued = kind == TOTALS_OF_CONTINUATIONS, groups = kind == TOTALS_OF_GROUPS;
+    struct label label = label_borrowed(total->keys[last], continued, rows->arena, rows->err);
     const char *bad = total->bad ? total->bad : "";
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
@@ -276,18 +277,15 @@ int score_totals_report(struct report *report, const struct score_view *view,
     bool is_group = last && !totals->are_single;
     const char *row =
         is_group ? score_keys_name(totals->names, last + 1, arena, err) : totals->names[last];
-    const struct score_total none = {.keys = totals->names}; /* without rows, for the columns */
+    const struct score_total none = {"", totals->names}; /* without rows, for the columns */
     const struct score_total *items = totals->count ? totals->rows : &none;
     struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
-        const char *const *keys = items[rows.row].keys;
-        const char *name = is_group ? score_keys_name(keys, last + 1, arena, err) : "";
-        struct label label =
-            label_borrowed(keys[last], totals->kind == TOTALS_OF_CONTINUATIONS, arena, err);
-        if (is_group && name)
-            rows_label(&rows, "", COLUMN_HIDDEN, label_borrowed(name, false, arena, err));
-        put_total(&rows, view, totals, &items[rows.row], items->logprob, label);
+        const struct score_total *total = &items[rows.row];
+        if (is_group)
+            rows_label(&rows, "", COLUMN_HIDDEN, label_borrowed(total->name, false, arena, err));
+        put_total(&rows, view, totals, total, items->logprob);
     }
     if (!frame || !row || rows_finish(frame, &rows, names[totals->kind], row))
         return -1;
@@ -385,7 +383,7 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
                 err,
                 "expected the same %ss as of '%s', found others from %s %zu ('%s') on: "
                 "--words or --total compares models of different vocabularies",
-                axis->name, lines->names[0], axis->name, i, axis->labels[i].text);
+                axis->name, names_at(lines->names, 0), axis->name, i, axis->labels[i].text);
         if (add_word(row, line, word, column_float(surprisal, i), arena, err))
             return -1;
     }
@@ -397,9 +395,10 @@ static void add_lines(struct frame_rows *rows, const struct score_lines *lines,
                       const struct score_view *view)
 {
     struct arena *arena = rows->arena;
-    for (size_t line = 0; line < lines->name_count && !rows->err->kind; line++) {
+    for (size_t line = 0; line < lines->names.count && !rows->err->kind; line++) {
         struct buf title = {0};
-        const struct label label = label_borrowed(lines->names[line], false, arena, rows->err);
+        const struct label label =
+            label_borrowed(names_at(lines->names, line), false, arena, rows->err);
         double *values = arena_alloc(arena, lines->count, sizeof *values, rows->err);
         struct column column = {
             .name = arena_format(arena, rows->err, "%s:%s", surprisal_name(view), label.plain),

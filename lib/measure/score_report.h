@@ -9,6 +9,7 @@
 #ifndef ATTN_MEASURE_SCORE_REPORT_H
 #define ATTN_MEASURE_SCORE_REPORT_H
 
+#include "base/names.h"
 #include "measure/text_origin.h"
 #include "measure/token_scores.h"
 
@@ -45,8 +46,9 @@ enum totals_kind {
 };
 
 struct score_total {
+    const char *name;        /* of the row in figures: "reduced, verb" */
     const char *const *keys; /* [key_count] NULL: missing */
-    const char *bad;         /* text of one pair, whose key is the good text */
+    const char *bad;         /* text of one pair, whose last key is the good text */
     long long number;        /* of the text, or of the region from 1; COLUMN_MISSING */
     size_t tokens;           /* that have a score */
     double logprob, bad_logprob;
@@ -73,7 +75,7 @@ struct score_totals {
     size_t texts;                     /* and this is their number */
 };
 
-/* "reduced, verb": a row's keys in figures, without those that are missing. NULL with `err`. */
+/* "reduced, verb": keys as a name, without those that are missing. NULL with `err`. */
 const char *score_keys_name(const char *const *keys, size_t count, struct arena *arena,
                             struct err *err);
 
@@ -86,10 +88,9 @@ int score_totals_report(struct report *report, const struct score_view *view,
  * condition, over the words at the same position of regions with the same name, or of the text.
  */
 struct score_lines {
-    const char *const *names; /* [name_count] of models; of conditions, which may be set last */
-    size_t name_count;
-    bool are_means; /* of conditions */
-    size_t texts;   /* that were added */
+    struct names names; /* of models; of conditions, which may be set last */
+    bool are_means;     /* of conditions */
+    size_t texts;       /* that were added */
     struct line_row {
         const char *region; /* NULL: none; its number in the first text that has it, */
         size_t number;      /* which orders regions; without regions 0 */
