@@ -100,7 +100,7 @@ struct scored_item {
     struct score_total total;    /* of its own text, or of the pair */
     struct score_total *rows;    /* [row_count] that, or totals of continuations or regions */
     size_t row_count;
-    const struct region **regions; /* [tokens]; NULL: it has none */
+    const char *const *regions; /* [tokens] names; NULL: it has none */
 };
 
 static const char of_suite[] = "item,condition,region"; /* the totals that predictions are about */
@@ -436,7 +436,7 @@ static int make_rows(const struct state *task, struct work *work, struct arena *
     for (size_t i = 0, first = 0, end; i < regions; i++, first = end) {
         while (first < scored->count && !own->regions[first])
             first++;
-        for (end = first; end < scored->count && own->regions[end] == &item->regions[i];)
+        for (end = first; end < scored->count && own->regions[end] == item->regions[i].name;)
             end++;
         if (end == first && task->per != of_suite)
             continue;
@@ -557,17 +557,15 @@ static int add_words(struct state *own, struct work *work, const struct score_to
 {
     struct driver *driver = own->driver;
     struct score_lines *lines = own->title ? &own->by_model[work->index] : &own->means;
-    struct score_view view = own->view;
-    view.regions = ((const struct scored_item *)work->own)->regions;
     size_t line = own->title ? driver->setting : (size_t)(row - own->table.rows);
     if (own->title)
         lines->names = (struct names){driver->models.names, driver->models.count, sizeof(char *)};
-    if (score_lines_add(lines, line, &work->report, &view, &driver->kept, err))
+    if (score_lines_add(lines, line, &work->report, &driver->kept, err))
         return -1;
     if (!own->title || driver->setting + 1 < driver->sweep.settings)
         return 0;
     work->report.model = own->title;
-    return score_lines_report(&work->report, lines, &view, &driver->session.arena, err);
+    return score_lines_report(&work->report, lines, &own->view, &driver->session.arena, err);
 }
 
 /* Add the rows of an item to the table of all. */

@@ -52,7 +52,7 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
             add_part(&name, &names);
         if (!name.size)
             buf_format(&name, "%zu", i + 1);
-        regions[i] = (struct region){buf_keep(&name, arena, err), i, text.size};
+        regions[i] = (struct region){buf_keep(&name, arena, err), text.size};
     }
     item->regions = regions;
     item->region_count = count;
@@ -61,18 +61,18 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
     return err_if(err->kind);
 }
 
-const struct region **regions_find(const struct tokenized *sentence, const struct item *item,
-                                   size_t start, struct arena *arena, struct err *err)
+const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
+                                size_t start, struct arena *arena, struct err *err)
 {
     const struct region *region = item->regions;
     const struct region *last = region + item->region_count - 1;
-    const struct region **found = arena_alloc(arena, sentence->count, sizeof *found, err);
+    const char **found = arena_alloc(arena, sentence->count, sizeof *found, err);
     for (size_t i = 0; found && i < sentence->word_count; i++) {
         const struct word_span *word = &sentence->words[i];
         while (region < last && start + region->end <= word_range(sentence, i).start)
             region++;
         for (size_t k = 0; k < word->count; k++)
-            found[word->first + k] = region;
+            found[word->first + k] = region->name;
     }
     return found;
 }

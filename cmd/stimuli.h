@@ -15,14 +15,19 @@
 #include "items.h"
 #include "measure/score_report.h"
 
+struct region {
+    const char *name;
+    size_t end; /* byte of the text */
+};
+
 /* If the text of an item has marks, take them out and set the item's regions. Refused: a number of
  * names other than that of regions. */
 int regions_read(struct item *item, struct arena *arena, struct err *err);
 
-/* The region of each token of an item's text, which is that of its word; the item's text is `start`
- * bytes after the beginning of the sentence, whose words were found. NULL with `err`. */
-const struct region **regions_find(const struct tokenized *sentence, const struct item *item,
-                                   size_t start, struct arena *arena, struct err *err);
+/* The name of each token's region, which is that of its word; NULL: it has none. The item's text is
+ * `start` bytes after the beginning of the sentence, whose words were found. NULL with `err`. */
+const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
+                                size_t start, struct arena *arena, struct err *err);
 
 struct suite {
     const char **formulas; /* [formula_count] */

@@ -183,16 +183,6 @@ void rows_next(struct frame_rows *rows)
     rows->at = 0;
 }
 
-void rows_column(struct frame_rows *rows, const struct column *column)
-{
-    struct column *grown =
-        arena_grow(rows->arena, rows->columns, rows->count, sizeof *column, rows->err);
-    if (!grown)
-        return;
-    rows->columns = grown;
-    rows->columns[rows->count++] = *column;
-}
-
 static void *next_cell(struct frame_rows *rows, struct column column)
 {
     size_t size = cell_bytes[column.kind];
@@ -203,7 +193,10 @@ static void *next_cell(struct frame_rows *rows, struct column column)
                       column.name);
     if (rows->row == 0 && !rows->err->kind) {
         column.values = arena_alloc(rows->arena, rows->most, size, rows->err);
-        rows_column(rows, &column);
+        rows->columns =
+            arena_grow(rows->arena, rows->columns, rows->count, sizeof column, rows->err);
+        if (!rows->err->kind)
+            rows->columns[rows->count++] = column;
     }
     if (rows->err->kind)
         return &rows->spare;

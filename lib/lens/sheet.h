@@ -246,9 +246,6 @@ void rows_next(struct frame_rows *rows);
 /* The header in text of the column of the last cell. */
 void rows_title(struct frame_rows *rows, const char *title);
 
-/* Add a column with values. */
-void rows_column(struct frame_rows *rows, const struct column *column);
-
 /* Rows are labelled by the first column of labels. */
 int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
                 const char *row);

@@ -112,14 +112,13 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     struct score_total total = score_total_of(scored, span.first, span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
-    const struct region *region = view->regions ? view->regions[span.first] : NULL;
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     if (!words)
         rows_integer(rows, "id", KEY, sentence->tokens[row].id);
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS,
                words ? sentence->word_labels[row] : sentence->labels[row]);
     if (view->has_regions)
-        rows_text(rows, "region", COLUMN_KEY, region ? region->name : NULL);
+        rows_text(rows, "region", COLUMN_KEY, view->regions ? view->regions[span.first] : NULL);
     put_float(rows, "logprob_nats", 0, logprob);
     put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
     put_float(rows, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
@@ -308,36 +307,29 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- surprisal in columns --------------------------------------------------------------------- */
 
-/* The row of a word at a position of a region, after row `*at` where it is new. Regions match by
- * name; the words of a text without regions are those of a first one. NULL with `err`. */
-static struct line_row *find_row(struct score_lines *lines, size_t *at, const struct region *region,
-                                 size_t position, struct arena *arena, struct err *err)
+/* The row of a word, after row `*at` where it is new. NULL with `err`. */
+static struct line_row *find_row(struct score_lines *lines, size_t *at, struct line_row row,
+                                 struct arena *arena, struct err *err)
 {
-    struct line_row new = {.number = region ? region->number : 0, .position = position};
-    for (size_t i = 0; i < new.number; i++)
-        new.earlier += strcmp((region - region->number + i)->name, region->name) == 0;
-    for (size_t i = region ? 0 : *at; i < lines->count; i++) {
-        struct line_row *row = &lines->rows[i];
-        if (row->position == position && row->earlier == new.earlier &&
-            (region && row->region ? !strcmp(row->region, region->name)
-                                   : row->number == new.number)) {
-            *at = i + 1;
-            if (region && !row->region)
-                row->region = arena_text(arena, region->name, strlen(region->name), err);
-            return err->kind ? NULL : row;
+    for (size_t i = 0; i < lines->count; i++) {
+        size_t index = (*at + i) % lines->count;
+        struct line_row *found = &lines->rows[index];
+        if (found->position == row.position && found->earlier == row.earlier &&
+            strcmp(found->region, row.region) == 0) {
+            *at = index + 1;
+            return found;
         }
     }
-    lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof new, err);
-    if (region)
-        new.region = arena_text(arena, region->name, strlen(region->name), err);
+    lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof row, err);
+    row.region = arena_text(arena, row.region, strlen(row.region), err);
     if (err->kind)
         return NULL;
-    while (*at < lines->count && lines->rows[*at].number < new.number)
+    while (*at < lines->count && lines->rows[*at].number < row.number)
         ++*at;
-    struct line_row *row = &lines->rows[(*at)++];
-    memmove(row + 1, row, (lines->count++ - *at + 1) * sizeof *row);
-    *row = new;
-    return row;
+    struct line_row *new = &lines->rows[(*at)++];
+    memmove(new + 1, new, (lines->count++ - *at + 1) * sizeof row);
+    *new = row;
+    return new;
 }
 
 /* Add a word to a row, whose label becomes "are/is", or "are/is/…" if it would be long. */
@@ -358,23 +350,32 @@ static int add_word(struct line_row *row, size_t line, const char *word, double 
     return 0;
 }
 
-int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
-                    const struct score_view *view, struct arena *arena, struct err *err)
+/* Words of one region share its name, at one address. */
+static const char *region_of(const struct column *regions, size_t word)
 {
-    const struct axis *axis = &report->frames->rows;
-    const struct column *surprisal = report->frames->columns;
-    const struct region *region = NULL;
+    const char *name = regions ? column_text(regions, word, false) : NULL;
+    return name ? name : "";
+}
+
+int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
+                    struct arena *arena, struct err *err)
+{
+    const struct frame *frame = report->frames;
+    const struct axis *axis = &frame->rows;
+    const struct column *surprisal = frame->columns, *regions = frame_column(frame, "region");
+    struct line_row key = {.region = NULL};
     while (!(surprisal->flags & COLUMN_COLOURED))
         surprisal++;
     lines->texts++;
-    for (size_t i = 0, at = 0, first = 0; i < axis->size; i++) {
-        const char *word = axis->labels[i].plain;
-        size_t token = view->words && view->regions ? report->sentence.words[i].first : i;
-        if (view->regions && view->regions[token] != region) {
-            region = view->regions[token];
-            first = i;
+    for (size_t i = 0, at = 0; i < axis->size; i++, key.position++) {
+        const char *word = axis->labels[i].plain, *region = region_of(regions, i);
+        if (region != key.region) {
+            key = (struct line_row){.region = region, .number = key.number + (i > 0)};
+            for (size_t k = 1; k <= i; k++) /* a region ends before word k */
+                key.earlier += region_of(regions, k) != region_of(regions, k - 1) &&
+                               strcmp(region_of(regions, k - 1), region) == 0;
         }
-        struct line_row *row = find_row(lines, &at, region, i - first, arena, err);
+        struct line_row *row = find_row(lines, &at, key, arena, err);
         if (!row)
             return -1;
         if (!lines->are_means && line &&
@@ -390,65 +391,59 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
     return 0;
 }
 
-/* A column for each line, called by its unit. */
-static void add_lines(struct frame_rows *rows, const struct score_lines *lines,
-                      const struct score_view *view)
+/* The column of a line, called by its unit. */
+static struct column column_of(const struct score_lines *lines, size_t line,
+                               const struct score_view *view, struct arena *arena, struct err *err)
 {
-    struct arena *arena = rows->arena;
-    for (size_t line = 0; line < lines->names.count && !rows->err->kind; line++) {
-        struct buf title = {0};
-        const struct label label =
-            label_borrowed(names_at(lines->names, line), false, arena, rows->err);
-        double *values = arena_alloc(arena, lines->count, sizeof *values, rows->err);
-        struct column column = {
-            .name = arena_format(arena, rows->err, "%s:%s", surprisal_name(view), label.plain),
-            .unit = view->bits ? "bits" : "nats",
-            .digits = DIGITS,
-            .flags = COLUMN_COLOURED,
-            .values = values};
-        for (size_t i = 0; i < lines->count && values; i++) {
-            const struct line_row *row = &lines->rows[i];
-            values[i] = line < row->line_count
-                            ? mean_of(row->lines[line].surprisal, row->lines[line].count)
-                            : (double)NAN;
-        }
-        if (rows->err->kind)
-            return;
-        const char *kind = lines->are_means ? "condition" : "model";
+    struct buf title = {0};
+    const struct label label = label_borrowed(names_at(lines->names, line), false, arena, err);
+    const char *kind = lines->are_means ? "condition" : "model";
+    struct column column = {
+        .unit = view->bits ? "bits" : "nats", .digits = DIGITS, .flags = COLUMN_COLOURED};
+    column.name = arena_format(arena, err, "%s:%s", surprisal_name(view), label.plain);
+    if (label.text)
         text_label(&title, &(struct axis){kind, 1, &label, 0}, 0, MODEL_COLUMNS);
-        column.title = buf_keep(&title, arena, rows->err);
-        rows_column(rows, &column);
-    }
+    column.title = buf_keep(&title, arena, err);
+    return column;
 }
 
 int score_lines_report(struct report *report, const struct score_lines *lines,
                        const struct score_view *view, struct arena *arena, struct err *err)
 {
     const char *name = lines->are_means ? "word" : report->frames->rows.name;
+    const char *unit = view->bits ? "bits" : "nats";
     bool continued = strcmp(name, "continuation") == 0;
     bool is_blank = lines->count == 1 && !*lines->rows->words;
-    struct frame_rows rows = {.most = lines->count, .arena = arena, .err = err};
+    static const struct line_row none = {.region = "", .words = ""}; /* for the columns */
+    struct frame_rows rows = {.most = num_max(lines->count, 1), .arena = arena, .err = err};
+    struct column *columns = arena_alloc(arena, lines->names.count, sizeof *columns, err);
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    for (size_t i = 0; i < lines->names.count && !err->kind; i++)
+        columns[i] = column_of(lines, i, view, arena, err);
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
-        const struct line_row *row = &lines->rows[rows.row];
+        const struct line_row *row = lines->count ? &lines->rows[rows.row] : &none;
         long long position = is_blank ? COLUMN_MISSING : (long long)rows.row;
-        if (!continued)
+        if (!continued) {
             rows_integer(&rows, "position", COLUMN_KEY, position);
+            rows_title(&rows, name);
+        }
         rows_label(&rows, continued ? name : "text", COLUMN_KEY | COLUMN_SHRINKS,
                    label_borrowed(row->words, true, arena, err));
         if (!continued && view->has_regions)
-            rows_text(&rows, "region", COLUMN_KEY, row->region);
+            rows_text(&rows, "region", COLUMN_KEY, *row->region ? row->region : NULL);
+        for (size_t i = 0; i < lines->names.count; i++) {
+            struct line_sum sum = i < row->line_count ? row->lines[i] : (struct line_sum){0};
+            rows_float(&rows, columns[i], mean_of(sum.surprisal, sum.count));
+        }
     }
-    if (rows.columns && !continued)
-        rows.columns->title = name;
-    add_lines(&rows, lines, view);
-    if (!frame || rows_finish(frame, &rows, view->bits ? "surprisal_bits" : "surprisal_nats", name))
+    if (!frame || rows_finish(frame, &rows, surprisal_name(view), name))
         return -1;
+    frame->rows.size = lines->count;
     frame->curves = true;
     frame->note =
-        arena_format(arena, err, "%s %s%s (%s)",
-                     lines->are_means ? "mean surprisal at each" : "surprisal of each", name,
-                     lines->are_means ? " position" : "", view->bits ? "bits" : "nats");
+        lines->are_means
+            ? arena_format(arena, err, "mean surprisal at each %s position (%s)", name, unit)
+            : arena_format(arena, err, "surprisal of each %s (%s)", name, unit);
     if (lines->are_means || !frame->note)
         return frame->note ? report_texts(report, view, frame, "text", lines->texts, arena, err)
                            : -1;

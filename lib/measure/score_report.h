@@ -13,20 +13,14 @@
 #include "measure/text_origin.h"
 #include "measure/token_scores.h"
 
-/* A part of a text that a table of stimuli names. */
-struct region {
-    const char *name;
-    size_t number; /* from 0 */
-    size_t end;    /* byte */
-};
-
 struct score_view {
     struct text_origin origin;
-    bool bits;        /* surprisal, entropy and differences in bits, not nats */
-    bool words;       /* a row for each word, not for each token */
-    bool for_people;  /* the most likely tokens are a column, not a table of their own */
-    bool has_regions; /* some text has regions */
-    const struct region **regions; /* [tokens] of a text; NULL: it has none */
+    bool bits;                  /* surprisal, entropy and differences in bits, not nats */
+    bool words;                 /* a row for each word, not for each token */
+    bool for_people;            /* the most likely tokens are a column, not a table of their own */
+    bool has_regions;           /* some text has regions */
+    const char *const *regions; /* [tokens] names in a text, one address for all tokens of a region;
+                                 * NULL: it has none */
 };
 
 /* A text, whose words were found if the view shows words. A word has no score (NaN) if one of its
@@ -92,8 +86,8 @@ struct score_lines {
     bool are_means;     /* of conditions */
     size_t texts;       /* that were added */
     struct line_row {
-        const char *region; /* NULL: none; its number in the first text that has it, */
-        size_t number;      /* which orders regions; without regions 0 */
+        const char *region; /* "": none; its number in the first text that has it, */
+        size_t number;      /* which orders regions */
         size_t earlier;     /* regions of the same name before it in the text */
         size_t position;    /* in the region, or in the text */
         const char *words;
@@ -109,7 +103,7 @@ struct score_lines {
 /* Add a report of score_report, or of continuations. Refused as usage, unless lines are means: rows
  * that differ from those of the first model, whose vocabulary splits the text differently. */
 int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
-                    const struct score_view *view, struct arena *arena, struct err *err);
+                    struct arena *arena, struct err *err);
 
 /* Replace the tables of a report, the last model's; of means the text as well. */
 int score_lines_report(struct report *report, const struct score_lines *lines,
