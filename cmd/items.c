@@ -412,21 +412,6 @@ static void note_columns(const struct items *items)
     buf_release(&text);
 }
 
-/* Of commands that keep blank lines, which score stimuli: a suite in a file of JSON. */
-static int find_suite(struct items *items, struct csv_reader file, struct err *err)
-{
-    struct suite *suite = arena_alloc(&items->arena, 1, sizeof *suite, err);
-    if (!(items->fields & ITEMS_KEEP_BLANK) || !name_has_ending(items->path, ".json"))
-        return suite ? 0 : -1;
-    if (!suite || suite_read(suite, file.at, (size_t)(file.end - file.at), &items->arena, err))
-        return err_prefix(err, "'%s'", items->path);
-    if (!suite->formula_count)
-        return 0;
-    items->suite = suite;
-    items->kind = ITEMS_JSONL;
-    return find_lines(items, suite->lines, suite->lines + suite->size, err);
-}
-
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
 {
     bool is_document = items->options->input.document || many >= ITEMS_ONE;
@@ -434,10 +419,14 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     struct csv_reader reader = {begin, items->file.bytes + items->file.size, 1, ','};
     items->of_file = items->count;
     items->kind = ITEMS_LINES;
-    if (!items->options->input.document && find_suite(items, reader, err))
-        return -1;
-    if (items->suite)
-        return 0;
+    if (items->fields & ITEMS_KEEP_BLANK && !items->options->input.document &&
+        name_has_ending(items->path, ".json") &&
+        suite_read(&items->suite, reader, &items->arena, err))
+        return err_prefix(err, "'%s'", items->path);
+    if (items->suite.formula_count) {
+        items->kind = ITEMS_JSONL;
+        return find_lines(items, items->suite.lines, items->suite.lines + items->suite.size, err);
+    }
     if (!items->options->input.document && find_kind(items, reader, is_document, err))
         return -1;
     if (items->kind == ITEMS_CSV)
@@ -541,7 +530,7 @@ void items_place(struct buf *place, const struct items *items, size_t index)
         buf_text(place, items->options->input.ids ? "--ids" : "");
     else if (start->line)
         buf_format(place, "'%s' %s %zu", shown_path(items->path),
-                   items->suite ? "sentence" : "line", start->line);
+                   items->suite.formula_count ? "sentence" : "line", start->line);
     else if (items->count > 1)
         buf_format(place, "sentence %zu", index);
 }

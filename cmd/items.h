@@ -45,7 +45,14 @@ enum item_field {
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct region;
-struct suite;
+
+/* Test suite in a JSON document (stimuli.h). */
+struct suite {
+    const char **formulas; /* [formula_count] */
+    size_t formula_count;  /* 0: it is none */
+    const char *lines;     /* items as JSONL, with the columns item, condition, text and regions */
+    size_t size;
+};
 
 struct item {
     size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
@@ -70,12 +77,12 @@ struct items {
         size_t number;
     } * starts; /* [count] */
     size_t count;
-    size_t of_file;      /* the first item that comes from the file */
-    const char *path;    /* of the file, "-" for standard input; NULL: there is none */
-    struct suite *suite; /* if the file is one (stimuli.h); NULL: another kind */
-    const char *whole;   /* name in messages of a file that is one text; NULL: it is not */
-    char separator;      /* CSV: between fields */
-    size_t *places;      /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
+    size_t of_file;     /* the first item that comes from the file */
+    const char *path;   /* of the file, "-" for standard input; NULL: there is none */
+    struct suite suite; /* if the file is one */
+    const char *whole;  /* name in messages of a file that is one text; NULL: it is not */
+    char separator;     /* CSV: between fields */
+    size_t *places;     /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
     size_t place_count;
     const char **names; /* [name_count] of columns to copy, in order of appearance */
     size_t name_count;

@@ -137,7 +137,8 @@ static int look_at_items(struct state *own, const struct items *items, struct er
 
 static void choose_totals(struct state *own, const struct options *options)
 {
-    bool is_suite = own->driver->items.suite && !own->driver->is_batch && !options->select.words;
+    bool is_suite =
+        own->driver->items.suite.formula_count && !own->driver->is_batch && !options->select.words;
     own->per = options->score.per ? options->score.per : is_suite ? of_suite : NULL;
     own->totals = own->kind == TOTALS_OF_PAIRS ? "a table of minimal pairs"
                   : options->score.per         ? "--per"
@@ -590,7 +591,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
 static int predict(struct state *own, struct err *err)
 {
     static const char *const names[] = {"item", "prediction"};
-    const struct suite *suite = own->driver->items.suite;
+    const struct suite *suite = &own->driver->items.suite;
     const struct score_total *rows = own->table.rows, *end = rows + own->table.count;
     struct score_total *all =
         arena_alloc(&own->driver->session.arena, suite->formula_count, sizeof *all, err);

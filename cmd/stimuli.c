@@ -88,7 +88,7 @@ static const char *text_of(const struct json *object, const char *name)
 
 /* One condition of an item as a line; returns its regions. */
 static size_t add_condition(struct buf *lines, const struct json *root, double item,
-                            const struct json *condition)
+                            const struct json *condition, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.buf = lines};
     struct buf text = {0}, names = {0};
@@ -108,24 +108,18 @@ static size_t add_condition(struct buf *lines, const struct json *root, double i
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "item", (long long)item);
     json_put_text(&json, "condition", text_of(condition, "condition_name"));
-    json_put_text(&json, "text", text.bytes ? text.bytes : "");
-    json_put_text(&json, "regions", names.bytes ? names.bytes : "");
+    json_put_text(&json, "text", buf_keep(&text, arena, err));
+    json_put_text(&json, "regions", buf_keep(&names, arena, err));
     json_put_close(&json, '}');
     buf_char(lines, '\n');
-    buf_fail_with(lines, &text);
-    buf_fail_with(lines, &names);
-    buf_release(&text);
-    buf_release(&names);
     return count;
 }
 
-int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena *arena,
-               struct err *err)
+int suite_read(struct suite *suite, struct csv_reader file, struct arena *arena, struct err *err)
 {
     struct json *root = NULL;
     struct buf lines = {0};
-    *suite = (struct suite){0};
-    if (json_parse(&root, bytes, size, err))
+    if (json_parse(&root, file.at, (size_t)(file.end - file.at), err))
         return -1;
     const struct json *item = json_first(json_member(root, "items"));
     const struct json *each = item ? json_first(json_member(root, "predictions")) : NULL;
@@ -142,7 +136,7 @@ int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena
         double number = 0;
         json_get_number(json_member(item, "item_number"), &number);
         for (each = json_first(json_member(item, "conditions")); each; each = json_next(each))
-            if (!add_condition(&lines, root, number, each))
+            if (!add_condition(&lines, root, number, each, arena, err))
                 err_set(err, "item %.0f: expected regions in every condition, found none", number);
     }
     json_free(root);

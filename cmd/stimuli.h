@@ -29,16 +29,8 @@ int regions_read(struct item *item, struct arena *arena, struct err *err);
 const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
                                 size_t start, struct arena *arena, struct err *err);
 
-struct suite {
-    const char **formulas; /* [formula_count] */
-    size_t formula_count;
-    const char *lines; /* items as JSONL, with the columns item, condition, text and regions */
-    size_t size;
-};
-
-/* Read a document; `formula_count` 0: it is no suite. Refused: metrics other than the sum. */
-int suite_read(struct suite *suite, const char *bytes, size_t size, struct arena *arena,
-               struct err *err);
+/* Read a document, which may be no suite. Refused: metrics other than the sum. */
+int suite_read(struct suite *suite, struct csv_reader file, struct arena *arena, struct err *err);
 
 /* Whether a prediction holds of an item, by the totals of its regions, whose keys begin with item
  * and condition. Refused: regions that the item lacks. */
