@@ -154,7 +154,7 @@ static int measure(struct job *job, struct err *err)
     job->plan.ways = ways;
     failed = failed || benchmark(&result, &job->plan, &job->arena, err);
     progress_end(&job->progress);
-    return err_if(failed || output_write_table(&job->output, &result, options, err));
+    return err_if(failed || output_write_table(&job->output, &result, options, NULL, err));
 }
 
 int bench_command(const struct options *options, struct err *err)

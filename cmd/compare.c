@@ -107,7 +107,7 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);
-    return failed ? -1 : output_write_table(&job->output, &report, &job->options, err);
+    return failed ? -1 : output_write_table(&job->output, &report, &job->options, NULL, err);
 }
 
 /* Dense attention without edits, then each kind of --attention, edited. */

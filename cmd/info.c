@@ -430,7 +430,7 @@ static int write_report(struct info *info, const char *model)
     info->report.frames = info->frames;
     info->report.facts = &info->facts->frame;
     return err_if(info->err->kind ||
-                  output_write_table(&info->output, &info->report, info->options, info->err));
+                  output_write_table(&info->output, &info->report, info->options, NULL, info->err));
 }
 
 /* A folder that holds only a tokenizer. */

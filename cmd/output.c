@@ -314,9 +314,9 @@ int output_choose_table(struct output *output, const struct output_options *opti
 }
 
 int output_write_table(struct output *output, const struct report *report,
-                       const struct options *options, struct err *err)
+                       const struct options *options, const struct style *style, struct err *err)
 {
-    struct place place = page_place(&options->looks, NULL);
+    struct place place = page_place(&options->looks, style);
     place.lines = 0; /* such commands have no --full */
     return err_if(output_open(output, err) || output_write(output, report, &place, err) ||
                   output_commit(output, err));

@@ -65,9 +65,9 @@ int output_write(struct output *output, const struct report *report, const struc
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
 
-/* All of that for a report of one table. */
+/* All of that for a report of one table; `style` of figures, which may be NULL. */
 int output_write_table(struct output *output, const struct report *report,
-                       const struct options *options, struct err *err);
+                       const struct options *options, const struct style *style, struct err *err);
 
 /* Remove the temporary files that a killed process left in a folder of results. */
 int output_clear_folder(const char *path, struct err *err);

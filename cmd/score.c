@@ -706,14 +706,11 @@ static int write_as(struct driver *driver, const char *folder, const char *name,
                     const struct report *report, struct err *err)
 {
     struct output output = {0};
-    struct place place = driver->place;
     if (!folder)
         return driver_write(driver, report, err);
     const char *path = arena_format(&driver->kept, err, "%s/%s", folder, name);
-    place.count = place.sentences = 1;
     int failed = !path || output_choose(&output, &(struct output_options){.path = path}, err) ||
-                 output_open(&output, err) || output_write(&output, report, &place, err) ||
-                 output_commit(&output, err);
+                 output_write_table(&output, report, driver->options, &driver->style, err);
     output_discard(&output);
     return err_if(failed);
 }
