@@ -229,6 +229,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     enum totals_kind kind = totals->kind;
     size_t last = totals->key_count - 1;
     bool single = totals->are_single, pairs = kind == TOTALS_OF_PAIRS;
+    bool judged = pairs || kind == TOTALS_OF_PREDICTIONS;
     bool continued = kind == TOTALS_OF_CONTINUATIONS, groups = kind == TOTALS_OF_GROUPS;
     struct label label = label_borrowed(total->keys[last], continued, rows->arena, rows->err);
     const char *bad = total->bad ? total->bad : "";
@@ -246,7 +247,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
             rows_label(rows, "bad", COLUMN_KEY | COLUMN_SHRINKS, (struct label){bad, bad, bad});
         put_float(rows, "logprob_good_nats", in_data, logprob);
         put_float(rows, "logprob_bad_nats", in_data, other);
-    } else if (kind != TOTALS_OF_PREDICTIONS) {
+    } else if (!judged) {
         put_float(rows, "logprob_nats", 0, logprob);
         put_float(rows, surprisal_name(view), groups ? 0 : COLUMN_COLOURED, surprisal);
         rows_integer(rows, "tokens", 0, (long long)total->tokens);
@@ -258,13 +259,11 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     if (continued || pairs)
         put_float(rows, view->bits ? "difference_bits" : "difference_nats",
                   pairs && single ? COLUMN_COLOURED : 0, surprisal_of(view, other - logprob));
-    if (pairs)
-        rows_integer(rows, "pairs", in_data, (long long)total->count);
-    if (kind == TOTALS_OF_PREDICTIONS)
-        rows_integer(rows, "items", 0, (long long)total->count);
-    if (pairs || kind == TOTALS_OF_PREDICTIONS)
-        put_float(rows, "accuracy", pairs && single ? 0 : COLUMN_COLOURED,
+    if (judged) {
+        rows_integer(rows, pairs ? "pairs" : "items", in_data, (long long)total->count);
+        put_float(rows, "accuracy", single ? 0 : COLUMN_COLOURED,
                   mean_of((double)total->correct, total->count));
+    }
 }
 
 int score_totals_report(struct report *report, const struct score_view *view,
