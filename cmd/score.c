@@ -262,9 +262,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const struct format *format = driver->output.format;
     bool for_people = format_is(format, "text");
     bool words = options->select.words;
-    const char *of_words = words || own->region_count ? "--words"
-                           : score->begin_word        ? "--begin-word"
-                                                      : NULL;
+    const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     choose_totals(own, options);
     own->view = (struct score_view){.origin.viewer = viewer,
                                     .bits = score->bits,
@@ -376,8 +374,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                        labels[task->kind], labels[kind]);
     own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
     own->count = count;
-    if (!own->pairs || ((task->view.words || work->item.region_count) &&
-                        find_words(&work->pair.sentence, viewer, arena, err)))
+    if (!own->pairs || (task->view.words && find_words(&work->pair.sentence, viewer, arena, err)))
         return -1;
     if (work->item.region_count &&
         !(own->regions = regions_find(&work->pair.sentence, &work->item,

@@ -6,7 +6,6 @@
 
 #include "format/json.h"
 #include "format/json_writer.h"
-#include "text/aligned_text.h"
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
@@ -67,12 +66,11 @@ const char *const *regions_find(const struct tokenized *sentence, const struct i
     const struct region *region = item->regions;
     const struct region *last = region + item->region_count - 1;
     const char **found = arena_alloc(arena, sentence->count, sizeof *found, err);
-    for (size_t i = 0; found && i < sentence->word_count; i++) {
-        const struct word_span *word = &sentence->words[i];
-        while (region < last && start + region->end <= word_range(sentence, i).start)
+    for (size_t i = sentence->added_before; found && i + sentence->added_after < sentence->count;
+         i++) {
+        while (region < last && start + region->end <= sentence->tokens[i].start)
             region++;
-        for (size_t k = 0; k < word->count; k++)
-            found[word->first + k] = region->name;
+        found[i] = region->name;
     }
     return found;
 }
