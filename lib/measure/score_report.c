@@ -100,23 +100,26 @@ static int report_texts(struct report *report, const struct score_view *view,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-/* The row of a token or a word, whose entropy is that of its first token. */
+/* The row of a token or a word, whose entropy is that of its first token; or of a blank text, where
+ * integers are still to become missing. */
 static void put_score(struct frame_rows *rows, const struct score_view *view,
-                      const struct tokenized *sentence, const struct scored *scored)
+                      const struct tokenized *sentence, const struct scored *scored, bool is_blank)
 {
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
+    static const struct token_score no_score = {.logprob = NAN, .entropy = NAN};
+    static const struct label no_label = {"", "", ""};
     bool words = view->words;
     size_t row = rows->row;
-    struct word_span span = words ? sentence->words[row] : (struct word_span){row, 1};
-    const struct token_score *score = &scored->tokens[span.first];
-    struct score_total total = score_total_of(scored, span.first, span.count);
+    const struct label *labels = words ? sentence->word_labels : sentence->labels;
+    struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
+    const struct token_score *score = is_blank ? &no_score : &scored->tokens[span.first];
+    struct score_total total = score_total_of(scored, span.first, is_blank ? 0 : span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     if (!words)
-        rows_integer(rows, "id", KEY, sentence->tokens[row].id);
-    rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS,
-               words ? sentence->word_labels[row] : sentence->labels[row]);
+        rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
+    rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
     if (view->has_regions)
         rows_text(rows, "region", COLUMN_KEY, view->regions ? view->regions[span.first] : NULL);
     put_float(rows, "logprob_nats", 0, logprob);
@@ -126,8 +129,8 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
         rows_integer(rows, "subwords", KEY, (long long)span.count);
     else
         rows_integer(rows, "rank", 0, score->rank ? (long long)score->rank : COLUMN_MISSING);
-    if (words && sentence->text) {
-        struct text_range range = word_range(sentence, row);
+    if (words && (is_blank || sentence->text)) {
+        struct text_range range = is_blank ? (struct text_range){0} : word_range(sentence, row);
         rows_integer(rows, "start", KEY, (long long)range.start);
         rows_integer(rows, "end", KEY, (long long)range.end);
     }
@@ -143,31 +146,15 @@ static int add_scores(struct frame *frame, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored,
                       struct arena *arena, struct err *err)
 {
-    static const struct token token;
-    static const struct label label = {"", "", ""};
-    static const struct word_span word = {0, 1};
-    static const struct tokenized blank = {"",
-                                           0,
-                                           &token,
-                                           .labels = &label,
-                                           .count = 1,
-                                           .words = &word,
-                                           .word_labels = &label,
-                                           .word_count = 1};
-    static struct token_score no_score = {.logprob = NAN, .entropy = NAN};
-    static const struct scored nothing = {&no_score, 1, 0};
-    bool is_blank = !(view->words ? sentence->word_count : sentence->count);
-    sentence = is_blank ? &blank : sentence;
-    scored = is_blank ? &nothing : scored;
-    struct frame_rows rows = {
-        .most = view->words ? sentence->word_count : sentence->count, .arena = arena, .err = err};
+    size_t count = view->words ? sentence->word_count : sentence->count;
+    struct frame_rows rows = {.most = num_max(count, 1), .arena = arena, .err = err};
     for (; rows.row < rows.most && !err->kind; rows_next(&rows))
-        put_score(&rows, view, sentence, scored);
+        put_score(&rows, view, sentence, scored, !count);
     if (rows_finish(frame, &rows, "scores", view->words ? "word" : "token"))
         return -1;
     rows.columns->title = frame->rows.name;
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
-        if (is_blank && column->kind == COLUMN_INTEGER)
+        if (!count && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
         else if (column->kind == COLUMN_FLOAT && !view->words && !view->bits)
             column->title = arena_text(arena, column->name, strcspn(column->name, "_"), err);
