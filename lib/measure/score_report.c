@@ -310,8 +310,6 @@ static struct line_row *find_row(struct score_lines *lines, size_t *at, struct l
     row.region = arena_text(arena, row.region, strlen(row.region), err);
     if (err->kind)
         return NULL;
-    while (*at < lines->count && lines->rows[*at].number < row.number)
-        ++*at;
     struct line_row *new = &lines->rows[(*at)++];
     memmove(new + 1, new, (lines->count++ - *at + 1) * sizeof row);
     *new = row;
@@ -356,7 +354,7 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
     for (size_t i = 0, at = 0; i < axis->size; i++, key.position++) {
         const char *word = axis->labels[i].plain, *region = region_of(regions, i);
         if (region != key.region) {
-            key = (struct line_row){.region = region, .number = key.number + (i > 0)};
+            key = (struct line_row){.region = region};
             for (size_t k = 1; k <= i; k++) /* a region ends before word k */
                 key.earlier += region_of(regions, k) != region_of(regions, k - 1) &&
                                strcmp(region_of(regions, k - 1), region) == 0;

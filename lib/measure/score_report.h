@@ -86,8 +86,7 @@ struct score_lines {
     bool are_means;     /* of conditions */
     size_t texts;       /* that were added */
     struct line_row {
-        const char *region; /* "": none; its number in the first text that has it, */
-        size_t number;      /* which orders regions */
+        const char *region; /* "": none */
         size_t earlier;     /* regions of the same name before it in the text */
         size_t position;    /* in the region, or in the text */
         const char *words;
