@@ -33,17 +33,15 @@ static void add_part(struct buf *out, const char **at)
 
 int regions_read(struct item *item, struct arena *arena, struct err *err)
 {
-    const char *at = item->fields[ITEM_TEXT];
-    const char *names = item_column(item, "regions");
+    const char *at = item->fields[ITEM_TEXT], *names = item_column(item, "regions");
+    size_t count = at ? count_parts(at) : 1;
     struct buf text = {0};
-    if (!at || !strchr(at, '|'))
+    if (count == 1)
         return 0;
-    size_t count = count_parts(at);
-    struct region *regions = arena_alloc(arena, count, sizeof *regions, err);
     if (names && count_parts(names) != count)
         return err_set(err, "column 'regions': expected %zu names separated by |, found %zu", count,
                        count_parts(names));
-    buf_text(&text, "");
+    struct region *regions = arena_alloc(arena, count, sizeof *regions, err);
     for (size_t i = 0; i < count && regions; i++) {
         struct buf name = {0};
         add_part(&text, &at);
@@ -170,11 +168,11 @@ static bool read_region(struct formula *formula, double *sum)
     sscanf(formula->at, " %7[0-9*] ; %%%255[^%]%% )%n", number, name, &size);
     for (size_t i = 0; i < formula->count && size; i++) {
         const struct score_total *row = &formula->rows[i];
-        bool is_one = row->number == (long long)strtoul(number, NULL, 10);
-        if (strcmp(row->keys[1], name) != 0 || !(is_one || strcmp(number, "*") == 0))
-            continue;
-        *sum -= row->logprob;
-        is_found = true;
+        if (strcmp(row->keys[1], name) == 0 &&
+            (strcmp(number, "*") == 0 || row->number == strtol(number, NULL, 10))) {
+            *sum -= row->logprob;
+            is_found = true;
+        }
     }
     formula->at += is_found ? size : 0;
     formula->failed |= size && !is_found;

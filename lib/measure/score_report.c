@@ -81,19 +81,22 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
     rows_float(rows, (struct column){name, .unit = unit, .flags = flags, .digits = DIGITS}, value);
 }
 
-static int report_texts(struct report *report, const struct score_view *view,
-                        const struct frame *frame, const char *thing, size_t texts,
-                        struct arena *arena, struct err *err)
+/* The report of a table of one text or, where `sentence` is NULL, of so many things. */
+static int report_table(struct report *report, const struct score_view *view,
+                        const struct frame *frame, const struct tokenized *sentence,
+                        const char *thing, size_t count, struct arena *arena, struct err *err)
 {
     static const struct tokenized none;
-    struct facts *facts = facts_new(arena, err);
-    *report = text_origin_report(&view->origin, &none);
+    *report = text_origin_report(&view->origin, sentence ? sentence : &none);
     report->frames = frame;
     report->frame_count = 1;
-    report->about = arena_format(arena, err, "%zu %s%s", texts, thing, num_plural(texts));
+    if (sentence)
+        return 0;
+    struct facts *facts = facts_new(arena, err);
+    report->about = arena_format(arena, err, "%zu %s%s", count, thing, num_plural(count));
     if (!facts || !report->about)
         return -1;
-    facts_integer(facts, "texts", (long long)texts);
+    facts_integer(facts, "texts", (long long)count);
     report->facts = &facts->frame;
     return 0;
 }
@@ -280,15 +283,10 @@ int score_totals_report(struct report *report, const struct score_view *view,
                                    "logprob and surprisal are sums over tokens, "
                                    "%s_per_token is the mean",
                                    view->bits ? "bits" : "nats");
-    if (err->kind)
-        return -1;
-    if (!totals->sentence)
-        return report_texts(report, view, frame, totals->kind == TOTALS_OF_PAIRS ? "pair" : "text",
-                            totals->texts, arena, err);
-    *report = text_origin_report(&view->origin, totals->sentence);
-    report->frames = frame;
-    report->frame_count = 1;
-    return 0;
+    const char *thing = totals->kind == TOTALS_OF_PAIRS ? "pair" : "text";
+    return err->kind ? -1
+                     : report_table(report, view, frame, totals->sentence, thing, totals->texts,
+                                    arena, err);
 }
 
 /* --- surprisal in columns --------------------------------------------------------------------- */
@@ -428,11 +426,10 @@ int score_lines_report(struct report *report, const struct score_lines *lines,
         lines->are_means
             ? arena_format(arena, err, "mean surprisal at each %s position (%s)", name, unit)
             : arena_format(arena, err, "surprisal of each %s (%s)", name, unit);
-    if (lines->are_means || !frame->note)
-        return frame->note ? report_texts(report, view, frame, "text", lines->texts, arena, err)
-                           : -1;
+    if (lines->are_means && !err->kind)
+        return report_table(report, view, frame, NULL, "text", lines->texts, arena, err);
     report->frames = frame;
     report->frame_count = 1;
     report->facts = NULL;
-    return 0;
+    return err_if(err->kind);
 }
