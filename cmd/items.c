@@ -20,6 +20,7 @@ enum {
     COLUMNS_MAX = 256,                                          /* that are copied */
     COLUMN_NAME_BYTES_MAX = 256,                                /* of one name */
     OF_ALL = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_SOURCE, /* fields that all commands have */
+    OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD,
 };
 
 static const char *const item_field_names[ITEM_FIELDS] = {
@@ -315,6 +316,7 @@ static int read_column(struct items *items, const struct csv_record *header, siz
     size_t *place = &items->places[column];
     if (add_column(items, place, name, err))
         return err_prefix(err, "column %zu", column + 1);
+    items->found |= *place < ITEM_FIELDS ? 1u << *place : 0;
     for (size_t i = 0; i < column; i++)
         if (items->places[i] == *place)
             return strcmp(header->fields[i], name) == 0
@@ -322,14 +324,6 @@ static int read_column(struct items *items, const struct csv_record *header, siz
                        : err_set(err, "expected one column of texts, found '%s' and '%s'",
                                  header->fields[i], name);
     return 0;
-}
-
-static bool has_column(const struct items *items, enum item_field field)
-{
-    bool has = false;
-    for (size_t i = 0; i < items->place_count; i++)
-        has |= items->places[i] == field;
-    return has;
 }
 
 static int refuse_header(const struct csv_record *header, struct err *err)
@@ -354,9 +348,7 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
     failed = failed || !items->places;
     for (size_t i = 0; !failed && i < header.count; i++)
         failed = read_column(items, &header, i, err);
-    if (!failed && header.count && !has_column(items, ITEM_TEXT) && !has_column(items, ITEM_IDS) &&
-        !has_column(items, ITEM_CLEAN) && !has_column(items, ITEM_GOOD) &&
-        !has_column(items, ITEM_BAD))
+    if (!failed && header.count && !(items->found & OF_TEXTS))
         failed = refuse_header(&header, err);
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path),
                                header.line ? header.line : 1)
@@ -400,8 +392,7 @@ static void note_columns(const struct items *items)
 {
     struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
-        if (items->kind == ITEMS_CSV ? has_column(items, (enum item_field)field)
-                                     : items->fields >> field & 1)
+        if ((items->kind == ITEMS_CSV ? items->found : items->fields) >> field & 1)
             buf_format(&text, "%s%s", text.size ? ", " : "", item_field_names[field]);
     buf_text(&text,
              items->name_count ? "; copied to the output: " : "; copied to the output: none");
