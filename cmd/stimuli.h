@@ -24,8 +24,8 @@ struct region {
  * names other than that of regions. */
 int regions_read(struct item *item, struct arena *arena, struct err *err);
 
-/* The name of the region in which each token begins; NULL: the tokenizer added it. The item's text is
- * `start` bytes after the beginning of the sentence. NULL with `err`. */
+/* The name of the region in which each token begins; NULL: the tokenizer added it. The item's text
+ * is `start` bytes after the beginning of the sentence. NULL with `err`. */
 const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
                                 size_t start, struct arena *arena, struct err *err);
 
