@@ -538,7 +538,8 @@ static struct score_total *add_total(struct state *own, const struct score_total
     for (size_t i = 0; i < count && keys; i++)
         keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
     const char *bad = total->bad ? arena_text(arena, total->bad, strlen(total->bad), err) : NULL;
-    const char *name = keys ? score_keys_name(keys, count, arena, err) : NULL;
+    bool is_named = keys && !table->are_single;
+    const char *name = is_named ? score_keys_name(keys, count, arena, err) : NULL;
     if (err->kind)
         return NULL;
     struct score_total *row = &table->rows[table->count++];

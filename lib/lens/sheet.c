@@ -193,10 +193,11 @@ static void *next_cell(struct frame_rows *rows, struct column column)
                       column.name);
     if (rows->row == 0 && !rows->err->kind) {
         column.values = arena_alloc(rows->arena, rows->most, size, rows->err);
-        rows->columns =
+        struct column *columns =
             arena_grow(rows->arena, rows->columns, rows->count, sizeof column, rows->err);
-        if (!rows->err->kind)
-            rows->columns[rows->count++] = column;
+        rows->columns = columns ? columns : rows->columns;
+        if (columns)
+            columns[rows->count++] = column;
     }
     if (rows->err->kind)
         return &rows->spare;
