@@ -75,7 +75,6 @@ struct state {
     const char *totals;     /* why only totals are reported: "--per"; NULL: they are not */
     const char *per;        /* --per, or `of_suite`; NULL: a row is a text or a model */
     enum totals_kind kind;  /* of a single item: a text, continuations or a minimal pair */
-    bool has_noted_begin;   /* that texts follow the beginning token */
     size_t region_count;    /* of all items */
     size_t unscored, blank; /* texts whose first token has no score; without any, */
     size_t first_blank;     /* the first of which is this item */
@@ -643,17 +642,6 @@ static int begin(void *state, struct driver *driver, struct err *err)
                : err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, rows);
 }
 
-/* Once, that texts follow a token that the model's tokenizer does not add by itself. */
-static void note_begin(struct state *own, const struct tokenized *sentence)
-{
-    if (own->has_noted_begin || !own->driver->begins_texts || !sentence->added_before ||
-        own->driver->options->input.special)
-        return;
-    own->has_noted_begin = true;
-    print_note("each text begins with the token '%s': --special none omits it",
-               sentence->labels->text);
-}
-
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
@@ -661,7 +649,6 @@ static int add(void *state, struct work *work, struct err *err)
     if (!item->count && !own->blank++)
         own->first_blank = work->index;
     own->unscored += item->count && !work->pair.sentence.added_before;
-    note_begin(own, &work->pair.sentence);
     if (own->driver->derivation.mean_of_texts)
         work->report.facts = NULL; /* of a text: the perplexity of all is not a mean of these */
     if (own->driver->is_batch)

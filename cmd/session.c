@@ -328,8 +328,7 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         return 0;
     if (when == AUTO && tokenizer_add_special(tokenizer, err))
         return -1;
-    size_t before = 0;
-    size_t after = 0;
+    size_t before = 0, after = 0, size = 0;
     uint32_t begin = 0;
     bool found = false;
     tokenizer_adds(tokenizer, &before, &after);
@@ -337,7 +336,13 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         return 0;
     if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
         return -1;
-    return found ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+    if (!found)
+        return 0;
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *bytes = tokenizer_token(tokenizer, begin, &size);
+    print_note("each text begins with the token '%s': --special none omits it",
+               label_excerpt(shown, bytes, size));
+    return tokenizer_begin_texts(tokenizer, folder, err);
 }
 
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)
