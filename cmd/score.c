@@ -635,7 +635,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
                           (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
-    size_t rows = own->region_count + driver->items.count;
+    size_t rows = own->region_count + driver->items.count + driver->models.count;
     own->table.count = 0;
     return rows <= HASH_NUMBER_MAX
                ? hash_index_init(&own->found, rows, &driver->kept, err)
