@@ -99,12 +99,15 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     *cell = (struct lens_cell){
         .best = best,
         .entropy = (float)entropy,
-        .kl = (float)divergence(work->last + row * count, work->last_sums[row], logits, sum, count),
         .target = target < 0 ? NAN
                              : (float)((double)logits[target] -
                                        (differs ? (double)logits[work->against] : sum)),
-        .rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1,
     };
+    if (work->lens->is_brief)
+        return;
+    cell->kl =
+        (float)divergence(work->last + row * count, work->last_sums[row], logits, sum, count);
+    cell->rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1;
 }
 
 /* The output of the last layer has the model's own logits. */
@@ -135,14 +138,13 @@ static int look_at_tokens(struct lens_work *work, const struct report *report, s
     enum site end = logits_site(config);
     size_t last = config->n_layer - 1;
     size_t left = lens->layers.count; /* layers whose logits are not the model's own */
-    struct logits_work logits = {
-        .viewer = viewer, .context = work, .normed = true, .see = keep_last};
-    if (lens->layers.items[left - 1] == last && lens->site == site_of_output(config)) {
-        work->layer = --left;
-        logits.see = keep_and_see;
-    }
+    bool ends = lens->layers.items[left - 1] == last && lens->site == site_of_output(config);
+    left -= ends;
+    work->layer = left;
+    struct logits_work logits = {.viewer = viewer, .context = work, .normed = true};
+    logits.see = lens->is_brief ? see_cell : ends ? keep_and_see : keep_last;
     logits.rows = matrix_rows(find(report, end, last), work->first, count);
-    if (logits_of_rows(&logits, err))
+    if ((ends || !lens->is_brief) && logits_of_rows(&logits, err))
         return -1;
     logits.normed = false;
     logits.see = see_cell;
@@ -193,7 +195,8 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
                                 .best_count = best_count,
                                 .of_difference = plan->against >= 0,
                                 .is_mean = plan->is_mean,
-                                .is_last = plan->is_last};
+                                .is_last = plan->is_last,
+                                .is_brief = plan->is_brief};
     lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
     struct lens_work work = {.lens = lens,
                              .sentence = sentence,
@@ -373,8 +376,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     const struct config *config = &viewer->model.config;
     const size_t layers = config->n_layer;
     struct err none = {0};
-    struct lens_plan lens = {
-        .viewer = viewer, .best_count = best_count, .target = -1, .against = -1};
+    struct lens_plan lens = {.viewer = viewer, .target = -1, .against = -1, .is_brief = true};
     bool halves = all_steps && config->norm_first && layers <= HALVES_MAX &&
                   !lens_find_site(&lens.site, "resid_mid", config, &none);
     enum page_step step = halves ? STEP_MLP : STEP_LAYER;

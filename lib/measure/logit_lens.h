@@ -27,9 +27,9 @@ struct logit_lens {
     enum site site;
     struct layers layers;
     size_t tokens, best_count;
-    bool of_difference;      /* targets are logit differences */
-    bool is_mean, is_last;   /* as in the plan */
-    struct lens_cell *cells; /* [layers, tokens] */
+    bool of_difference;              /* targets are logit differences */
+    bool is_mean, is_last, is_brief; /* as in the plan */
+    struct lens_cell *cells;         /* [layers, tokens] */
 };
 
 struct lens_plan {
@@ -40,6 +40,7 @@ struct lens_plan {
     long long target, against; /* ids; -1: the next token of the text; no difference */
     bool is_mean;              /* for means over texts: numbers of positions, without the tokens */
     bool is_last;              /* of the last token alone, as position -1 */
+    bool is_brief;             /* `best`, `entropy` and `target` alone, in less time */
 };
 
 /* A site of every layer that is as wide as the stream; NULL: the output of the layer. Others are
