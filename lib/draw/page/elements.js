@@ -71,12 +71,14 @@ function clamp(value, least, most) {
     return Math.min(Math.max(value, least), most);
 }
 
-// Scroll a box, not the page, until it shows the element.
+// Scroll a box, not the page, until it shows the element: in the next frame, whose layout it needs.
 function reveal(box, one) {
-    if (!one) return;
-    const [frame, place] = [box, one].map((part) => part.getBoundingClientRect());
-    box.scrollTop += Math.min(place.top - frame.top - 4, 0);
-    box.scrollTop += Math.max(place.bottom - frame.bottom + 4, 0);
+    requestAnimationFrame(() => {
+        if (!box.contains(one)) return;
+        const [frame, place] = [box, one].map((part) => part.getBoundingClientRect());
+        box.scrollTop += Math.min(place.top - frame.top - 4, 0);
+        box.scrollTop += Math.max(place.bottom - frame.bottom + 4, 0);
+    });
 }
 
 function quoted(label) {

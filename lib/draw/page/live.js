@@ -61,7 +61,9 @@ function runLive() {
         sentences[state.sentence] = runSentence(runNow());
         field.removeAttribute('aria-invalid');
         state.runs = (state.runs || 0) + 1;
-        draw();
+        draw(false);
+        clearTimeout(live.remembering); // the address takes milliseconds
+        live.remembering = setTimeout(rememberState, LIVE_PAUSE);
         live.took = performance.now() - began;
         note.textContent = `Updated in ${live.took.toFixed(0)} ms`;
         note.dataset.took = live.took;

@@ -295,11 +295,10 @@ function settle() {
     byId('workbench').classList.toggle('without-right', !predicts());
 }
 
-function draw() {
+function draw(remember = true) {
     settle();
     hovered = null;
     predicted = '';
-    drawTop();
     byId('lesson').hidden = !state.lesson;
     byId('workbench').hidden = state.lesson;
     if (state.lesson) {
@@ -315,7 +314,8 @@ function draw() {
         drawFooter();
         highlight();
     }
-    rememberState();
+    drawTop();
+    if (remember) rememberState();
 }
 
 // Change the state and draw; the focus stays where it was.
