@@ -1,6 +1,7 @@
 // A live page: the engine runs the text that is typed, without the heads that are off.
 
-const LIVE_PAUSE = 80; // milliseconds without a key before the text is run
+const LIVE_PAUSE = 80; // milliseconds without a key before what takes long
+const LIVE_LONG = 50; // milliseconds of a run, which then waits for that pause
 
 // --- what the page holds -----------------------------------------------------------------------
 
@@ -79,8 +80,8 @@ function runLive() {
 function typed() {
     state.text = byId('text').value;
     Object.assign(state, { kept: null, row: null, why: false });
-    clearTimeout(live.waiting);
-    live.waiting = setTimeout(runLive, LIVE_PAUSE);
+    for (const timer of [live.waiting, live.steps, live.remembering]) clearTimeout(timer);
+    live.waiting = setTimeout(runLive, live.took < LIVE_LONG ? 0 : LIVE_PAUSE);
 }
 
 // --- heads and the pin -------------------------------------------------------------------------
