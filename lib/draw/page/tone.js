@@ -224,6 +224,6 @@ function canvasOfCells(cells) {
         image.data.set(cells.ramp[cells.levels[i]], 4 * i);
         image.data[4 * i + 3] = cells.levels[i] ? 255 : 0;
     }
-    canvas.getContext('2d').putImageData(image, 0, 0);
+    canvas.getContext('2d', { willReadFrequently: true }).putImageData(image, 0, 0); // in memory
     return canvas;
 }
