@@ -28,11 +28,8 @@ function icon(name) {
 }
 
 function fill(select, entries, chosen) {
-    select.replaceChildren(
-        ...entries.map(
-            ([value, name]) => new Option(name, value, false, String(value) === String(chosen)),
-        ),
-    );
+    const made = ([value, name]) => new Option(name, value, false, `${value}` === `${chosen}`);
+    select.replaceChildren(...entries.map(made));
 }
 
 // A bar on its track: `share` from 0 to 1; with `signed` it starts at the middle.

@@ -93,9 +93,7 @@ class Engine {
         for (const one of taken) this.calls.live_free(one);
         if (failed) throw new Error(this.why());
         const decoder = new TextDecoder();
-        return (
-            this.written.map((part) => decoder.decode(part, { stream: true })).join('') +
-            decoder.decode()
-        );
+        const parts = this.written.map((part) => decoder.decode(part, { stream: true }));
+        return parts.join('') + decoder.decode();
     }
 }

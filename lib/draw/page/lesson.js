@@ -100,10 +100,8 @@ class LessonView {
 
     drawSteps(page) {
         const line = element('nav', '', 'steps', { 'aria-label': 'Steps' });
-        for (const [id, by, key] of [
-            ['lesson-before', -1, '['],
-            ['lesson-after', 1, ']'],
-        ]) {
+        for (const by of [-1, 1]) {
+            const [id, key] = by < 0 ? ['lesson-before', '['] : ['lesson-after', ']'];
             const to = sentences[state.sentence + by];
             if (!to) continue;
             const arrow = by < 0 ? '← ' : '';

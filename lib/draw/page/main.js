@@ -410,15 +410,9 @@ function drawNotes(legend, tensor) {
     for (const note of notes) legend.append(element('span', note, 'quiet'));
 }
 
-function rampCanvas(tone) {
-    const canvas = element('canvas', '', 'ramp', { width: LEVELS, height: 1 });
-    const image = new ImageData(LEVELS, 1);
-    for (let i = 0; i < LEVELS; i++) {
-        image.data.set(tone.ramp[i + 1], 4 * i);
-        image.data[4 * i + 3] = 255;
-    }
-    canvas.getContext('2d').putImageData(image, 0, 0);
-    return canvas;
+function rampCanvas({ ramp }) {
+    const levels = Uint8Array.from({ length: LEVELS }, (_, at) => at + 1);
+    return canvasOfCells({ rows: 1, columns: LEVELS, levels, ramp }, element('canvas', '', 'ramp'));
 }
 
 // --- on paper ----------------------------------------------------------------------------------

@@ -217,8 +217,8 @@ function levelsOf(tensor, index, rowRoom, columnRoom) {
 }
 
 // A canvas with a pixel for each cell, transparent where it is masked.
-function canvasOfCells(cells) {
-    const canvas = element('canvas', '', '', { width: cells.columns, height: cells.rows });
+function canvasOfCells(cells, canvas = element('canvas')) {
+    Object.assign(canvas, { width: cells.columns, height: cells.rows });
     const image = new ImageData(cells.columns, cells.rows);
     for (let i = 0; i < cells.levels.length; i++) {
         image.data.set(cells.ramp[cells.levels[i]], 4 * i);

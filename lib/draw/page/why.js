@@ -253,9 +253,8 @@ class WhyPanel {
 
     tables() {
         const { why } = this;
-        this.fold('Query times key', `${why.products().length} dimensions`, (to) =>
-            this.product(to),
-        );
+        const dims = `${why.products().length} dimensions`;
+        this.fold('Query times key', dims, (to) => this.product(to));
         this.fold('Scale, mask, softmax', `${why.softmax().length} keys`, (to) => this.softmax(to));
         this.fold('Weighted value', 'added to the context', (to) => this.values(to));
     }
@@ -302,12 +301,8 @@ class WhyPanel {
         columns.push(['weight', rows.map((row) => row.weight)]);
         const names = rows.map((row) => `${row.key} ${tensor.label('column', row.key)}`);
         to.append(whyTable('key', names, columns, why.key));
-        this.line(
-            to,
-            'weight',
-            `of ${quoted(this.label('column', why.key))}`,
-            why.hidden ? 0 : why.weight,
-        );
+        const words = `of ${quoted(this.label('column', why.key))}`;
+        this.line(to, 'weight', words, why.hidden ? 0 : why.weight);
     }
 
     values(to) {
