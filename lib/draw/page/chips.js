@@ -6,28 +6,21 @@ function drawChips() {
     const box = byId('chips');
     const labels = current().labels.sentence || [];
     const next = current().nextTokens;
-    const held = box.contains(document.activeElement) ? document.activeElement.dataset.at : null;
-    box.replaceChildren(
-        ...labels.map((label, at) => {
-            const chip = buttonFor(() => selectRow(at), '', 'chip', {
-                ...{ 'data-at': at, 'aria-pressed': at === selectedRow() },
-            });
-            const bar = element('i');
-            const surprisal = next ? next.surprisal(at) : NaN;
-            const bits = Number.isNaN(surprisal)
-                ? ''
-                : `, ${(surprisal / Math.LN2).toFixed(1)} bits`;
-            chip.title = `${at}: ${label}${bits}`;
-            bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
-            chip.append(element('span', shown(label)), bar);
-            chip.addEventListener('mouseenter', () => hover({ row: at }));
-            chip.addEventListener('mouseleave', () => hover(null));
-            return chip;
-        }),
-    );
+    const facts = labels.map((label, at) => ({ label, at, surprisal: next?.surprisal(at) ?? NaN }));
+    keepOrMake(box, facts, ({ label, at, surprisal }) => {
+        const chip = buttonFor(() => selectRow(at), '', 'chip', { 'data-at': at });
+        const bar = element('i');
+        const bits = Number.isNaN(surprisal) ? '' : `, ${(surprisal / Math.LN2).toFixed(1)} bits`;
+        chip.title = `${at}: ${label}${bits}`;
+        bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
+        chip.append(element('span', shown(label)), bar);
+        chip.addEventListener('mouseenter', () => hover({ row: at }));
+        chip.addEventListener('mouseleave', () => hover(null));
+        return chip;
+    });
     byId('surprise').hidden = !next;
+    [...box.children].forEach((chip, at) => chip.setAttribute('aria-pressed', at === selectedRow()));
     if (labels.length) rove(box, '.chip');
-    if (held !== null) box.querySelector(`[data-at="${held}"]`)?.focus();
 }
 
 // Rows of other texts, such as a source, have no chips.

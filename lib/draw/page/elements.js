@@ -27,6 +27,21 @@ function icon(name) {
     return svg;
 }
 
+// An element for each of a list; it stays while what it is made from is the same.
+function keepOrMake(box, list, make) {
+    list.forEach((one, at) => {
+        const [old, shows] = [box.children[at], JSON.stringify(one)];
+        if (old?.dataset.shows === shows) return;
+        const held = old && old === document.activeElement;
+        const made = make(one);
+        made.dataset.shows = shows;
+        if (old) old.replaceWith(made);
+        else box.append(made);
+        if (held) made.focus();
+    });
+    while (box.children.length > list.length) box.lastChild.remove();
+}
+
 function fill(select, entries, chosen) {
     const made = ([value, name]) => new Option(name, value, false, `${value}` === `${chosen}`);
     select.replaceChildren(...entries.map(made));

@@ -4,49 +4,50 @@ const THUMB = 69;
 const CAPTIONED = [4, 8]; // layers and heads: larger models have small thumbnails without captions
 
 // As many pixels as cells; page.css enlarges them.
-function thumbnail(tensor, index, size) {
+function drawThumbnail(canvas, tensor, index, size) {
     const pixels = Math.round(size * (window.devicePixelRatio || 1));
-    return canvasOfCells(levelsOf(tensor, index, pixels, pixels));
+    canvasOfCells(levelsOf(tensor, index, pixels, pixels), canvas);
+}
+
+// What the button of a head shows, but for its numbers.
+function headFacts({ tensor, head, layer, name }, captions) {
+    const off = state.off.has(name);
+    const before = pinnedTensor(tensor);
+    const changed = off || !sameShape(tensor, before) ? 0 : distanceOf(tensor, before, head);
+    const role = roleOf(tensor, head) || (hasRoles(tensor) && { name: 'mixed', brief: 'mixed' });
+    return {
+        ...{ layer, head, name, off, captions, label: name || tensor.tensor },
+        role: off && role ? { name: 'off', brief: 'off' } : role,
+        changed: changed < 0.005 ? '' : changed.toFixed(2).replace(/^0/, ''),
+        switches: canSwitch(tensor),
+    };
 }
 
 // Discs show changes by their area, at most 12 pixels across.
-function changeDisc(tensor, head) {
-    const before = pinnedTensor(tensor);
-    if (!sameShape(tensor, before)) return null;
-    const distance = distanceOf(tensor, before, head);
-    if (distance < 0.005) return null;
-    const disc = element('span', `${distance.toFixed(2).replace(/^0/, '')} `, 'disc');
+function changeDisc(changed) {
+    const disc = element('span', `${changed} `, 'disc');
     const dot = element('i');
-    dot.style.width = dot.style.height = `${Math.max(4, 14 * Math.sqrt(distance))}px`;
+    dot.style.width = dot.style.height = `${Math.max(4, 14 * Math.sqrt(changed))}px`;
     disc.append(dot);
     return disc;
 }
 
-function headButton(one, size, captions) {
-    const { tensor, head, layer, name } = one;
-    const off = state.off.has(name);
-    const role = roleOf(tensor, head);
+function headButton({ layer, head, name, label, off, role, changed, captions, switches }) {
     const box = element('div', '', off ? 'head is-off' : 'head');
-    const disc = off ? null : changeDisc(tensor, head);
-    const words = [
-        name || tensor.tensor,
-        off ? 'off' : role ? role.name : hasRoles(tensor) && 'mixed',
-    ];
-    if (disc) words.push(`changed by ${disc.textContent.trim()}`);
+    const words = [label, off ? 'off' : role?.name, changed && `changed by ${changed}`];
     const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: name },
     });
-    button.append(thumbnail(tensor, head, size));
-    if (disc && captions) button.append(disc);
+    button.append(element('canvas'));
+    if (changed && captions) button.append(changeDisc(changed));
     box.append(button);
     if (!captions) return box;
     const caption = element('div', '', 'caption');
-    caption.append(element('b', name || tensor.tensor, '', { 'aria-hidden': true }));
-    if (canSwitch(tensor)) caption.append(powerButton(name, off));
+    caption.append(element('b', label, '', { 'aria-hidden': true }));
+    if (switches) caption.append(powerButton(name, off));
     box.append(caption);
-    const said = off ? 'off' : role ? role.brief : 'mixed';
-    if (hasRoles(tensor)) box.append(element('span', said, 'role', { 'aria-hidden': true }));
+    if (role) box.append(element('span', role.brief, 'role', { 'aria-hidden': true }));
     return box;
 }
 
@@ -83,7 +84,9 @@ function drawHeads() {
 
 // All thumbnails, a few rows a frame; they stay while only the selection changes.
 function fillGrid(grid, { tensors, across, size, captions }) {
-    grid.replaceChildren();
+    const frame = JSON.stringify([captions, tensors.map((tensor) => tensor.layer)]);
+    if (grid.dataset.frame !== frame) grid.replaceChildren();
+    grid.dataset.frame = frame;
     grid.classList.toggle('small', !captions);
     grid.style.setProperty('--across', across);
     grid.style.setProperty('--size', `${size}px`);
@@ -92,12 +95,17 @@ function fillGrid(grid, { tensors, across, size, captions }) {
         if (!grid.isConnected || from >= tensors.length) return;
         for (let layer = from; layer < Math.min(from + 4, tensors.length); layer++) {
             const name = tensors[layer].layer;
-            if (name !== null)
-                grid.append(element('span', captions ? `Layer ${name}` : `${name}`, 'layer'));
-            const row = element('div', '', 'row');
-            for (const one of all.filter((other) => other.layer === layer))
-                row.append(headButton(one, size, captions));
-            grid.append(row);
+            const rows = grid.getElementsByClassName('row');
+            if (!rows[layer]) {
+                if (name !== null)
+                    grid.append(element('span', captions ? `Layer ${name}` : `${name}`, 'layer'));
+                grid.append(element('div', '', 'row'));
+            }
+            const mine = all.filter((one) => one.layer === layer);
+            const facts = mine.map((one) => headFacts(one, captions));
+            keepOrMake(rows[layer], facts, headButton);
+            const canvases = rows[layer].querySelectorAll('canvas');
+            mine.forEach(({ tensor, head }) => drawThumbnail(canvases[head], tensor, head, size));
         }
         chooseHead(grid, across);
         if (state.printing || tensors.length <= 4) add(from + 4);

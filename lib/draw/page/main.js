@@ -187,17 +187,15 @@ function drawModes() {
         ? { pinned: 'A', now: 'B', change: 'Change' }
         : { now: 'Now', pinned: 'Pinned', change: 'Change' };
     box.hidden = !pinnedTensor();
-    const held = box.contains(document.activeElement) ? document.activeElement.dataset.mode : '';
-    box.replaceChildren(
-        ...Object.entries(names).map(([id, name]) => {
-            const pressed = { 'aria-pressed': mode() === id, 'data-mode': id };
-            const button = buttonFor(() => set({ mode: id }), name, '', pressed);
-            button.disabled = id === 'change' && !sameShape(shownTensor(), pinnedTensor());
-            if (button.disabled) button.title = 'The texts have different numbers of tokens';
-            return button;
-        }),
-    );
-    if (held) box.querySelector(`[data-mode="${held}"]`)?.focus();
+    const differs = !sameShape(shownTensor(), pinnedTensor());
+    const facts = Object.entries(names).map(([id, name]) => [id, name, mode() === id, differs]);
+    keepOrMake(box, facts, ([id, name, pressed]) => {
+        const marks = { 'aria-pressed': pressed, 'data-mode': id };
+        const button = buttonFor(() => set({ mode: id }), name, '', marks);
+        button.disabled = id === 'change' && differs;
+        if (button.disabled) button.title = 'The texts have different numbers of tokens';
+        return button;
+    });
 }
 
 // Tensors in the order of the pass.
