@@ -1,7 +1,6 @@
 #include "live/live.h"
 
 #include "base/heap.h"
-#include "base/num.h"
 #include "draw/page.h"
 #include "lens/edits.h"
 #include "lens/viewer.h"
@@ -69,27 +68,6 @@ static int choose_sites(struct report *part, const struct report *report, uint64
     return tensors ? 0 : -1;
 }
 
-/* The words of a command line that gives the same. */
-static int find_words(struct page_facts *facts, const struct live_request *request,
-                      struct arena *arena, struct err *err)
-{
-    const char **words = arena_alloc(arena, 4, sizeof *words, err);
-    char *temperature = words ? arena_room(arena, NUM_FLOAT_BYTES, 1, err) : NULL;
-    if (!temperature)
-        return -1;
-    if (request->edits && *request->edits) {
-        words[facts->command_count++] = "--edit";
-        words[facts->command_count++] = request->edits;
-    }
-    if (request->temperature > 0) {
-        num_float(temperature, request->temperature);
-        words[facts->command_count++] = "--attention-temperature";
-        words[facts->command_count++] = temperature;
-    }
-    facts->command = words;
-    return 0;
-}
-
 /* Look at a text that was read, in one pass, and write what is seen. */
 static int write_look(struct live *live, struct stream *out, const struct live_request *request,
                       struct selection selection, const struct text_pair *pair, struct err *err)
@@ -116,7 +94,6 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         choose_sites(&parts[0], &report, shown, &live->arena, err) ||
         choose_sites(&parts[1], &report, explained, &live->arena, err) ||
         next_tokens_of_report(&facts.next, &plan, &report, &pair->sentence, &live->arena, err) ||
-        find_words(&facts, request, &live->arena, err) ||
         page_sentence_put(out, &parts[0], true, &facts, err));
 }
 

@@ -95,7 +95,6 @@ await test('a head that is switched off is one of --ablate', () => {
     const look = { edits: 'h.0.context[head=1] = 0', show: 'weights,logits' };
     const off = found(tiny, LIFE, look);
     same(written('tiny', LIFE, 'weights,logits', '--ablate', '0.1'), off);
-    same('--edit h.0.context[head=1] = 0', JSON.parse(tiny.run(LIFE, look)).command.join(' '));
     if (off === found(tiny, LIFE, { show: look.show })) throw new Error('nothing changed');
 });
 

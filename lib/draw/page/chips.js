@@ -6,8 +6,8 @@ function drawChips() {
     const box = byId('chips');
     const labels = current().labels.sentence || [];
     const next = current().nextTokens;
-    const facts = labels.map((label, at) => ({ label, at, surprisal: next?.surprisal(at) ?? NaN }));
-    keepOrMake(box, facts, ({ label, at, surprisal }) => {
+    const all = labels.map((label, at) => ({ label, at, surprisal: next?.surprisal(at) ?? NaN }));
+    keepOrMake(box, all, ({ label, at, surprisal }) => {
         const chip = buttonFor(() => selectRow(at), '', 'chip', { 'data-at': at });
         const bar = element('i');
         const bits = Number.isNaN(surprisal) ? '' : `, ${(surprisal / Math.LN2).toFixed(1)} bits`;
