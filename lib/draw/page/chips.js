@@ -19,7 +19,8 @@ function drawChips() {
         return chip;
     });
     byId('surprise').hidden = !next;
-    [...box.children].forEach((chip, at) => chip.setAttribute('aria-pressed', at === selectedRow()));
+    for (const chip of box.children)
+        chip.setAttribute('aria-pressed', Number(chip.dataset.at) === selectedRow());
     if (labels.length) rove(box, '.chip');
 }
 
