@@ -9,11 +9,11 @@
 
 enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text: 1.3 MB */
 
-static const char usual[] = "weights";
-
 struct live {
     struct viewer viewer;
-    struct arena arena; /* a text's; its memory serves for the next */
+    struct arena arena;      /* a text's; its memory serves for the next */
+    struct arena before;     /* of the text with `known` */
+    struct lens_known known; /* what was predicted of it */
 };
 
 int live_open(struct live **live, const struct folder *folder, struct err *err)
@@ -39,6 +39,7 @@ void live_close(struct live *live)
         return;
     viewer_release(&live->viewer);
     arena_release(&live->arena);
+    arena_release(&live->before);
     heap_free(live);
 }
 
@@ -87,6 +88,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = &report};
     if (next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
+    if (plan.count == 1) /* at the end alone */
+        plan.lenses->known = &live->known;
     selection.sites |= explained | next_tokens_sites(&plan);
     return err_if(
         edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
@@ -109,7 +112,7 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     struct input input = {.text = request->text, .size = request->size};
     arena_clear(&live->arena);
     if (viewer_set_mechanism(viewer, &mechanism, err) ||
-        selection_sites(&selection, request->show ? request->show : usual, config, err) ||
+        selection_sites(&selection, request->show, config, err) ||
         selection_layers(&selection, NULL, config, &live->arena, err) ||
         selection_heads(&selection, NULL, config, &live->arena, err) ||
         read_edits(&list, request->edits, err) ||
@@ -118,5 +121,12 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     viewer->edits = list.edits.count ? &list.edits : NULL;
     int failed = write_look(live, out, request, selection, &pair, err);
     viewer->edits = NULL;
+    if (failed) {
+        live->known = (struct lens_known){0};
+    } else if (live->known.ids == pair.sentence.ids) {
+        struct arena before = live->before;
+        live->before = live->arena;
+        live->arena = before;
+    }
     return failed;
 }

@@ -24,7 +24,7 @@ void live_close(struct live *live);
 struct live_request {
     const char *text;
     size_t size;
-    const char *show;  /* as --show has it; NULL: the page's usual */
+    const char *show;  /* as --show has it */
     const char *edits; /* as --edit has them, with ; between them; numbers alone; NULL: none */
     float temperature; /* scores are divided by it; 0: they are not */
     size_t next;       /* most likely next tokens at each position; 0: no predictions */

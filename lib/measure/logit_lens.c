@@ -43,15 +43,16 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 /* --- a row of logits -------------------------------------------------------------------------- */
 
 struct lens_work {
+    const struct lens_plan *plan;
     const struct logit_lens *lens;
+    const struct report *report;
     const struct tokenized *sentence;
-    long long target, against;
-    size_t words;
-    size_t first;      /* the token of the first row */
-    float *last;       /* [rows, V] the model's own logits of these tokens */
-    double *last_sums; /* [rows] their logsumexp */
-    size_t layer;      /* index of the current layer in the lens */
-    uint32_t *ids;     /* [rows, best_count] */
+    struct matrix ends; /* [tokens, C] what the model's own logits are made of */
+    size_t first;       /* the token of the first row */
+    float *last;        /* [rows, V] the model's own logits of these tokens */
+    double *last_sums;  /* [rows] their logsumexp */
+    size_t layer;       /* index of the current layer in the lens */
+    uint32_t *ids;      /* [rows, best_count] */
     struct likely *best;
 };
 
@@ -87,23 +88,21 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     struct lens_cell *cell = &work->lens->cells[work->layer * work->lens->tokens + token];
     struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
     uint32_t *ids = work->ids + row * best_count;
-    long long target = work->target;
-    bool differs = work->against >= 0;
+    long long target = work->plan->target;
     double entropy = 0;
     double sum = logsumexp_entropy(&entropy, logits, count);
     if (target < 0 && token + 1 < work->lens->tokens)
         target = work->sentence->ids[token + 1];
+    double less = work->lens->of_difference ? (double)logits[work->plan->against] : sum;
     topk(ids, best_count, logits, count);
     for (size_t i = 0; i < best_count; i++)
         best[i] = (struct likely){ids[i], (float)((double)logits[ids[i]] - sum)};
     *cell = (struct lens_cell){
         .best = best,
         .entropy = (float)entropy,
-        .target = target < 0 ? NAN
-                             : (float)((double)logits[target] -
-                                       (differs ? (double)logits[work->against] : sum)),
+        .target = target < 0 ? NAN : (float)((double)logits[target] - less),
     };
-    if (work->lens->is_brief)
+    if (work->plan->is_brief)
         return;
     cell->kl =
         (float)divergence(work->last + row * count, work->last_sums[row], logits, sum, count);
@@ -122,34 +121,31 @@ static void keep_and_see(void *context, size_t row, const float *logits, size_t 
 /* The values of a site, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
-    size_t i = 0;
-    while (report->tensors[i].site != site ||
-           (site_rows[site].in_layer && report->tensors[i].layer != (int)layer))
-        i++;
-    const struct kept *kept = &report->tensors[i];
+    const struct kept *kept = report->tensors;
+    while (kept->site != site || (site_rows[site].in_layer && kept->layer != (int)layer))
+        kept++;
     return (struct matrix){(float *)kept->data, kept->shape[0], kept->shape[1], kept->shape[1]};
 }
 
-static int look_at_tokens(struct lens_work *work, const struct report *report, size_t count,
-                          struct viewer *viewer, struct err *err)
+static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
 {
-    const struct config *config = &viewer->model.config;
     const struct logit_lens *lens = work->lens;
-    enum site end = logits_site(config);
-    size_t last = config->n_layer - 1;
+    const struct config *config = &work->plan->viewer->model.config;
     size_t left = lens->layers.count; /* layers whose logits are not the model's own */
-    bool ends = lens->layers.items[left - 1] == last && lens->site == site_of_output(config);
+    bool is_brief = work->plan->is_brief;
+    bool ends =
+        lens->layers.items[left - 1] + 1 == config->n_layer && lens->site == site_of_output(config);
+    struct logits_work logits = {.viewer = work->plan->viewer, .context = work, .normed = true};
+    logits.see = is_brief ? see_cell : ends ? keep_and_see : keep_last;
+    logits.rows = matrix_rows(work->ends, work->first, count);
     left -= ends;
     work->layer = left;
-    struct logits_work logits = {.viewer = viewer, .context = work, .normed = true};
-    logits.see = lens->is_brief ? see_cell : ends ? keep_and_see : keep_last;
-    logits.rows = matrix_rows(find(report, end, last), work->first, count);
-    if ((ends || !lens->is_brief) && logits_of_rows(&logits, err))
+    if ((ends || !is_brief) && logits_of_rows(&logits, err))
         return -1;
     logits.normed = false;
     logits.see = see_cell;
     for (work->layer = 0; work->layer < left; work->layer++) {
-        struct matrix rows = find(report, lens->site, lens->layers.items[work->layer]);
+        struct matrix rows = find(work->report, lens->site, lens->layers.items[work->layer]);
         logits.rows = matrix_rows(rows, work->first, count);
         if (logits_of_rows(&logits, err))
             return -1;
@@ -157,22 +153,45 @@ static int look_at_tokens(struct lens_work *work, const struct report *report, s
     return 0;
 }
 
-static int look_at_all(struct lens_work *work, const struct report *report, struct viewer *viewer,
-                       struct arena *arena, struct err *err)
+/* A row that was seen before, with the same next token, has the same cell. */
+static bool take_known(const struct lens_work *work, const struct lens_known *known)
 {
-    size_t words = work->words;
+    size_t at = work->first;
+    size_t best_count = work->lens->best_count;
+    struct likely *best = work->best + at * best_count;
+    if (best_count != known->lens.best_count ||
+        at + 1 >= num_min(work->lens->tokens, known->lens.tokens) ||
+        work->sentence->ids[at + 1] != known->ids[at + 1] ||
+        memcmp(matrix_rows(work->ends, at, 1).data, matrix_rows(known->ends, at, 1).data,
+               work->ends.columns * sizeof(float)) != 0)
+        return false;
+    memcpy(best, known->lens.cells[at].best, best_count * sizeof *best);
+    work->lens->cells[at] = known->lens.cells[at];
+    work->lens->cells[at].best = best;
+    return true;
+}
+
+static int look_at_all(struct lens_work *work, struct arena *arena, struct err *err)
+{
+    const struct config *config = &work->plan->viewer->model.config;
+    struct lens_known *known = work->plan->known;
     size_t tokens = work->lens->tokens;
     size_t best_count = work->lens->best_count;
-    size_t step = logits_piece_rows(words, tokens);
-    size_t cells = work->lens->layers.count * tokens;
-    work->last = arena_room(arena, step, words * sizeof *work->last, err);
+    size_t best_room = work->lens->layers.count * tokens * best_count;
+    size_t step = logits_piece_rows(config->vocab_size, tokens);
+    work->last = arena_room(arena, step, config->vocab_size * sizeof *work->last, err);
     work->last_sums = arena_room(arena, step, sizeof *work->last_sums, err);
     work->ids = arena_room(arena, step, best_count * sizeof *work->ids, err);
-    work->best = arena_room(arena, cells, best_count * sizeof *work->best, err);
+    work->best = arena_room(arena, best_room, sizeof *work->best, err);
     if (!work->last || !work->last_sums || !work->ids || !work->best)
         return -1;
+    work->ends = find(work->report, logits_site(config), config->n_layer - 1);
+    while (known && take_known(work, known))
+        work->first++;
+    if (known)
+        *known = (struct lens_known){*work->lens, work->ends, work->sentence->ids};
     for (; work->first < tokens; work->first += step)
-        if (look_at_tokens(work, report, num_min(tokens - work->first, step), viewer, err))
+        if (look_at_tokens(work, num_min(tokens - work->first, step), err))
             return -1;
     return 0;
 }
@@ -188,22 +207,16 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
                           struct arena *arena, struct err *err)
 {
     size_t words = plan->viewer->model.config.vocab_size;
-    size_t best_count = plan->best_count < words ? plan->best_count : words;
+    struct lens_work work = {.plan = plan, .lens = lens, .report = report, .sentence = sentence};
     *lens = (struct logit_lens){.site = plan->site,
                                 .layers = plan->layers,
                                 .tokens = sentence->count,
-                                .best_count = best_count,
+                                .best_count = num_min(plan->best_count, words),
                                 .of_difference = plan->against >= 0,
                                 .is_mean = plan->is_mean,
-                                .is_last = plan->is_last,
-                                .is_brief = plan->is_brief};
+                                .is_last = plan->is_last};
     lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
-    struct lens_work work = {.lens = lens,
-                             .sentence = sentence,
-                             .target = plan->target,
-                             .against = plan->against,
-                             .words = words};
-    return lens->cells ? look_at_all(&work, report, plan->viewer, arena, err) : -1;
+    return lens->cells ? look_at_all(&work, arena, err) : -1;
 }
 
 int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,

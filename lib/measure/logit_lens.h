@@ -27,9 +27,16 @@ struct logit_lens {
     enum site site;
     struct layers layers;
     size_t tokens, best_count;
-    bool of_difference;              /* targets are logit differences */
-    bool is_mean, is_last, is_brief; /* as in the plan */
-    struct lens_cell *cells;         /* [layers, tokens] */
+    bool of_difference;      /* targets are logit differences */
+    bool is_mean, is_last;   /* as in the plan */
+    struct lens_cell *cells; /* [layers, tokens] */
+};
+
+/* What was seen of a text, borrowed: a next one with the same first rows has the same cells. */
+struct lens_known {
+    struct logit_lens lens;
+    struct matrix ends; /* [tokens, C] what logits are made of */
+    const uint32_t *ids;
 };
 
 struct lens_plan {
@@ -41,6 +48,7 @@ struct lens_plan {
     bool is_mean;              /* for means over texts: numbers of positions, without the tokens */
     bool is_last;              /* of the last token alone, as position -1 */
     bool is_brief;             /* `best`, `entropy` and `target` alone, in less time */
+    struct lens_known *known;  /* of a text before, then of this one; NULL: nothing is */
 };
 
 /* A site of every layer that is as wide as the stream; NULL: the output of the layer. Others are

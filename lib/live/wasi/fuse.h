@@ -22,23 +22,18 @@ static inline float fuse_one(float a, float b, float c)
     return is_right ? (float)sum : soft_fmaf(a, b, c);
 }
 
-static inline v128_t fuse_upper(v128_t floats)
-{
-    return wasm_i32x4_shuffle(floats, floats, 2, 3, 2, 3);
-}
-
 /* b · a + c in double precision, of two floats. */
-static inline v128_t fuse_pair(v128_t b, v128_t a, v128_t c)
+static inline v128_t fuse_pair(v128_t b, const float *a, const float *c)
 {
-    v128_t product = wasm_f64x2_mul(b, wasm_f64x2_promote_low_f32x4(a));
-    return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(c));
+    v128_t product = wasm_f64x2_mul(b, wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(a)));
+    return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(c)));
 }
 
 /* Of four. Rounded a second time, to floats, these sums are wrong only in the middle of two floats
  * and where floats are subnormal or 0: `doubt` says so. */
-static inline v128_t fuse_four(v128_t b, v128_t a, v128_t c, v128_t *doubt)
+static inline v128_t fuse_four(v128_t b, const float *a, const float *c, v128_t *doubt)
 {
-    v128_t sums[] = {fuse_pair(b, a, c), fuse_pair(b, fuse_upper(a), fuse_upper(c))};
+    v128_t sums[] = {fuse_pair(b, a, c), fuse_pair(b, a + 2, c + 2)};
     v128_t rounded = wasm_i32x4_shuffle(wasm_f32x4_demote_f64x2_zero(sums[0]),
                                         wasm_f32x4_demote_f64x2_zero(sums[1]), 0, 1, 4, 5);
     v128_t low = wasm_i32x4_shuffle(sums[0], sums[1], 0, 2, 4, 6);
@@ -56,8 +51,7 @@ static inline void fuse_vectors(float *restrict sums, float b, const float *rest
         v128_t found[4];
         v128_t doubt = wasm_i32x4_const_splat(0);
         for (int i = 0; i < 4; i++)
-            found[i] = fuse_four(wasm_f64x2_splat((double)b), wasm_v128_load(a + 4 * i),
-                                 wasm_v128_load(sums + 4 * i), &doubt);
+            found[i] = fuse_four(wasm_f64x2_splat((double)b), a + 4 * i, sums + 4 * i, &doubt);
         if (!wasm_v128_any_true(doubt))
             memcpy(sums, found, sizeof found);
         else

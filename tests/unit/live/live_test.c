@@ -1,5 +1,6 @@
 #include "live/live.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -28,11 +29,13 @@ FIXTURE(enter, leave)
 /* What is written of a request; released by the caller. */
 static struct file write_request(struct live_request request)
 {
-    static char name[] = "a.json"; /* another one each: what is read is not replaced */
+    static int count; /* another name each: what is read is not replaced */
+    char name[16];
     struct stream out = {0};
     struct file file = {0};
     request.size = strlen(request.text);
-    name[0]++;
+    request.show = "weights";
+    snprintf(name, sizeof name, "%d.json", count++);
     ck_assert(!stream_open(&out, name, &err));
     int failed = live_write(live, &out, &request, &err);
     ck_assert_msg(!stream_end(&out, failed, &err), "%s", err.text);
@@ -53,14 +56,38 @@ static bool is_same(struct live_request one, struct live_request other)
 TEST(a_request_leaves_nothing_for_the_next)
 {
     const struct live_request plain = {.text = "Life is short"};
-    const struct live_request usual = {.text = "Life is short", .show = "weights"};
     const struct live_request warm = {.text = "Life is short", .temperature = 2};
     const struct live_request edited = {.text = "Life is short",
                                         .edits = "h.0.context[head=1] = 0; h.0.q[head=2] * 0.5"};
-    ck_assert(is_same(plain, usual));
+    ck_assert(is_same(plain, plain));
     ck_assert(!is_same(plain, warm));
     ck_assert(!is_same(plain, edited));
-    ck_assert(is_same(plain, usual));
+    ck_assert(is_same(plain, plain));
+}
+
+/* A text takes over what was predicted of the last one's first tokens: the same as after another. */
+TEST(a_text_that_is_typed_has_the_predictions_of_one_that_is_not)
+{
+    static const char *const typed[] = {
+        "Life",          "Life is",          "Life is sho",     "Life is short, eat",
+        "Life is short", "The dog is short", "The dog is short"};
+    for (size_t i = 1; i < sizeof typed / sizeof *typed; i++)
+        for (float temperature = 0; temperature < 3; temperature += 2) {
+            const struct live_request other = {.text = "and a house", .next = 5};
+            struct live_request last = {.text = typed[i - 1], .next = 5};
+            struct live_request text = {.text = typed[i], .next = 5, .temperature = temperature};
+            struct file files[4];
+            files[0] = write_request(last);
+            files[1] = write_request(text);
+            files[2] = write_request(other);
+            files[3] = write_request(text);
+            ck_assert_uint_eq(files[1].size, files[3].size);
+            ck_assert(!memcmp(files[1].bytes, files[3].bytes, files[1].size));
+            last.next = text.next = 6; /* of another number nothing is taken over */
+            ck_assert(is_same(text, text));
+            for (size_t k = 0; k < 4; k++)
+                file_release(&files[k]);
+        }
 }
 
 TEST(what_cannot_be_run_is_refused)
@@ -80,6 +107,7 @@ TEST(what_cannot_be_run_is_refused)
         struct stream out = {0};
         err = (struct err){0};
         request.size = strlen(request.text);
+        request.show = request.show ? request.show : "weights";
         ck_assert(!stream_open(&out, "refused.json", &err));
         ck_assert_int_eq(live_write(live, &out, &request, &err), -1);
         ck_assert_msg(strstr(err.text, cases[i].message), "%s", err.text);
