@@ -120,7 +120,7 @@ class MatrixView {
         context.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
         this.drawNumbers();
         this.drawMarks();
-        if (!state.printing || this.point !== hover) this.show(null, null); // once on paper
+        if (this.point !== hover) this.show(null, null); // else highlight does
     }
 
     drawGrid() {

@@ -65,7 +65,7 @@ TEST(a_request_leaves_nothing_for_the_next)
     ck_assert(is_same(plain, plain));
 }
 
-/* A text takes over what was predicted of the last one's first tokens: the same as after another. */
+/* A text takes over what was predicted of the last one's first tokens: as after another. */
 TEST(a_text_that_is_typed_has_the_predictions_of_one_that_is_not)
 {
     static const char *const typed[] = {
