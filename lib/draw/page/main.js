@@ -358,7 +358,10 @@ function drawFooter() {
     const ends = rows ? ['lowest', 'highest'] : [number(tone.low), number(tone.high)];
     const name = tensor.isDifference ? `change of ${wordOf(tensor)}` : wordOf(tensor);
     legend.replaceChildren(element('span', name), element('span', ends[0]));
-    legend.append(rampCanvas(tone), element('span', ends[1]));
+    const levels = Uint8Array.from({ length: LEVELS }, (_, at) => at + 1);
+    const colours = { rows: 1, columns: LEVELS, levels, ramp: tone.ramp };
+    const ramp = canvasOfCells(colours, element('canvas', '', 'ramp'));
+    legend.append(ramp, element('span', ends[1]));
     if (tone.scale !== 'linear') legend.append(element('b', scaleWords(tone.scale)));
     const other = tone.scale === 'linear' ? 'sqrt' : 'linear';
     const title = `Show small numbers ${other === 'sqrt' ? 'more strongly' : 'in proportion'} (s)`;
@@ -406,11 +409,6 @@ function drawNotes(legend, tensor) {
     if (rowStep * columnStep > 1)
         notes.push(`a cell shows the largest of ${rowStep} × ${columnStep} numbers`);
     for (const note of notes) legend.append(element('span', note, 'quiet'));
-}
-
-function rampCanvas({ ramp }) {
-    const levels = Uint8Array.from({ length: LEVELS }, (_, at) => at + 1);
-    return canvasOfCells({ rows: 1, columns: LEVELS, levels, ramp }, element('canvas', '', 'ramp'));
 }
 
 // --- on paper ----------------------------------------------------------------------------------
