@@ -70,6 +70,9 @@ await test('the cells that stand out have the numbers of the models', () =>
 await test('a cell that stands out opens in its matrix', () =>
     withPage(path, async (page) => {
         await page.selectOption('#sentence', '5'); // heads side by side
+        const words = await page.locator('.lesson .over').first().getAttribute('aria-label');
+        yes(words.endsWith('Arrow keys move.'), words); // Enter explains in the workbench
+        same(0, await page.locator('.lesson [aria-describedby]').count());
         await page.locator('.marked button').nth(1).click();
         const value = tensorsOf(lines[5])['h.0.weights'][1][5][5];
         yes((await readout(page)).startsWith(value.toFixed(2)), await readout(page));

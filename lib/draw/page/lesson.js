@@ -25,7 +25,7 @@ class LessonView {
         this.sentence = sentence;
         this.lesson = sentence.lesson;
         this.marks = marksOf(sentence);
-        const page = element('article', '', 'lesson');
+        const page = element('div', '', 'lesson');
         parent.append(page);
         this.drawHead(page);
         if (this.lesson.walk) {
@@ -104,8 +104,7 @@ class LessonView {
             const [id, key] = by < 0 ? ['lesson-before', '['] : ['lesson-after', ']'];
             const to = sentences[state.sentence + by];
             if (!to) continue;
-            const arrow = by < 0 ? '← ' : '';
-            const words = `${arrow}${lessonName(to)}${by > 0 ? ' →' : ''}`;
+            const words = by < 0 ? `← ${lessonName(to)}` : `${lessonName(to)} →`;
             const go = () => {
                 stepSentence(by);
                 window.scrollTo(0, 0);

@@ -58,10 +58,11 @@ class MatrixView {
         const { tensor } = this;
         const words =
             `${tensor.isDifference ? 'Change' : 'Matrix'} of ${tensor.name(this.index)}: ` +
-            `${tensor.rows} by ${tensor.columns}. Arrow keys move, Enter explains.`;
+            `${tensor.rows} by ${tensor.columns}. Arrow keys move`;
+        const label = `${words}${this.enter ? ', Enter explains.' : '.'}`;
         [this.over, this.overContext] = sharpCanvas(width, height, 'over', {
-            ...{ role: 'application', tabindex: 0, 'aria-label': words },
-            'aria-describedby': 'readout',
+            ...{ role: 'application', tabindex: 0, 'aria-label': label },
+            ...(this.enter && { 'aria-describedby': 'readout' }),
         });
         const sheet = element('div', '', 'sheet');
         sheet.style.width = `${width}px`;
