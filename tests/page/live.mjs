@@ -212,6 +212,20 @@ if (write()) {
             { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
         ));
 
+    await test('a phone says below the text, and aloud, what cannot be run', () =>
+        withPage(
+            path,
+            async (page) => {
+                await started(page);
+                await page.tap('#edit');
+                await type(page, '');
+                yes(await page.isVisible('#live-note'), 'it is not to be seen');
+                const words = { hasText: 'Type some text to begin.' };
+                await page.locator('#announce', words).waitFor({ state: 'attached' });
+            },
+            { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+        ));
+
     await test('a temperature is that of --attention-temperature, and its command gives the same', () =>
         withPage(path, async (page) => {
             await started(page);

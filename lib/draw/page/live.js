@@ -71,6 +71,7 @@ function runLive() {
     } catch (error) {
         field.setAttribute('aria-invalid', 'true');
         note.textContent = /empty/.test(error.message) ? 'Type some text to begin.' : error.message;
+        announce(note.textContent);
         if (!/empty/.test(error.message)) console.debug(error.stack);
     }
     live.runs += 1;
@@ -140,6 +141,7 @@ async function startLive() {
         live.engine = await Engine.open(bytes, current().model, heldFiles());
     } catch (error) {
         byId('live-note').textContent = `This browser cannot run the engine: ${error.message}`;
+        announce(byId('live-note').textContent);
         return;
     }
     field.disabled = false;

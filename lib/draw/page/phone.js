@@ -36,6 +36,8 @@ function placePanels() {
         const sheet = byId(head ? 'sheet-head' : 'sheet-body');
         (small ? sheet : byId(home)).append(byId(id));
     }
+    if (small) byId('line').append(byId('live-note'));
+    else byId('command').before(byId('live-note'));
     closeSheet();
 }
 
