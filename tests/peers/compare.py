@@ -4,7 +4,8 @@
 
 What is printed are medians over rounds: of attn-cli the time, of the others how many times that of
 attn-cli in the same round they took; below 1 they are faster. There are fewer rounds where a
-part's share of MINUTES is over. ONLY=process or ONLY=1 is one part.
+part's share of MINUTES is over, and no rows of the longest texts where one round of them would
+take longer than that. ONLY=process or ONLY=1 is one part.
 """
 import glob
 import importlib.metadata
@@ -25,10 +26,8 @@ ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
 ROUNDS = int(os.environ.get("ROUNDS", 5))
 END = time.time() + 60 * float(os.environ.get("MINUTES", 2.5))
 ALL = len(os.sched_getaffinity(0))
-ROWS = {"f32": [(task, tokens) for task in ("prefill", "capture") for tokens in (64, 256, 1024)],
-        "bf16": [("prefill", tokens) for tokens in (64, 256, 1024)]}
-for rows in ROWS.values():
-    rows.append(("decode", 64))
+LENGTHS = 64, 256, 1024
+TASKS = {"f32": ("prefill", "capture"), "bf16": ("prefill",)}
 NAMES = {"prefill": "prefill of {}", "capture": "all attention of {}",
          "decode": "a token after {}"}
 PEERS = {"f32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
@@ -56,13 +55,17 @@ class Worker:
         self.process.wait()
 
 
-def ours(threads, precision):
+def rows_of(precision, lengths):
+    """(task, tokens) of each row."""
+    return [(task, tokens) for task in TASKS[precision] for tokens in lengths] + [("decode", 64)]
+
+
+def ours(threads, precision, lengths):
     """Seconds of every row of bench, by one process."""
-    tasks = dict.fromkeys(task for task, _ in ROWS[precision] if task != "capture")
     found = json.loads(subprocess.check_output(
         [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
-         "--precision", precision, "--format", "json", "--quiet", "--only", ",".join(tasks),
-         "--tokens", "64,256,1024"]))["tables"]["bench"]
+         "--precision", precision, "--format", "json", "--quiet", "--only", "prefill,decode",
+         "--tokens", ",".join(map(str, lengths))]))["tables"]["bench"]
     return {(row["task"], row["cached"] or row["tokens"]): row["seconds"] for row in found}
 
 
@@ -98,27 +101,30 @@ def print_head(what, names):
 
 
 def compare_passes(threads, precision, seconds):
-    """In every round all rows of one program after those of the other. Passes of 64 tokens, which
-    are not counted, warm up first: weights are packed, pages touched, kernels chosen."""
-    peers, rows = PEERS[precision], ROWS[precision]
+    """In every round all rows of one program after those of the other. Short passes, which are not
+    counted, warm up first: weights are packed, pages touched, kernels chosen."""
+    end, peers = time.monotonic() + seconds, PEERS[precision]
     print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
     workers = [Worker(peer, threads, precision) for peer in peers]
-    captured = [row for row in rows if row[0] == "capture"]
-    library = Worker("attn", threads, precision) if captured else None
-    ours(threads, precision)
-    for worker in workers:
-        for task in dict.fromkeys(task for task, _ in rows):
-            worker(task, 64)
-    if library:
-        library("capture", 64)
+    library = Worker("attn", threads, precision) if "capture" in TASKS[precision] else None
 
-    def measure():
-        first = ours(threads, precision) | {row: library(*row) for row in captured}
+    def measure(lengths):
+        rows = rows_of(precision, lengths)
+        first = ours(threads, precision, lengths)
+        first |= {row: library(*row) for row in rows if row[0] == "capture"}
         others = [{row: worker(*row) for row in rows} for worker in workers]
         return [[first[row], *(other[row] for other in others)] for row in rows]
-    rounds = take_rounds(measure, seconds)
-    for i, (task, tokens) in enumerate(rows):
+
+    measure(LENGTHS[:1])
+    start = time.monotonic()
+    measure(LENGTHS[:-1])
+    longest = 6 * (time.monotonic() - start)  # four times the tokens, each with more keys
+    lengths = LENGTHS if longest < end - time.monotonic() else LENGTHS[:-1]
+    rounds = take_rounds(lambda: measure(lengths), end - time.monotonic())
+    for i, (task, tokens) in enumerate(rows_of(precision, lengths)):
         print_row(NAMES[task].format(tokens), [found[i] for found in rounds])
+    if lengths != LENGTHS:
+        print(f"Passes of {LENGTHS[-1]} tokens would take longer than MINUTES allow.")
     for worker in [*workers, *([library] if library else [])]:
         worker.close()
 

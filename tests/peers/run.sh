@@ -16,11 +16,12 @@ why=$(sh tests/real/environment.sh "$build" peers | tail -n 1)
 real=$build/real
 python=$real/venv/bin/python
 "$python" tests/real/models.py "$real" smollm2
-for type in F32 BF16; do
-    file=$real/smollm2-$(printf %s "$type" | tr '[:upper:]' '[:lower:]').gguf
-    [ -f "$file" ] ||
-        "$python" tests/real/widen.py "$real/SmolLM2-135M-Instruct.Q4_1.gguf" "$file" "$type"
-done
+widen() { # TYPE FILE
+    [ -f "$2" ] || "$python" tests/real/widen.py "$real/SmolLM2-135M-Instruct.Q4_1.gguf" "$2" "$1"
+}
+widen F32 "$real/smollm2-f32.gguf" &
 [ -f "$build/peers/cache.onnx" ] ||
     "$python" tests/peers/graphs.py "$real/smollm2" "$build/peers" 2>"$build/peers/log"
+wait $!
+! grep -qw 'avx512_bf16\|amx_bf16' /proc/cpuinfo || widen BF16 "$real/smollm2-bf16.gguf"
 exec "$python" tests/peers/compare.py "$build/attn-cli" "$real" "$build/peers"
