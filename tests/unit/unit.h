@@ -13,8 +13,9 @@
 #ifndef ATTN_TESTS_UNIT_H
 #define ATTN_TESTS_UNIT_H
 
-#include <check.h>
 #include <stdbool.h>
+
+#include "rigs/asserts.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

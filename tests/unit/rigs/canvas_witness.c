@@ -1,10 +1,10 @@
 #include "canvas_witness.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "draw/canvas.h"
 
 struct canvas_witness witness;

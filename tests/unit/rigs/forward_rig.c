@@ -1,9 +1,9 @@
 #include "forward_rig.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "model/model.h"
 #include "reference_model.h"
 

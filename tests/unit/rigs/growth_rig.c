@@ -1,6 +1,6 @@
 #include "growth_rig.h"
 
-#include <check.h>
+#include "asserts.h"
 
 const char growth_tiny[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 4, "
                            "\"n_embd\": 32, \"n_positions\": 64, \"vocab_size\": 512}";

@@ -10,10 +10,11 @@
 #ifndef ATTN_TESTS_GUARDED_H
 #define ATTN_TESTS_GUARDED_H
 
-#include <check.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "asserts.h"
 
 struct guarded {
     char *pages;

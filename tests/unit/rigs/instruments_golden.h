@@ -8,10 +8,10 @@
 #ifndef ATTN_TESTS_INSTRUMENTS_GOLDEN_H
 #define ATTN_TESTS_INSTRUMENTS_GOLDEN_H
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "asserts.h"
 #include "base/buf.h"
 #include "format/safetensors.h"
 

@@ -10,10 +10,10 @@
 #ifndef ATTN_TESTS_MEMORY_STREAM_H
 #define ATTN_TESTS_MEMORY_STREAM_H
 
-#include <check.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "asserts.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/stream.h"

@@ -1,8 +1,8 @@
 #include "pass_record.h"
 
-#include <check.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "model/forward.h"
 #include "model/model.h"
 

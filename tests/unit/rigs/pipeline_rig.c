@@ -1,9 +1,9 @@
 #include "pipeline_rig.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "base/file.h"
 #include "base/heap.h"
 #include "base/utf8.h"

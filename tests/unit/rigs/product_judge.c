@@ -1,9 +1,9 @@
 #include "product_judge.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "dice.h"
 #include "math/kernel.h"
 

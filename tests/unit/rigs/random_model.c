@@ -1,8 +1,8 @@
 #include "random_model.h"
 
-#include <check.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "base/heap.h"
 #include "format/safetensors.h"
 #include "memory_stream.h"

@@ -1,10 +1,10 @@
 #include "reference_attention.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "asserts.h"
 #include "model/pattern.h"
 
 enum { DRAWN_MAX = 600 };

@@ -1,10 +1,10 @@
 #include "reference_model.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "reference_parts.h"
 
 static bool lacks(const struct reference *r, enum block_part part)

@@ -1,10 +1,10 @@
 #include "reference_parts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "reference_attention.h"
 
 double *reference_taken(struct reference *r, size_t count)

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <check.h>
-
+#include "asserts.h"
 #include "base/heap.h"
 #include "memory_stream.h"
 

@@ -7,13 +7,14 @@
 #ifndef ATTN_TESTS_SCRATCH_H
 #define ATTN_TESTS_SCRATCH_H
 
-#include <check.h>
 #include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "asserts.h"
 
 static char scratch_path[32];
 

@@ -2,9 +2,9 @@
 #ifndef ATTN_TESTS_TARGETS_H
 #define ATTN_TESTS_TARGETS_H
 
-#include <check.h>
 #include <stdlib.h>
 
+#include "asserts.h"
 #include "math/precision.h"
 #include "math/target.h"
 

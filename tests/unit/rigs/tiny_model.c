@@ -1,9 +1,9 @@
 #include "tiny_model.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "asserts.h"
 #include "dice.h"
 #include "model/parameter_table.h"
 

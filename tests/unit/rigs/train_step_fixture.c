@@ -1,8 +1,9 @@
 #include "train_step_fixture.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "asserts.h"
 
 static const struct folder folder = {.path = "tests/training"};
 

@@ -7,8 +7,7 @@
 #ifndef ATTN_TESTS_WORDS_FIXTURE_H
 #define ATTN_TESTS_WORDS_FIXTURE_H
 
-#include <check.h>
-
+#include "asserts.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/folder.h"
