@@ -21,7 +21,7 @@ UNIT=${UNIT-kernel gemm gemm_bf16 gemv rows portable_math bf16 transpose \
 GOLDEN=${GOLDEN-life mha}
 BITS=${BITS-tiny life life-causal life-4-heads life-grouped journey tests/golden/gpt2-* \
     tests/golden/gqa tests/golden/multi-query tests/golden/uneven $(sixth tests/golden-families/*)}
-CLI=${CLI-run/[a-l]*}
+CLI=${CLI-run/[a-d]*}
 sysroot=$build/sysroot
 compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
 
