@@ -16,10 +16,11 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 suite=${1:-bookworm}
-SWEPT='ATTN_UNIT_FEW=30 BREAK_EVERY=9 FLIPS_STRIDE=61 FAULT_EVERY=801 LONG_HAULS_FREE=1'
-OF_ROOT='cli batch style install readme bytes files machine'
+SWEPT='ATTN_UNIT_FEW=30 BREAK_EVERY=9 FLIPS_STRIDE=61 FAULT_EVERY=801 GOLDEN=falcon
+    LONG_HAULS_FREE=1'
+OF_ROOT='cli batch style install readme'
 USERS=${USERS-ada root}
-FEW=${FEW-$SWEPT BATCH_ITEMS=200 CLI_SHARE=1/4}
+FEW=${FEW-$SWEPT BATCH_ITEMS=200 CLI_SHARE=1/5}
 
 do_without() { # WHY
     leave_out "a bare Debian: $1"
