@@ -163,7 +163,7 @@ fi
 # shellcheck disable=SC2086 # one word for each variable
 for user in $USERS; do
     case $user in
-    root) try_as root /root $FEW ${FEW:+"STAGES=$OF_ROOT"} ;;
+    root) try_as root /root $FEW ${FEW:+"STAGES=$OF_ROOT" DOCUMENTS=README.md} ;;
     *) try_as "$user" "/home/$user" $FEW ;;
     esac
 done

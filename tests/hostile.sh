@@ -14,7 +14,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # set by a calling make
 build=${1:-build}
 LIMIT=900
 STAGES='cli batch figures install readme system races'
-FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5'
+FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5 DOCUMENTS=README.md'
 
 case $scratch in *[[:space:]]*)
     leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"

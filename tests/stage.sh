@@ -25,7 +25,7 @@ figures  sh tests/figures.sh "$build" models/tiny
 oracle   "$build/oracle" "$build/attn-cli" $(golden)
 bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/golden/* tests/golden-families/*
 install  sh tests/install.sh "$build"
-readme   sh tests/readme.sh "$build"
+readme   sh tests/readme.sh "$build" ${DOCUMENTS-}
 bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
