@@ -43,6 +43,8 @@ function rampOf(signed) {
         else if (!signed) ramp.push(blend(up, share));
         else ramp.push(blend(share < 0.5 ? down : up, Math.abs(2 * share - 1)));
     }
+    const pixel = ([r, g, b], at) => at && (255 << 24) | (b << 16) | (g << 8) | r; // as in memory
+    ramp.pixels = Uint32Array.from(ramp, pixel);
     ramps.set(key, ramp);
     return ramp;
 }
@@ -220,10 +222,8 @@ function levelsOf(tensor, index, rowRoom, columnRoom) {
 function canvasOfCells(cells, canvas = element('canvas')) {
     Object.assign(canvas, { width: cells.columns, height: cells.rows });
     const image = new ImageData(cells.columns, cells.rows);
-    for (let i = 0; i < cells.levels.length; i++) {
-        image.data.set(cells.ramp[cells.levels[i]], 4 * i);
-        image.data[4 * i + 3] = cells.levels[i] ? 255 : 0;
-    }
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let i = 0; i < pixels.length; i++) pixels[i] = cells.ramp.pixels[cells.levels[i]];
     canvas.getContext('2d', { willReadFrequently: true }).putImageData(image, 0, 0); // in memory
     return canvas;
 }
