@@ -152,11 +152,10 @@ function headTitle() {
 }
 
 function drawMiddle() {
-    const stage = byId('stage');
+    const stage = new DocumentFragment(); // texts on canvases of the page make it compute styles
     const [tensor, head] = shownMatrix();
     const room = state.printing ? PAPER : byId('middle').clientWidth;
     const compact = phone.matches && !state.printing;
-    stage.replaceChildren();
     byId('head-title').textContent = headTitle();
     const role = roleOf(tensor, head);
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
@@ -167,7 +166,7 @@ function drawMiddle() {
     const wide = compact || window.innerWidth < 1200 || !tensor.isAttention;
     const folded = wide || (room - 58 - LINES_ROOM) / tensor.columnCount < LABEL_LEAST;
     const matrix = new MatrixView(stage, tensor, head, folded ? room : room - LINES_ROOM, options);
-    views = { matrix };
+    views = { matrix, stage };
     options.spare = room - LINES_ROOM - matrix.across;
     const several = state.allLines && mode() !== 'change' && tensor.shape[0] > 1;
     const heads = several ? [...Array(tensor.shape[0]).keys()] : [head];
@@ -311,6 +310,7 @@ function draw(remember = true) {
         drawWhy();
         drawFooter();
         highlight();
+        byId('stage').replaceChildren(views.stage);
     }
     drawTop();
     if (remember) rememberState();
