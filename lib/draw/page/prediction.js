@@ -102,23 +102,22 @@ function drawLayers(next, row) {
         askSteps?.(); // the rows before stay until these are ready
         return;
     }
-    const table = byId('layer-rows');
     const actual = current().labels.sentence[row + 1];
     const tone = new Tone(0, 1, 'linear');
-    table.replaceChildren(
-        ...steps.map((step, at) => {
+    byId('layer-rows').replaceChildren(
+        ...steps.map((step) => {
             const line = element('tr');
-            const name = headerCell(stepName(step), 'row');
-            if (at === steps.length - 1) name.className = 'last';
-            line.append(name);
-            for (const one of next.likeliest(row, step).slice(0, STEPS_LISTED)) {
+            line.append(headerCell(stepName(step), 'row'));
+            const list = next.likeliest(row, step).slice(0, STEPS_LISTED);
+            const names = candidateNames(list);
+            list.forEach((one, i) => {
                 const cell = element('td', '', one.name === actual ? 'actual' : '');
                 const colour = tone.colour(one.share);
                 cell.style.background = css(colour);
                 cell.style.color = inkOn(colour);
-                cell.append(element('span', shown(one.name)), element('span', percent(one.share)));
+                cell.append(element('span', names[i]), element('span', percent(one.share)));
                 line.append(cell);
-            }
+            });
             return line;
         }),
     );
