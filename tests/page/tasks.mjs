@@ -187,10 +187,18 @@ await test('task 6: two sentences, models or runs are compared, from the largest
         },
         WIDE,
     );
-    await withPage(writePage('-s', LIFE, '--ablate', '0.1', '--unedited'), async (page) => {
+    const long = `${REPEAT} door`;
+    await withPage(writePage('-s', long, '--ablate', '0.1', '--unedited'), async (page) => {
+        await page.setViewportSize({ width: 1024, height: 768 });
         await page.selectOption('#compare', '1');
         yes((await page.innerText('#pinned')).includes('edited'), 'no name of the run');
         yes(await page.isVisible('.disc'), 'no head changed');
+        const width = await page.locator('#roles').evaluate((one) => one.offsetWidth);
+        yes(width > 400, `the sentence has ${width} pixels`);
+        const names = await page.$$eval('#layer-rows tr:nth-child(4) span:first-child', (all) =>
+            all.map((one) => one.textContent),
+        );
+        same(['␣fox', 'wolf', 'fox'], names);
     });
     await withPage(writePage('-s', LIFE, '-s', 'Life is'), async (page) => {
         await page.selectOption('#compare', '1');
