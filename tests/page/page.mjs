@@ -173,6 +173,8 @@ await test('a page begins as its options say', async () => {
             return data.filter((_, at) => at % 4 === 3).some(Boolean);
         });
         yes(!lines, 'an outline is drawn over the labels');
+        await page.setViewportSize({ width: 390, height: 844 });
+        yes((await page.innerText('#legend')).includes('first token'), 'no note on a phone');
     });
 });
 

@@ -408,7 +408,7 @@ function drawNotes(legend, tensor) {
     if (look.hide_first) notes.push('the first token is left out');
     if (rowStep * columnStep > 1)
         notes.push(`a cell shows the largest of ${rowStep} × ${columnStep} numbers`);
-    for (const note of notes) legend.append(element('span', note, 'quiet'));
+    for (const note of notes) legend.append(element('span', note, 'note'));
 }
 
 // --- on paper ----------------------------------------------------------------------------------
