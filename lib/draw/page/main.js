@@ -104,7 +104,7 @@ function hover(cell) {
 function highlight() {
     const cell = currentCell();
     const keys = views.lines?.show(cell);
-    views.matrix.show(cell, state.kept, keys || new Set([cell.column]));
+    views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
     drawReadout(cell);
     drawPrediction(cell.row);
     highlightChips(cell.row);
