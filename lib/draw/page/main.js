@@ -65,12 +65,22 @@ function mode() {
     return state.mode === 'change' || state.changed ? 'change' : 'now';
 }
 
+// The tensors whose numbers the matrix shows; for a change both, the pinned one first.
+function comparedTensors() {
+    if (mode() === 'change') return [pinnedTensor(), shownTensor()];
+    return [mode() === 'pinned' ? pinnedTensor() : shownTensor()];
+}
+
 // The tensor and the head that the matrix shows.
 function shownMatrix() {
-    const tensor = shownTensor();
-    if (mode() === 'pinned') return [pinnedTensor(), state.head];
-    if (mode() === 'now') return [tensor, state.head];
-    return [differenceOf(tensor, pinnedTensor(), state.head), 0];
+    const [one, other] = comparedTensors();
+    return other ? [differenceOf(other, one, state.head), 0] : [one, state.head];
+}
+
+// The run of a tensor where two are compared: " in A", " now".
+function runWord(tensor) {
+    const words = comparesTexts() ? [' in A', ' in B'] : [' pinned', ' now'];
+    return pinned ? words[tensor.sentence === pinned ? 0 : 1] : '';
 }
 
 // --- the selected token and cell ---------------------------------------------------------------
@@ -233,10 +243,8 @@ function placeText(tensor, cell, hidden) {
     const place = `${tensor.rows} ${cell.row}, ${tensor.columns} ${cell.column}`;
     if (hidden) return `${place} · masked: score −∞, weight 0`;
     if (mode() === 'change') {
-        const of = (one) => brief(one.at(state.head, cell.row, cell.column));
-        const [before, now] = [of(pinnedTensor()), of(shownTensor())];
-        const names = comparesTexts() ? ['in A', 'in B'] : ['pinned', 'now'];
-        return `${place} · ${before} ${names[0]}, ${now} ${names[1]}`;
+        const of = (one) => brief(one.at(state.head, cell.row, cell.column)) + runWord(one);
+        return `${place} · ${comparedTensors().map(of).join(', ')}`;
     }
     const why = explains() ? new Why(tensor, state.head, cell) : null;
     const score = why?.numbers ? why.masked : NaN;
@@ -278,13 +286,12 @@ function settle() {
     state.layer = clamp(state.layer, 0, tensors.length - 1);
     const tensor = shownTensor();
     state.head = clamp(state.head, 0, tensor.shape[0] - 1);
-    const { kept } = state;
-    if (kept && (kept.row >= tensor.rowCount || kept.column >= tensor.columnCount))
-        state.kept = null;
-    if (!explains()) state.why = false;
     // a text is not compared with itself
     if (comparesTexts() && state.pin.sentence === state.sentence) state.pin = pinned = null;
     state.changed = Boolean(pinned) && isChanged();
+    const { rowCount, columnCount } = comparedTensors()[0];
+    if (state.kept?.row >= rowCount || state.kept?.column >= columnCount) state.kept = null;
+    if (!explains()) state.why = false;
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
     document.body.classList.toggle('is-lesson', state.lesson);

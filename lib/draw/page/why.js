@@ -8,7 +8,7 @@ const HEADS_LISTED = 3;
 
 // Can cells of the shown matrix be explained?
 function explains() {
-    const tensor = shownTensor();
+    const [tensor] = comparedTensors();
     const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
     const labels = tensor.labels('row');
     const tokens = tensor.sentence.tokens?.[tensor.tensor.startsWith('enc.') ? 1 : 0];
@@ -23,13 +23,9 @@ function openWhy(cell) {
     const { top } = byId('columns').getBoundingClientRect(); // the verdict is in the window
     byId('why').style.setProperty('--top', `${Math.max(0, -top)}px`);
     hovered = null;
-    const shownBefore = mode();
-    if (shownBefore !== 'now') state.mode = 'now';
-    if (shownBefore === 'now') {
-        drawWhy();
-        highlight();
-        rememberState();
-    } else draw();
+    drawWhy();
+    highlight();
+    rememberState();
     byId('why').focus({ preventScroll: true });
 }
 
@@ -49,7 +45,8 @@ function drawWhy() {
     if (panel.inert) return;
     const focused = panel.contains(document.activeElement);
     panel.replaceChildren();
-    new WhyPanel(panel, new Why(shownTensor(), state.head, state.kept));
+    for (const tensor of comparedTensors())
+        new WhyPanel(panel, new Why(tensor, state.head, state.kept));
     if (focused) panel.focus();
 }
 
@@ -100,12 +97,14 @@ class WhyPanel {
         const { why } = this;
         const line = element('p', '', 'why-head');
         const key = why.key ?? state.kept.column;
-        const words = element('span', `${why.tensor.headName(state.head)} · query `);
+        const name = why.tensor.headName(state.head) + runWord(why.tensor);
+        const words = element('span', `${name} · query `);
         words.append(element('b', this.label('row', why.row)), ` ${why.row} → key `);
         words.append(element('b', this.label('column', key)), ` ${key}`);
         const close = buttonFor(closeWhy, '', 'close');
         close.append(element('span', 'Close', 'hidden'), element('kbd', 'Esc'), icon('close'));
-        line.append(words, close);
+        line.append(words);
+        if (!this.panel.firstChild) line.append(close);
         this.panel.append(line);
     }
 
@@ -224,7 +223,7 @@ class WhyPanel {
         const { why, keys } = this;
         const column = why.key ?? state.kept.column;
         const all = headsOf(keys.sentence, state.kind)
-            .filter(({ tensor }) => sameShape(tensor, shownTensor()) && tensor.isAttention)
+            .filter(({ tensor }) => sameShape(tensor, why.tensor) && tensor.isAttention)
             .map((one) => ({ ...one, value: one.tensor.at(one.head, why.row, column) }))
             .filter(({ value }) => value > 0)
             .sort((a, b) => b.value - a.value);
