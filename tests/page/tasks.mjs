@@ -238,6 +238,41 @@ await test('task 7: the numbers are exact in the table and in CSV, and the view 
         yes(png.readUInt32BE(16) >= 2 * width, `${png.readUInt32BE(16)} pixels`);
     }));
 
+await test('of the other text and of a change, the numbers on screen are exported', () =>
+    withPage(writePage('-s', LIFE, '-s', 'Life is short, eat short first'), async (page) => {
+        const head = ['--layer', '1', '--head', '1', '--format', 'csv'];
+        const [b, a] = [LIFE, 'Life is short, eat short first'].map((text) =>
+            run('-s', text, ...head).toString(),
+        );
+        const check = async (view, name) => {
+            await go(page, `pin=1&head=1.1&view=${view}`);
+            const coming = page.waitForEvent('download');
+            const taken = (await take(page, 'csv')).toString();
+            same(name, (await coming).suggestedFilename());
+            await page.click('#command');
+            const lines = await page.locator('#export code').allInnerTexts();
+            await page.keyboard.press('Escape');
+            return [taken, lines.map((line) => `${line.replace('attn-cli', attn)} --format csv`)];
+        };
+        const made = (line) => execFileSync('sh', ['-c', line]).toString();
+        for (const [view, name, expected] of [
+            ['pinned', 'weights-1.1-in-A.csv', a],
+            ['now', 'weights-1.1-in-B.csv', b],
+        ]) {
+            const [taken, lines] = await check(view, name);
+            same(expected, taken, view);
+            same([expected], lines.map(made), view);
+        }
+        const [taken, lines] = await check('change', 'weights-1.1-change.csv');
+        same([a, b], lines.map(made), 'change');
+        const [before, now, change] = [a, b, taken].map((text) =>
+            text.split('\n').map((line) => line.split(',')),
+        );
+        same('change query\\key', change[0][0]);
+        const [was, is, by] = [before, now, change].map((rows) => Number(rows[6][2]));
+        yes(by && Math.fround(by) === Math.fround(Math.fround(is) - Math.fround(was)), `${by} ${is} ${was}`);
+    }));
+
 await test('task 8: the command reproduces the head', () =>
     withPage(writePage('-s', ODD_TEXT, '--scale', '0.25', '--ablate', '0.1'), async (page) => {
         await showHead(page, '1.2');

@@ -43,17 +43,16 @@ function numberOfFiles(text) {
     return `${digits}e${power[0]}${String(size).padStart(2, '0')}`;
 }
 
-// The bytes of `run --format csv`.
+// The bytes of `run --format csv`; of a change its corner says so.
 function headAsCsv(tensor, index) {
-    const name = (axis, at) =>
-        tensor.labels(axis) ? `${at}:${tensor.label(axis, at)}` : String(at);
+    const labels = { row: tensor.labels('row'), column: tensor.labels('column') };
+    const name = (axis, at) => (labels[axis] ? `${at}:${labels[axis][at]}` : String(at));
     const ways = tensor.sentence.attention || {};
     const hidden = tensor.tensor === 'masked' && !ways.linear && !ways.renormalise ? '-inf' : '0';
     const data = tensor.matrix(index);
     const columns = [...Array(tensor.columnCount).keys()];
-    const lines = [
-        [`${tensor.rows}\\${tensor.columns}`, ...columns.map((at) => name('column', at))],
-    ];
+    const corner = `${tensor.isDifference ? 'change ' : ''}${tensor.rows}\\${tensor.columns}`;
+    const lines = [[corner, ...columns.map((at) => name('column', at))]];
     for (let row = 0; row < tensor.rowCount; row++)
         lines.push([
             name('row', row),
@@ -65,15 +64,14 @@ function headAsCsv(tensor, index) {
     return `${lines.map((line) => line.map(csvField).join(',')).join('\n')}\n`;
 }
 
-// `run` with the tensor, the layer and the head that are shown.
-function commandOfView() {
-    const tensor = shownTensor();
+// `run` with a tensor, its layer and the head that is shown.
+function commandOfView(tensor) {
     const words = [];
     if (tensor.tensor !== 'weights') words.push('--show', tensor.tensor);
     if (tensor.layer !== null) words.push('--layer', String(tensor.layer));
     if (tensor.heads) words.push('--head', String(tensor.heads[state.head]));
     if (look.hide_first) words.push('--hide-first');
-    return commandOf(current(), 'run', words);
+    return commandOf(tensor.sentence, 'run', words);
 }
 
 function download(name, blob) {
@@ -86,11 +84,14 @@ function download(name, blob) {
 
 const EXPORTS = {
     png: pngOfView,
-    csv: async () => new Blob([headAsCsv(shownTensor(), state.head)], { type: 'text/csv' }),
+    csv: async () => new Blob([headAsCsv(...shownMatrix())], { type: 'text/csv' }),
 };
 
 function openExport() {
-    byId('export-command').replaceChildren(commandLine(commandOfView()));
+    const lines = comparedTensors().map((one) => commandLine(commandOfView(one)));
+    byId('export-command').replaceChildren(...lines);
+    const words = 'The change is the numbers of the second command minus those of the first:';
+    byId('export-words').textContent = lines[1] ? words : 'Command to reproduce this:';
     byId('export').showModal();
 }
 
@@ -99,7 +100,9 @@ function listenToExport() {
     for (const [kind, make] of Object.entries(EXPORTS))
         byId(`export-${kind}`).addEventListener('click', async () => {
             byId('export').close();
-            const name = shownTensor().name(state.head).replaceAll(' ', '-');
+            const [tensor, head] = shownMatrix();
+            const run = tensor.isDifference ? ' change' : runWord(tensor);
+            const name = (tensor.name(head) + run).replaceAll(' ', '-');
             download(`${name}.${kind}`, await make());
         });
 }

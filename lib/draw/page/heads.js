@@ -113,9 +113,9 @@ function differenceOf(now, before, head) {
     difference.matrices = new Map([[0, a.map((value, i) => (value === b[i] ? 0 : value - b[i]))]]);
     difference.profiles = null;
     difference.isDifference = true;
-    difference.label = (axis, at) => {
-        const names = [before, now].map((tensor) => tensor.label(axis, at));
-        return names[0] === names[1] ? names[0] : names.join('/');
-    };
+    const joined = (...names) => [...new Set(names)].join('/');
+    difference.label = (axis, at) => joined(before.label(axis, at), now.label(axis, at));
+    difference.labels = (axis) =>
+        now.labels(axis)?.map((one, at) => joined(before.labels(axis)[at], one)) ?? null;
     return difference;
 }
