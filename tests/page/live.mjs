@@ -8,11 +8,13 @@ import process from 'node:process';
 import {
     LIFE,
     attn,
+    attnJson,
     bars,
     causal,
     counts,
     go,
     json,
+    plain,
     readTable,
     same,
     scratch,
@@ -195,6 +197,36 @@ if (write()) {
                 await page.keyboard.press('/');
                 await page.keyboard.press('Escape');
                 yes(await page.evaluate(() => document.activeElement.matches('.over')), 'in a field');
+            },
+            WIDE,
+        ));
+
+    await test('a head that is off says what it changes, and the new prediction is on top', () =>
+        withPage(
+            path,
+            async (page) => {
+                const text = 'When Mary and John went to the store, John gave a drink to';
+                await started(page);
+                await type(page, text);
+                const [[was]] = await bars(page);
+                await showHead(page, '1.3');
+                await anew(page, () => page.keyboard.press('x'));
+                const after = ['-s', `${text} x`, '--ablate', '1.3', '--top', '1'];
+                const { best } = attnJson('score', '-q', ...after).tables;
+                const is = best.at(-2).text.replaceAll(' ', '␣').replaceAll('\n', '↵');
+                const found = await bars(page);
+                same(is, found[0][0]);
+                yes(found.some(([name]) => name === was && was !== is), `${was} is not compared`);
+                const shares = found.map(([, share]) => Number(share.replace(/[^0-9.]/g, '')));
+                same([...shares].sort((a, b) => b - a), shares);
+                const roles = await page.innerText('#roles');
+                yes(roles.endsWith(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
+                await page.click('[data-mode="change"]');
+                const title = await page.innerText('#head-title');
+                same('1.3 off: its output is removed, not its weights', title);
+                await anew(page, () => page.click('#all-on'));
+                const all = await page.innerText('#roles');
+                yes(!all.includes('Next token'), all);
             },
             WIDE,
         ));

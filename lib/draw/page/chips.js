@@ -155,10 +155,8 @@ function putChanges(box) {
         box.append(', ');
     } else if (comparesTexts()) box.append('From A to B ');
     else box.append('Since the pin ');
-    if (!lost.size && !gained.size) {
-        box.append(`no ${state.off.size ? 'other ' : ''}head changes its role.`);
-        return true;
-    }
+    if (!lost.size && !gained.size)
+        box.append(`no ${state.off.size ? 'other ' : ''}head changes its role. `);
     const put = (map, singular, plural) => {
         for (const [id, list] of map) {
             const role = ROLES.find((one) => one.id === id);
@@ -175,5 +173,15 @@ function putChanges(box) {
     };
     put(lost, 'is no longer', 'are no longer');
     put(gained, 'becomes', 'become');
+    box.append(nextChange());
     return true;
+}
+
+// "Next token: wog → ␣." if another one is the most likely at the end of the text.
+function nextChange() {
+    const ends = [pinned, current()].map(({ nextTokens: next, labels }) =>
+        next?.likeliest(labels.sentence.length - 1).slice(0, 1),
+    );
+    const names = candidateNames(ends.flat().filter(Boolean));
+    return names[0] === names[1] ? '' : `Next token: ${names.join(' → ')}.`;
 }

@@ -153,10 +153,11 @@ function marksOfRole(tensor, head) {
 function headTitle() {
     const tensor = shownTensor();
     const name = tensor.headName(state.head) || tensor.tensor;
-    if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;
+    if (tensor.isAttention && state.off.has(name))
+        return `${name} off: its output is removed, not its weights`;
+    if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
-    if (state.off.has(name)) return `${name} off`;
     const role = roleOf(tensor, state.head);
     return `${name} ${role ? role.name : 'mixed'} head`;
 }

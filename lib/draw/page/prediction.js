@@ -28,17 +28,16 @@ function pinnedRow(row) {
     return mine.length === other.length || mine[row] === other[row] ? row : -1;
 }
 
-// The ten tokens with the highest probability now or pinned; { id, name, share, before }.
+// The most likely tokens now and pinned, in turns, by their share now: { id, name, share, before }.
 function candidates(next, row, before, place) {
-    const found = new Map(next.likeliest(row).map((one) => [one.id, { ...one, before: NaN }]));
-    for (const one of before ? before.likeliest(place) : []) {
-        const mine = found.get(one.id) || { ...one, share: next.shareOf(one.id, row) };
-        found.set(one.id, { ...mine, before: one.share });
-    }
-    for (const one of found.values())
-        if (before && Number.isNaN(one.before)) one.before = before.shareOf(one.id, place);
-    const most = (one) => Math.max(one.share, one.before || 0);
-    return [...found.values()].sort((a, b) => most(b) - most(a)).slice(0, BARS);
+    const [now, then] = [next.likeliest(row), before ? before.likeliest(place) : []];
+    const both = now.flatMap((one, rank) => [one, then[rank] || one]);
+    const found = [...new Map(both.map((one) => [one.id, one])).values()].slice(0, BARS);
+    const shares = ({ id, name }) => {
+        const share = next.shareOf(id, row);
+        return { id, name, share, before: before ? before.shareOf(id, place) : NaN };
+    };
+    return found.map(shares).sort((a, b) => b.share - a.share);
 }
 
 // Two candidates that differ only in a leading space keep its mark.
