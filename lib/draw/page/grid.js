@@ -224,7 +224,7 @@ function comparesTexts() {
     return state.pin?.sentence !== undefined;
 }
 
-// Compare with another text of the page, and open the cell that differs most.
+// Compare with another text of the page, and open the selected query's cell that differs most.
 function compareWith(at) {
     if (at === '') return unpin();
     state.pin = { sentence: Number(at) };
@@ -236,18 +236,16 @@ function compareWith(at) {
 }
 
 function openLargestChange() {
+    const row = selectedRow();
     let most = 0;
     for (const one of headsOf(current(), state.kind)) {
         const before = pinnedTensor(one.tensor);
         if (!sameShape(one.tensor, before)) continue;
-        const [a, b] = [one.tensor.matrix(one.head), before.matrix(one.head)];
-        for (let i = 0; i < a.length; i++) {
-            const size = Math.abs(a[i] - b[i]);
-            if (!(size > most)) continue;
-            most = size;
-            const columns = one.tensor.columnCount;
-            Object.assign(state, { layer: one.layer, head: one.head });
-            state.kept = { row: Math.floor(i / columns), column: i % columns };
+        for (let column = 0; column < before.columnCount; column++) {
+            const [a, b] = [one.tensor, before].map((each) => each.at(one.head, row, column));
+            if (!(Math.abs(a - b) > most)) continue;
+            most = Math.abs(a - b);
+            Object.assign(state, { layer: one.layer, head: one.head, kept: { row, column } });
         }
     }
 }
