@@ -224,7 +224,7 @@ function comparesTexts() {
     return state.pin?.sentence !== undefined;
 }
 
-// Compare with another text of the page, and open the selected query's cell that differs most.
+// Compare with another text of the page, and open the head that differs most at the same token.
 function compareWith(at) {
     if (at === '') return unpin();
     state.pin = { sentence: Number(at) };
@@ -238,14 +238,13 @@ function compareWith(at) {
 function openLargestChange() {
     const row = selectedRow();
     let most = 0;
-    for (const one of headsOf(current(), state.kind)) {
-        const before = pinnedTensor(one.tensor);
-        if (!sameShape(one.tensor, before)) continue;
-        for (let column = 0; column < before.columnCount; column++) {
-            const [a, b] = [one.tensor, before].map((each) => each.at(one.head, row, column));
-            if (!(Math.abs(a - b) > most)) continue;
-            most = Math.abs(a - b);
-            Object.assign(state, { layer: one.layer, head: one.head, kept: { row, column } });
+    for (const { tensor, layer, head } of headsOf(current(), state.kind)) {
+        const before = pinnedTensor(tensor);
+        for (let i = 0; sameShape(tensor, before) && i < tensor.columnCount; i++) {
+            const size = Math.abs(tensor.at(head, row, i) - before.at(head, row, i));
+            if (!(size > most)) continue;
+            most = size;
+            Object.assign(state, { layer, head, row, kept: null });
         }
     }
 }
