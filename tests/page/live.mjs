@@ -223,7 +223,7 @@ if (write()) {
                 yes(roles.endsWith(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
                 await page.click('[data-mode="change"]');
                 const title = await page.innerText('#head-title');
-                same('1.3 off: its output is removed, not its weights', title);
+                same('1.3 off: only its output is removed', title);
                 await anew(page, () => page.click('#all-on'));
                 const all = await page.innerText('#roles');
                 yes(!all.includes('Next token'), all);

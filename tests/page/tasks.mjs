@@ -208,6 +208,28 @@ await test('task 6: two sentences, models or runs are compared, from the largest
     });
 });
 
+await test('labels are cut at their end, and the legend says what a change is', () =>
+    withPage(
+        writePage('-s', 'The keys to the cabinet', '-s', 'The key to the cabinets'),
+        async (page) => {
+            // a label that begins or ends outside leaves ink at the edge
+            const inkAtEdges = () =>
+                matrix(page).evaluate((canvas) => {
+                    const { width, height } = canvas;
+                    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+                    const inkAt = (x) => data.filter((byte, at) => byte && (at >> 2) % width === x);
+                    return [0, width - 1].map((x) => inkAt(x).length);
+                });
+            same([0, 0], await inkAtEdges(), 'one text');
+            await page.selectOption('#compare', '1');
+            same([0, 0], await inkAtEdges(), 'two texts');
+            const legend = await page.innerText('#legend');
+            const first = 'change = B − A · A: The key to the cabinets · B: The keys to the cabinet';
+            yes(legend.startsWith(first), legend);
+        },
+        WIDE,
+    ));
+
 const ODD_TEXT = `it's "short", $HOME`;
 
 // What a button of the dialog downloads; blobs are the page's own.

@@ -13,12 +13,10 @@ class LinesView {
         this.label = LINES_LABEL + clamp(spare, 0, 80);
         const rows = Math.max(tensor.rowCount, tensor.columnCount) - matrix.first;
         this.down = Math.max(matrix.down, matrix.top + rows * matrix.height) + 3;
-        [this.canvas, this.context] = sharpCanvas(
-            LINES_ROOM - LINES_LABEL + this.label,
-            this.down,
-            'lines',
-            { ...{ role: 'img', 'aria-label': 'The same weights as lines from queries to keys' } },
-        );
+        const across = LINES_ROOM - LINES_LABEL + this.label;
+        const words = 'The same weights as lines from queries to keys';
+        const marks = { role: 'img', 'aria-label': words };
+        [this.canvas, this.context] = sharpCanvas(across, this.down, 'lines', marks);
         parent.append(this.canvas);
         this.canvas.addEventListener('pointermove', (event) => point(this.cellAt(event)));
         this.canvas.addEventListener('pointerleave', () => point(null));
@@ -33,14 +31,12 @@ class LinesView {
     collect() {
         const { tensor, matrix } = this;
         this.strokes = [];
-        const most =
-            tensor.isDifference || tensor.isAttention ? 1 : extentOf(tensor.matrix(0)).high;
         this.heads.forEach((index, order) => {
             const data = tensor.matrix(index);
             for (let row = matrix.first; row < tensor.rowCount; row++)
                 for (let column = matrix.leftmost; column < tensor.columnCount; column++) {
                     const value = data[row * tensor.columnCount + column];
-                    const size = Math.abs(value) / most;
+                    const size = Math.abs(value);
                     if (size >= LINES_LEAST) this.strokes.push({ order, row, column, value, size });
                 }
         });
@@ -53,13 +49,10 @@ class LinesView {
     }
 
     ends(stroke) {
-        const shift = this.heads.length > 1 ? stroke.order - (this.heads.length - 1) / 2 : 0;
-        const spread = Math.min(3, (0.7 * this.matrix.height) / this.heads.length);
-        const by = shift * spread;
-        return [
-            this.y(stroke.row, this.matrix.first) + by,
-            this.y(stroke.column, this.matrix.leftmost) + by,
-        ];
+        const { first, leftmost, height } = this.matrix;
+        const shift = stroke.order - (this.heads.length - 1) / 2;
+        const by = shift * Math.min(3, (0.7 * height) / this.heads.length);
+        return [this.y(stroke.row, first) + by, this.y(stroke.column, leftmost) + by];
     }
 
     // Rows by their query or their line.
@@ -101,15 +94,11 @@ class LinesView {
         const [from, to] = this.ends(stroke);
         const [x1, x2] = [10, 10 + LINES_ACROSS];
         const middle = (x1 + x2) / 2;
-        const signs = { true: '--below', false: '--bar' };
         context.globalAlpha = several ? (strong ? 0.9 : 0.2) : 1;
+        const names = strong ? ['--bar', '--below'] : ['--faint', '--faint-below'];
         context.strokeStyle = several
             ? headColour(heads[stroke.order], tensor.shape[0])
-            : strong
-              ? variable(signs[stroke.value < 0])
-              : tensor.isDifference && stroke.value < 0
-                ? variable('--faint-below')
-                : variable('--faint');
+            : variable(names[stroke.value < 0 ? 1 : 0]);
         const most = Math.min(several ? 3 : strong ? 7 : 4, 0.5 * this.matrix.height);
         context.lineWidth = 0.5 + most * stroke.size;
         context.beginPath();

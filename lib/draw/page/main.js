@@ -155,7 +155,7 @@ function headTitle() {
     const name = tensor.headName(state.head) || tensor.tensor;
     if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;
     if (tensor.isAttention && state.off.has(name))
-        return `${name} off: its output is removed, not its weights`;
+        return `${name} off: only its output is removed`;
     if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     const role = roleOf(tensor, state.head);
@@ -391,8 +391,8 @@ function drawFooter() {
         legend.append(element('span', 'no number: below 0.01', 'quiet'));
     if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
     if (comparesTexts()) {
-        const words = `A: ${pinned.name()} · B: ${current().name()}`;
-        legend.append(element('span', words, 'compared'));
+        const words = `change = B − A · A: ${pinned.name()} · B: ${current().name()}`;
+        legend.prepend(element('span', words, 'compared'));
     }
     if (views.lines?.heads.length > 1)
         for (const one of views.lines.heads)

@@ -42,6 +42,9 @@ class MatrixView {
         this.named = named;
         this.across = this.left + this.width * this.cells.columns;
         this.down = this.top + this.height * this.cells.rows;
+        // labels at an angle reach further than the last cell
+        const beyond = clamp(this.top - 7 - this.width / 2, 24, Math.max(24, room - this.across));
+        this.reach = this.across + (named && !compact ? beyond : 2);
     }
 
     widestLabel(axis) {
@@ -51,22 +54,20 @@ class MatrixView {
     }
 
     build(parent) {
-        // labels at an angle reach further than the last cell
-        const width = this.across + (this.named && !this.compact ? 24 : 2);
         const height = this.down + 3;
-        [this.base, this.context] = sharpCanvas(width, height, 'base');
+        [this.base, this.context] = sharpCanvas(this.reach, height, 'base');
         const { tensor } = this;
         const words =
             `${tensor.isDifference ? 'Change' : 'Matrix'} of ${tensor.name(this.index)}: ` +
             `${tensor.rows} by ${tensor.columns}. Arrow keys move`;
         const label = `${words}${this.enter ? ', Enter explains.' : '.'}`;
-        [this.over, this.overContext] = sharpCanvas(width, height, 'over', {
+        [this.over, this.overContext] = sharpCanvas(this.reach, height, 'over', {
             ...{ role: 'application', tabindex: 0, 'aria-label': label },
             ...(this.enter && { 'aria-describedby': 'readout' }),
         });
         const sheet = element('div', '', 'sheet');
-        sheet.style.width = `${width}px`;
-        sheet.style.height = `${height}px`;
+        const width = Math.min(this.reach, this.across + 24); // lines begin there
+        Object.assign(sheet.style, { width: `${width}px`, height: `${height}px` });
         sheet.append(this.base, this.over);
         parent.append(sheet);
         this.listen();
@@ -175,7 +176,7 @@ class MatrixView {
         const { overContext: context } = this;
         this.current = kept || current;
         // when printing, Chromium also clears what lies below
-        if (!state.printing) context.clearRect(0, 0, this.across + 30, this.down + 4);
+        if (!state.printing) context.clearRect(0, 0, this.reach, this.down + 4);
         this.drawLabels(current, columns);
         if (current?.row >= this.first) {
             const { y } = this.placeOf(current);
@@ -238,7 +239,8 @@ class MatrixView {
         context.translate(x, this.top - 6);
         context.textAlign = this.named ? 'left' : 'center';
         if (this.named) context.rotate(this.compact ? -Math.PI / 2 : -Math.PI / 4);
-        const room = this.compact ? this.top - 8 : (this.top - 12) * Math.SQRT2;
+        const slanted = Math.min(this.top - 12, this.reach - 5 - x) * Math.SQRT2;
+        const room = this.compact ? this.top - 8 : slanted;
         context.fillText(this.named ? shortened(text, room, size) : text, 0, 0);
         context.restore();
     }

@@ -263,11 +263,8 @@ class WhyPanel {
         const [before, kBefore] = [why.of('q_pre', why.row), why.of('k_pre', why.key)];
         if (before) {
             to.append(element('p', `Rotary embedding of positions ${why.row} and ${why.key}`));
-            const columns = [
-                ['q before', before],
-                ['q', why.of('q', why.row)],
-            ];
-            to.append(dimTable([...columns, ['k before', kBefore], ['k', why.of('k', why.key)]]));
+            const [q, k] = [why.of('q', why.row), why.of('k', why.key)];
+            to.append(dimTable(Object.entries({ 'q before': before, q, 'k before': kBefore, k })));
         }
         const [q, k] = why.pair();
         const names = why.ways.linear ? ['φ(q)', 'φ(k)'] : ['q', 'k'];
@@ -308,11 +305,8 @@ class WhyPanel {
         const { why } = this;
         const value = why.of('v', why.key);
         const parts = value.map((number) => Math.fround((why.weight || 0) * number));
-        const columns = [
-            ['v', value],
-            ['weight · v', parts],
-            ['context', why.of('context', why.row)],
-        ];
+        const context = why.of('context', why.row);
+        const columns = Object.entries({ v: value, 'weight · v': parts, context });
         to.append(dimTable(columns, why.dim));
     }
 
