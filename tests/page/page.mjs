@@ -168,9 +168,13 @@ await test('a page begins as its options say', async () => {
         yes((await page.locator('#legend').innerText()).includes('first token'), 'no note');
         await page.click('.chip[data-at="0"]');
         yes((await readout(page)).includes('query 0, key 0'), 'the cell of the hidden token');
-        const lines = await page.locator('#stage .over').evaluate((canvas) => {
-            const data = canvas.getContext('2d').getImageData(56, 20, 1, 20).data; // left of labels
-            return data.filter((_, at) => at % 4 === 3).some(Boolean);
+        const lines = await page.locator('#stage').evaluate((stage) => {
+            const inks = (name, ...box) => {
+                const { data } = stage.querySelector(name).getContext('2d').getImageData(...box);
+                return data.filter((_, at) => at % 4 === 3);
+            };
+            const left = inks('.base', 0, 100, 200, 1).findIndex(Boolean); // of the matrix
+            return inks('.over', left, 20, 1, 20).some(Boolean);
         });
         yes(!lines, 'an outline is drawn over the labels');
         await page.setViewportSize({ width: 390, height: 844 });
