@@ -205,6 +205,9 @@ await test('task 6: two sentences, models or runs are compared, from the largest
         yes(await page.isDisabled('[data-mode="change"]'), 'texts of other lengths have a change');
         await page.click('[data-mode="pinned"]');
         same(2, (await readTable(page)).length);
+        await go(page, 'sentence=1&pin=0&cell=6,2&view=pinned'); // a cell that B does not have
+        same('Prediction after “is”', await page.innerText('#follows'));
+        yes((await readout(page)).includes('query 6, key 2'), await readout(page));
     });
 });
 

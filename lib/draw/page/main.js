@@ -116,7 +116,7 @@ function highlight() {
     const keys = views.lines?.show(cell);
     views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
     drawReadout(cell);
-    drawPrediction(cell.row);
+    drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // A may have more
     highlightChips(cell.row);
 }
 
