@@ -309,10 +309,44 @@ if (write()) {
                 await go(page, hash);
                 await settled(page, text);
                 same(before, await state(page));
+                await anew(page, () => go(page, ''));
+                yes((await page.innerText('#roles')).startsWith('On this text '), 'heads are off');
             },
             WIDE,
         );
+        const opened = async (page) => {
+            await settled(page, text);
+            same(before, await state(page));
+            same(hash, await page.evaluate(() => location.hash.slice(1)));
+        };
+        await withPage(path, opened, { ...WIDE, hash: `#${hash}` });
     });
+
+    await test('a link to a longer text keeps its cell, and a typed text stays when it is reloaded', () =>
+        withPage(
+            path,
+            async (page) => {
+                const text = `${REPEAT} and then the old door`;
+                await settled(page, text);
+                const cell = await page.innerText('#place');
+                yes(cell.startsWith('query 19, key 3'), cell);
+                await type(page, 'the dog sat and the dog');
+                await page.waitForURL(/text=the\+dog/);
+                await showHead(page, '1.2');
+                await anew(page, () => page.keyboard.press('x'));
+                await page.waitForURL(/off=1.2/);
+                const shows = () => page.locator('#chips, #roles').allInnerTexts();
+                const before = await shows();
+                await page.reload();
+                await settled(page, 'the dog sat and the dog');
+                same('the dog sat and the dog', await page.inputValue('#text'));
+                same(before, await shows());
+            },
+            {
+                ...WIDE,
+                hash: `#${new URLSearchParams({ text: `${REPEAT} and then the old door` })}&cell=19,3`,
+            },
+        ));
 
     await test('what cannot be run is said, and the picture stays', () =>
         withPage(path, async (page) => {

@@ -2,7 +2,7 @@
 
 // Each with how it is written ('' leaves it out) and read.
 const REMEMBERED = {
-    text: [() => (live.engine && state.text !== live.begin ? state.text : ''), String],
+    text: [() => (live.engine && state.text !== usual.text ? state.text : ''), String],
     off: [
         () => [...state.off].sort().join(','),
         (text) => new Set(text.split(',').filter(Boolean)),
@@ -62,40 +62,53 @@ function readPin(text) {
     return { text: other.join('|'), off: off ? off.split(',') : [], t: Number(t) || 1 };
 }
 
+// What only an engine runs stays in the address of a live page until its engine is open.
+function waits(name) {
+    return ['text', 'off', 't', 'pin'].includes(name) && byId('engine') && !live.engine;
+}
+
 function rememberState() {
     const words = new URLSearchParams();
+    const before = new URLSearchParams(location.hash.slice(1));
     for (const [name, [write]] of Object.entries(REMEMBERED)) {
-        const text = write();
+        const text = waits(name) ? before.get(name) : write();
         if (text) words.set(name, text);
     }
     const hash = words.size ? `#${words}` : location.pathname + location.search;
     if (`#${words}` !== (location.hash || '#')) history.replaceState(null, '', hash);
 }
 
-// The state of an address; a live page runs it afterwards.
+// Until its engine is open, a live page reads from the address only how to show its own text.
 function recallState() {
     const words = new URLSearchParams(location.hash.slice(1));
     for (const [name, [, read]] of Object.entries(REMEMBERED)) {
         if (name === 'head') continue;
         const key = STATE_NAMES[name] || name;
-        state[key] = words.has(name) ? read(words.get(name)) : usual[key];
+        state[key] = words.has(name) && !waits(name) ? read(words.get(name)) : usual[key];
     }
-    const head = words.get('head');
-    [state.layer, state.head] = head
-        ? head.split('.').map((part) => Number(part) || 0)
-        : [usual.layer, usual.head];
+    const head = words.get('head') || `${usual.layer}.${usual.head}`;
+    [state.layer, state.head] = head.split('.').map((part) => Number(part) || 0);
     if (state.pin && !comparesTexts()) state.pin.text ||= state.text;
     pinned = comparesTexts() ? sentences[state.pin.sentence] : null;
+}
+
+// The state of the address, run where there is an engine.
+function runRecalled() {
+    recallState();
+    if (!live.engine) return draw();
+    byId('text').value = state.text;
+    try {
+        pinned = state.pin && runSentence(state.pin);
+    } catch {
+        state.pin = pinned = null;
+    }
+    return runLive();
 }
 
 function listenToAddress() {
     Object.assign(usual, state);
     recallState();
-    window.addEventListener('hashchange', () => {
-        recallState();
-        if (live.engine) runRecalled();
-        else draw();
-    });
+    window.addEventListener('hashchange', runRecalled);
 }
 
 async function copyLink() {

@@ -87,6 +87,6 @@ function start() {
     listenToSheet();
     placePanels();
     listenToAddress();
-    draw();
+    draw(!byId('engine')); // the cell of a link may lie outside the text of the page
     if (byId('engine')) startLive();
 }

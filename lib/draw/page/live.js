@@ -31,7 +31,7 @@ function runSentence({ text, off, t }) {
     const request = { show: live.show, edits, temperature, next: live.next };
     const sentence = new Sentence(JSON.parse(live.engine.run(text, request)));
     sentence.command = off.length ? ['--ablate', off.join(',')] : [];
-    if (text === live.begin && !edits && !temperature) sentence.scores = live.scores;
+    if (text === usual.text && !edits && !temperature) sentence.scores = live.scores;
     if (temperature) sentence.command.push('--attention-temperature', String(t));
     if (sentence.next) sentence.askSteps = () => askSteps(sentence, { ...request, text });
     return sentence;
@@ -90,7 +90,8 @@ function typed() {
 // The first head that is switched off pins the run with it on, for comparison.
 function switchHead(name) {
     if (!pinned) pinRun();
-    if (!state.off.delete(name)) state.off.add(name);
+    const others = [...state.off].filter((one) => one !== name);
+    state.off = new Set(state.off.has(name) ? others : [...others, name]);
     runLive();
 }
 
@@ -113,29 +114,14 @@ function togglePin() {
 
 // --- beginning ---------------------------------------------------------------------------------
 
-function runRecalled() {
-    byId('text').value = state.text;
-    const { pin } = state;
-    try {
-        pinned = pin ? runSentence(pin) : null;
-    } catch {
-        state.pin = null;
-        pinned = null;
-    }
-    runLive();
-}
-
 async function startLive() {
     const field = byId('text');
     field.hidden = false;
-    live.begin = current().text;
     live.scores = current().scores;
-    usual.text = live.begin;
+    usual.text = current().text;
     live.show = current().kinds.join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
-    if (!new URLSearchParams(location.hash.slice(1)).has('text')) state.text = live.begin;
-    if (state.pin && !state.pin.text) state.pin.text = state.text;
-    field.value = state.text;
+    field.value = usual.text;
     try {
         const bytes = await unpacked(bytesOf(byId('engine').textContent));
         live.engine = await Engine.open(bytes, current().model, heldFiles());
@@ -152,7 +138,7 @@ async function startLive() {
     });
     byId('pin').addEventListener('click', togglePin);
     byId('all-on').addEventListener('click', () => {
-        state.off.clear();
+        state.off = new Set();
         runLive();
     });
     runRecalled();

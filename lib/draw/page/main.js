@@ -27,7 +27,7 @@ const state = {
     runs: 0, // of the engine
 };
 
-const live = { engine: null, begin: '', waiting: 0, took: 0, runs: 0 }; // see live.js
+const live = { engine: null, waiting: 0, took: 0, runs: 0 }; // see live.js
 let pinned = null; // the sentence that `pin` names
 let hovered = null; // a cell or a token under the pointer
 let views = {}; // of the matrix and the lines
