@@ -103,7 +103,7 @@ await test('the accessibility tree has every part by its name and role', () =>
     withPage(path, async (page) => {
         const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
         for (const part of [
-            'link Skip to the matrix',
+            'button Skip to the matrix',
             'heading tiny',
             'combobox Text',
             'group Tokens',

@@ -231,6 +231,41 @@ if (write()) {
             WIDE,
         ));
 
+    await test('the skip link and x keep the state and the focus, and x means the focused head', () =>
+        withPage(
+            path,
+            async (page) => {
+                const text = 'the dog sat and the dog';
+                const cell = () => page.innerText('#place');
+                const focus = (selector) =>
+                    page.evaluate((one) => document.activeElement.matches(one), selector);
+                await started(page);
+                await type(page, text);
+                await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
+                yes(await focus('.thumb[data-head="0.1"]'), 'a button loses the focus');
+                await page.focus('.skip');
+                await page.keyboard.press('Enter');
+                yes(await focus('.over'), 'the skip link does not lead to the matrix');
+                same(text, await page.inputValue('#text'));
+                yes((await page.innerText('#roles')).startsWith('Without 0.1 ✕'), 'it is on');
+                yes(await page.isVisible('#pinned .pin-name'), 'nothing is pinned');
+                for (const key of ['x', 's', '[', 'ArrowUp']) {
+                    const before = await cell();
+                    await (key === 'x' ? anew(page, () => page.keyboard.press('x')) : page.keyboard.press(key));
+                    yes(await focus('#stage .over'), `${key} loses the focus`);
+                    if (key === 'ArrowUp') yes(before !== (await cell()), 'no other cell');
+                }
+                await page.click('#all-on');
+                await type(page, REPEAT);
+                await showHead(page, '1.3');
+                await page.focus('#roles [data-head="1.1"]');
+                await anew(page, () => page.keyboard.press('x'));
+                same('off: 1.1', await page.innerText('#off-note'));
+                yes(await focus('#roles .off[data-head="1.1"]'), 'x loses the focus');
+            },
+            WIDE,
+        ));
+
     await test('a phone, which has no keys, switches heads off by their buttons', () =>
         withPage(
             path,

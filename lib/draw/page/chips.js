@@ -97,12 +97,10 @@ function waitsAtFirst(heads) {
 
 function drawRoles() {
     const box = byId('roles');
-    const held = box.contains(document.activeElement);
     box.replaceChildren();
     if (!pinned || !putChanges(box)) putRoles(box);
     drawPinned();
     announce(box.textContent);
-    if (held) box.querySelector('[aria-pressed="true"]')?.focus();
 }
 
 function putRoles(box) {
@@ -114,23 +112,22 @@ function putRoles(box) {
         if (role) groups.get(role.id).push(one);
     }
     const found = [...groups].filter(([, list]) => list.length);
-    if (state.off.size) {
-        putOff(box);
-        box.append(': ');
-    } else box.append(found.length ? 'On this text ' : 'On this text no head has a clear role.');
+    if (state.off.size) putOff(box, ': ');
+    else box.append(found.length ? 'On this text ' : 'On this text no head has a clear role.');
     for (const [id, list] of found) putRole(box, id, list);
 }
 
 // "Without 0.1 ✕ and 1.3 ✕"
-function putOff(box) {
+function putOff(box, end) {
     box.append('Without ');
     putNames(
         box,
         [...state.off].sort().map((name) => {
-            const title = `Turn ${name} on again`;
-            return buttonFor(() => switchHead(name), `${name} ✕`, 'name off', { title });
+            const marks = { title: `Turn ${name} on again`, 'data-head': name };
+            return buttonFor(() => switchHead(name), `${name} ✕`, 'name off', marks);
         }),
     );
+    box.append(end);
 }
 
 // What heads lost or gained since the pin; false if the texts cannot be compared.
@@ -150,10 +147,8 @@ function putChanges(box) {
             add(lost, was.id, { ...one, values: values.join(' → ') });
         } else add(gained, is.id, { ...one, values: is.value.toFixed(2) });
     }
-    if (state.off.size) {
-        putOff(box);
-        box.append(', ');
-    } else if (comparesTexts()) box.append('From A to B ');
+    if (state.off.size) putOff(box, ', ');
+    else if (comparesTexts()) box.append('From A to B ');
     else box.append('Since the pin ');
     if (!lost.size && !gained.size)
         box.append(`no ${state.off.size ? 'other ' : ''}head changes its role. `);

@@ -54,7 +54,7 @@ function headButton({ layer, head, name, label, off, role, changed, captions, sw
 function powerButton(name, off) {
     const title = off ? `Turn ${name} on again` : `Turn ${name} off (x)`;
     const button = buttonFor(() => switchHead(name), '', 'power', {
-        ...{ 'aria-label': title, title, tabindex: -1 },
+        ...{ 'aria-label': title, title, tabindex: -1, 'data-head': name },
     });
     button.append(icon('power'));
     return button;

@@ -27,12 +27,14 @@ function letGo() {
 const KEYS = {
     '[': () => (state.lesson ? stepSentence(-1) : stepHead(-1)),
     ']': () => (state.lesson ? stepSentence(1) : stepHead(1)),
-    x: () => canSwitch(shownTensor()) && switchHead(shownTensor().headName(state.head)),
+    x: () =>
+        canSwitch(shownTensor()) &&
+        switchHead(document.activeElement.dataset.head || shownTensor().headName(state.head)),
     p: () => live.engine && togglePin(),
     '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),
     a: () => set({ allLines: !state.allLines }),
     s: () => set({ scale: scaleOf(shownTensor()) === 'linear' ? 'sqrt' : 'linear' }),
-    m: () => views.matrix?.over.focus(),
+    m: () => [...document.querySelectorAll('.over')].find((one) => one.offsetParent)?.focus(),
     l: () => sentences[0].lesson && set({ lesson: !state.lesson }),
     e: openExport,
     d: stepTheme,
@@ -53,6 +55,7 @@ function press(event) {
 
 function listen() {
     const on = (id, event, act) => byId(id).addEventListener(event, act);
+    on('skip', 'click', KEYS.m);
     on('sentence', 'change', () => set({ sentence: Number(byId('sentence').value) }));
     on('tensor', 'change', () => set({ kind: byId('tensor').value }));
     on('lines-all', 'change', () => set({ allLines: byId('lines-all').checked }));

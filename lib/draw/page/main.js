@@ -300,7 +300,12 @@ function settle() {
     byId('workbench').classList.toggle('without-right', !predicts());
 }
 
+// The focus stays where it was, also in what is drawn anew.
 function draw(remember = true) {
+    const held = document.activeElement;
+    const { id, className, dataset } = held;
+    const part = dataset.head ? `[data-head="${dataset.head}"]` : `[class="${className}"]`;
+    const place = id ? `#${id}` : `#${held.closest('[id]')?.id} ${part}`;
     settle();
     hovered = null;
     predicted = '';
@@ -322,18 +327,16 @@ function draw(remember = true) {
     }
     drawTop();
     if (remember) rememberState();
+    const isLost = held !== document.body && document.activeElement === document.body;
+    const other = isLost && (document.querySelector(place) || views.matrix?.over);
+    if (other) other.focus({ preventScroll: true });
 }
 
-// Change the state and draw; the focus stays where it was.
+// Change the state and draw.
 function set(changes) {
-    const held = document.activeElement;
-    const key = held?.id
-        ? `#${held.id}`
-        : held?.dataset.head && `[data-head="${held.dataset.head}"]`;
     if ('sentence' in changes || 'kind' in changes) changes = { kept: null, ...changes };
     Object.assign(state, changes);
     draw();
-    if (key && held !== document.activeElement) document.querySelector(key)?.focus();
 }
 
 function drawTop() {
@@ -380,10 +383,9 @@ function drawFooter() {
         part.firstChild.style.background = colour;
         legend.append(part);
     };
-    const change = tensor.isDifference;
     if (views.matrix.marks.length)
         add(
-            change ? 'frame change' : 'frame',
+            tensor.isDifference ? 'frame change' : 'frame',
             phone.matches ? 'perfect induction' : 'where a perfect induction head attends',
         );
     if (tensor.causal) add('hatch', 'masked');
