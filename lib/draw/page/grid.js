@@ -70,8 +70,6 @@ function drawHeads() {
     const size = captions
         ? clamp(Math.floor((room - 24) / 4), THUMB, 78)
         : clamp(Math.floor((room - 24) / heads) - 4, 24, THUMB);
-    const hint = canSwitch(shownTensor()) && !phone.matches ? 'x switches one off' : '';
-    byId('grid-hint').textContent = pinned ? 'disc: mean change of its weights' : hint;
     const shows = JSON.stringify([
         ...[state.runs, state.sentence, state.kind, state.pin, [...state.off], state.scale],
         ...[size, state.printing, document.documentElement.dataset.theme, Boolean(live.engine)],
@@ -79,6 +77,9 @@ function drawHeads() {
     if (grid.dataset.shows === shows) chooseHead(grid, across);
     else fillGrid(grid, { tensors, across, size, captions });
     grid.dataset.shows = shows;
+    const discs = grid.querySelector('.disc');
+    const hint = canSwitch(shownTensor()) && !phone.matches ? 'x switches one off' : '';
+    byId('grid-hint').textContent = discs ? 'disc: mean change of its weights' : hint;
     drawProfile();
 }
 
