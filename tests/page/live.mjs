@@ -191,9 +191,22 @@ if (write()) {
                 same('Pin this run', (await page.innerText('#pin')).trim());
                 await anew(page, () => page.click('#all-on'));
                 same(before, await weights(page, 1, 1));
-                same('Unpin', (await page.innerText('#pin')).trim()); // it runs as pinned
-                await page.click('#pin');
+                same('Pin as baseline', (await page.innerText('#pin')).trim()); // as in the beginning
+                same('', await page.innerText('#pinned'));
+                same('x switches one off', await page.innerText('#grid-hint'));
                 same(0, await page.locator('.disc').count());
+                await page.click('#pin');
+                same('x switches one off', await page.innerText('#grid-hint')); // no disc is shown
+                await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
+                same('disc: mean change of its weights', await page.innerText('#grid-hint'));
+                await anew(page, () => page.click('#all-on'));
+                same('Unpin', (await page.innerText('#pin')).trim()); // who pinned it unpins it
+                const changes = await page.locator('#bars .change').allInnerTexts();
+                same(['0.0 pt'], [...new Set(changes)]);
+                const colour = (one) => getComputedStyle(one).color;
+                const plain = await page.locator('#bars .name').first().evaluate(colour);
+                same(plain, await page.locator('#bars .change').first().evaluate(colour));
+                await page.click('#pin');
                 await page.keyboard.press('/');
                 await page.keyboard.press('Escape');
                 yes(await page.evaluate(() => document.activeElement.matches('.over')), 'in a field');

@@ -51,12 +51,10 @@ const CLAUSES = {
     first: 'attend to the first token',
 };
 
-function headName(one, extra = '') {
+function headName(one) {
     const go = () => set({ layer: one.layer, head: one.head, kept: null });
     const pressed = one.layer === state.layer && one.head === state.head;
-    return buttonFor(go, `${one.name}${extra}`, 'name', {
-        ...{ 'aria-pressed': pressed, 'data-head': one.name },
-    });
+    return buttonFor(go, one.name, 'name', { 'aria-pressed': pressed, 'data-head': one.name });
 }
 
 function putNames(parent, parts) {

@@ -87,17 +87,23 @@ function typed() {
 
 // --- heads and the pin -------------------------------------------------------------------------
 
-// The first head that is switched off pins the run with it on, for comparison.
-function switchHead(name) {
-    if (!pinned) pinRun();
-    const others = [...state.off].filter((one) => one !== name);
-    state.off = new Set(state.off.has(name) ? others : [...others, name]);
+// The first head that is switched off pins the run with it on; that pin goes when all are on.
+function switchHeads(off) {
+    if (!pinned) live.pin = pinRun();
+    state.off = new Set(off);
+    if (!off.length && state.pin === live.pin) unpin();
     runLive();
+}
+
+function switchHead(name) {
+    const others = [...state.off].filter((one) => one !== name);
+    switchHeads(state.off.has(name) ? others : [...others, name]);
 }
 
 function pinRun() {
     state.pin = runNow();
     pinned = current();
+    return state.pin;
 }
 
 function isPinned() {
@@ -137,9 +143,6 @@ async function startLive() {
         runLive();
     });
     byId('pin').addEventListener('click', togglePin);
-    byId('all-on').addEventListener('click', () => {
-        state.off = new Set();
-        runLive();
-    });
+    byId('all-on').addEventListener('click', () => switchHeads([]));
     runRecalled();
 }

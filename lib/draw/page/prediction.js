@@ -2,7 +2,7 @@
 
 const BARS = 10;
 const GHOST_LEAST = 0.01;
-const STRONG_CHANGE = 0.1;
+const STRONG_CHANGE = 10; // points
 const STEPS_LISTED = 3;
 
 const bars = []; // rows of the list, which stay so that bars can move
@@ -82,12 +82,12 @@ function drawBars(list, compares) {
         name.title = one.name;
         value.textContent = percent(one.share);
         track.firstChild.style.width = `${100 * one.share}%`;
-        const by = one.share - one.before;
+        const by = Number((100 * (one.share - one.before)).toFixed(1));
         track.lastChild.style.width = `${100 * (one.before || 0)}%`;
         track.lastChild.hidden = !(one.before >= GHOST_LEAST);
-        change.textContent = compares ? `${signedText(100 * by, 1)} pt` : '';
+        change.textContent = compares ? `${by ? signedText(by, 1) : '0.0'} pt` : '';
         const weight = Math.abs(by) >= STRONG_CHANGE ? ' strong' : '';
-        change.className = `change${by < 0 ? ' below' : ''}${weight}`;
+        change.className = `change${by ? '' : ' even'}${by < 0 ? ' below' : ''}${weight}`;
     });
     rove(box, 'li');
 }
