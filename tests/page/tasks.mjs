@@ -203,6 +203,13 @@ await test('task 6: two sentences, models or runs are compared, from the largest
     await withPage(writePage('-s', LIFE, '-s', 'Life is'), async (page) => {
         await page.selectOption('#compare', '1');
         yes(await page.isDisabled('[data-mode="change"]'), 'texts of other lengths have a change');
+        const [shown, not] = await page.$$eval('#modes button', (all) =>
+            ['now', 'change'].map((id) => {
+                const one = all.find((button) => button.dataset.mode === id);
+                return Number(getComputedStyle(one).opacity);
+            }),
+        );
+        yes(shown === 1 && not < 0.7, 'a mode that is disabled looks like the others');
         await page.click('[data-mode="pinned"]');
         same(2, (await readTable(page)).length);
         await go(page, 'sentence=1&pin=0&cell=6,2&view=pinned'); // a cell that B does not have
