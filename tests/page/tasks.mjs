@@ -195,6 +195,7 @@ await test('task 6: two sentences, models or runs are compared, from the largest
         yes(await page.isVisible('.disc'), 'no head changed');
         const width = await page.locator('#roles').evaluate((one) => one.offsetWidth);
         yes(width > 400, `the sentence has ${width} pixels`);
+        await page.click('.chip[data-at="8"]');
         const names = await page.$$eval('#layer-rows tr:nth-child(4) span:first-child', (all) =>
             all.map((one) => one.textContent),
         );

@@ -285,8 +285,7 @@ function settle() {
         state.kind = kinds.find((kind) => current().of(kind)[0].isAttention) || kinds[0];
     const tensors = current().of(state.kind);
     state.layer = clamp(state.layer, 0, tensors.length - 1);
-    const tensor = shownTensor();
-    state.head = clamp(state.head, 0, tensor.shape[0] - 1);
+    state.head = clamp(state.head, 0, shownTensor().shape[0] - 1);
     // a text is not compared with itself
     if (comparesTexts() && state.pin.sentence === state.sentence) state.pin = pinned = null;
     state.changed = Boolean(pinned) && isChanged();
