@@ -84,7 +84,8 @@ commands() { # DOCUMENT
 
 is_there() { # THING
     command -v "$1" >/dev/null 2>&1 && return
-    python=$(python_with "$1") || return
+    found=$(python_with "$1") || return
+    python=$found
     python3() { "$python" "$@"; } # for the command
 }
 
