@@ -6,7 +6,8 @@
 #
 # A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
 # and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
-# its progress, NAME.said a summary when it has ended, NAME.counts its counts.
+# its progress, NAME.said a summary when it has ended, NAME.counts its counts. DOCUMENTS='FILE...':
+# what `readme` runs; default: README.md and all guides.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C.UTF-8

@@ -30,7 +30,7 @@ static double share_below(double x)
     return erfc(-x / sqrt(2)) / 2;
 }
 
-/* Floats of either sign, some hundred apart; of an odd step, so that no bit is always the same. */
+/* Floats of either sign, some hundred apart. The step is odd, so that every bit varies. */
 TEST(functions_are_as_near_as_they_say)
 {
     static const struct {
