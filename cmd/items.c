@@ -23,10 +23,27 @@ enum {
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD,
 };
 
-static const char *const item_field_names[ITEM_FIELDS] = {
-    "text",     "ids",      "source", "pair",    "answer", "target",
-    "continue", "position", "clean",  "corrupt", "good",   "bad",
-};
+/* Columns that commands know: the fields in their order, then other names of them. */
+static const struct {
+    const char *name;
+    enum item_field field;
+    size_t option; /* that it replaces: a text of struct options; 0: none */
+} known_columns[] = {{"text", ITEM_TEXT, 0},
+                     {"ids", ITEM_IDS, IN(input.ids)},
+                     {"source", ITEM_SOURCE, IN(input.source)},
+                     {"pair", ITEM_PAIR, 0},
+                     {"answer", ITEM_ANSWER, IN(attribute.answer)},
+                     {"target", ITEM_TARGET, IN(lens.target)},
+                     {"continue", ITEM_CONTINUE, 0},
+                     {"position", ITEM_POSITION, IN(attribute.position)},
+                     {"clean", ITEM_CLEAN, IN(patch.clean)},
+                     {"corrupt", ITEM_CORRUPT, IN(patch.corrupt)},
+                     {"good", ITEM_GOOD, 0},
+                     {"bad", ITEM_BAD, 0},
+                     {"sentence", ITEM_TEXT, 0},
+                     {"sentence_good", ITEM_GOOD, 0},
+                     {"sentence_bad", ITEM_BAD, 0}};
+enum { COLUMNS_KNOWN = sizeof known_columns / sizeof *known_columns };
 
 /* --- operands --------------------------------------------------------------------------------- */
 
@@ -122,17 +139,13 @@ int input_file_open(struct file *file, const char *path, struct err *err)
  * names that are copied, or the index after them if it is new. */
 static size_t place_of(const struct items *items, const char *name)
 {
-    size_t place = ITEM_TEXT;
-    if (strcmp(name, "sentence") == 0)
-        return ITEM_TEXT;
-    if (strcmp(name, "sentence_good") == 0 || strcmp(name, "sentence_bad") == 0)
-        name += strlen("sentence_");
-    if (names_find(&place, NAMES_LIST(item_field_names), name, strlen(name)) &&
-        items->fields >> place & 1)
-        return place;
-    place = items->name_count;
-    names_find(&place, (struct names){items->names, place, sizeof name}, name, strlen(name));
-    return ITEM_FIELDS + place;
+    size_t index = 0, size = strlen(name);
+    if (names_find(&index, NAMES(known_columns, COLUMNS_KNOWN), name, size) &&
+        items->fields >> known_columns[index].field & 1)
+        return known_columns[index].field;
+    index = items->name_count;
+    names_find(&index, (struct names){items->names, index, sizeof name}, name, size);
+    return ITEM_FIELDS + index;
 }
 
 /* The field that a column's name is probably a slip of: other capitals or, in words of five letters
@@ -142,13 +155,12 @@ static const char *slip_of(const struct items *items, const char *name)
     enum { LETTERS = 5 };
     struct nearest nearest;
     nearest_begin(&nearest, name, strlen(name));
-    for (size_t field = 0; field <= ITEM_FIELDS; field++) {
-        const char *known = field < ITEM_FIELDS ? item_field_names[field] : "sentence";
-        if (field < ITEM_FIELDS && !(items->fields >> field & 1))
+    for (size_t i = 0; i < COLUMNS_KNOWN; i++) {
+        if (!(items->fields >> known_columns[i].field & 1))
             continue;
-        if (strcasecmp(name, known) == 0)
-            return known;
-        nearest_offer(&nearest, known);
+        if (strcasecmp(name, known_columns[i].name) == 0)
+            return known_columns[i].name;
+        nearest_offer(&nearest, known_columns[i].name);
     }
     return nearest.name && nearest.steps <= 1 && nearest.size >= LETTERS ? nearest.name : NULL;
 }
@@ -393,7 +405,7 @@ static void note_columns(const struct items *items)
     struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
         if ((items->kind == ITEMS_CSV ? items->found : items->fields) >> field & 1)
-            buf_format(&text, "%s%s", text.size ? ", " : "", item_field_names[field]);
+            buf_format(&text, "%s%s", text.size ? ", " : "", known_columns[field].name);
     buf_text(&text,
              items->name_count ? "; copied to the output: " : "; copied to the output: none");
     for (size_t i = 0; i < items->name_count; i++)
@@ -542,15 +554,6 @@ static int set_value(struct item *item, struct place_column *columns, size_t pla
                      const char *value, struct arena *arena, struct err *err)
 {
     struct options *options = &item->options;
-    const char **const fields[ITEM_FIELDS] = {
-        [ITEM_IDS] = &options->input.ids,
-        [ITEM_SOURCE] = &options->input.source,
-        [ITEM_ANSWER] = &options->attribute.answer,
-        [ITEM_TARGET] = &options->lens.target,
-        [ITEM_POSITION] = &options->attribute.position,
-        [ITEM_CLEAN] = &options->patch.clean,
-        [ITEM_CORRUPT] = &options->patch.corrupt,
-    };
     size_t size = strlen(value);
     size_t invalid = utf8_invalid_at(value, size);
     if (place >= ITEM_FIELDS && invalid < size)
@@ -567,8 +570,8 @@ static int set_value(struct item *item, struct place_column *columns, size_t pla
         return texts_add(&options->score.continuations, value, arena, err);
     }
     item->fields[place] = value;
-    if (fields[place])
-        *fields[place] = value;
+    if (known_columns[place].option)
+        *(const char **)((char *)options + known_columns[place].option) = value;
     if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD)
         item->input = (struct input){.text = value, .size = size};
     return 0;
