@@ -173,6 +173,7 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
     size_t index = 0;
     size_t size = strlen(name);
     *place = place_of(items, name);
+    items->found |= *place < ITEM_FIELDS ? 1u << *place : 0;
     if (*place != ITEM_FIELDS + items->name_count)
         return 0;
     const char *near = slip_of(items, name);
@@ -290,13 +291,12 @@ static int find_records(struct items *items, struct csv_reader reader, struct er
 
 /* Choose the separator, of comma, semicolon and tab, that makes columns of the command of the
  * header, else the most columns. A table has several columns, one of which is the command's. */
-static int choose_separator(bool *is_table, const struct items *items, struct csv_reader *reader,
-                            struct err *err)
+static int choose_separator(struct items *items, struct csv_reader *reader, struct err *err)
 {
     const size_t KNOWN = SIZE_MAX / 2; /* more than any number of columns */
     size_t best = 1;
     for (const char *separator = ",;\t"; *separator; separator++) {
-        struct csv_record header = {.count = 0};
+        struct csv_record header;
         struct arena arena = {0};
         struct err unread = {0};
         bool known = false;
@@ -316,66 +316,57 @@ static int choose_separator(bool *is_table, const struct items *items, struct cs
             reader->separator = *separator;
         }
     }
-    *is_table = best > KNOWN + 1;
+    if (best > KNOWN + 1)
+        items->kind = ITEMS_CSV;
     return 0;
-}
-
-/* What a column is: a field that no column before it is, or the place of its name. */
-static int read_column(struct items *items, const struct csv_record *header, size_t column,
-                       struct err *err)
-{
-    const char *name = header->fields[column];
-    size_t *place = &items->places[column];
-    if (add_column(items, place, name, err))
-        return err_prefix(err, "column %zu", column + 1);
-    items->found |= *place < ITEM_FIELDS ? 1u << *place : 0;
-    for (size_t i = 0; i < column; i++)
-        if (items->places[i] == *place)
-            return strcmp(header->fields[i], name) == 0
-                       ? err_set(err, "expected each column once, found '%s' twice", name)
-                       : err_set(err, "expected one column of texts, found '%s' and '%s'",
-                                 header->fields[i], name);
-    return 0;
-}
-
-static int refuse_header(const struct csv_record *header, struct err *err)
-{
-    err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
-    for (size_t i = 0; i < header->count; i++)
-        err_append(err, "%s '%s'", i ? "," : "", header->fields[i]);
-    return -1;
 }
 
 /* Each column once; one has the texts. */
 static int read_header(struct items *items, struct csv_reader *reader, struct err *err)
 {
-    struct csv_record header = {.line = 0};
-    bool is_table = false;
-    if (choose_separator(&is_table, items, reader, err))
-        return -1;
-    items->separator = reader->separator;
+    struct csv_record header;
     int failed = csv_read(reader, &header, &items->arena, err);
+    size_t *places = arena_alloc(&items->arena, header.count, sizeof *places, err);
+    failed = failed || !places;
+    items->separator = reader->separator;
+    items->places = places;
     items->place_count = failed ? 0 : header.count;
-    items->places = arena_alloc(&items->arena, items->place_count + 1, sizeof *items->places, err);
-    failed = failed || !items->places;
-    for (size_t i = 0; !failed && i < header.count; i++)
-        failed = read_column(items, &header, i, err);
-    if (!failed && header.count && !(items->found & OF_TEXTS))
-        failed = refuse_header(&header, err);
-    return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path),
-                               header.line ? header.line : 1)
-                  : 0;
+    for (size_t i = 0; i < items->place_count && !failed; i++) {
+        const char *name = header.fields[i];
+        if (add_column(items, &places[i], name, err))
+            failed = err_prefix(err, "column %zu", i + 1);
+        for (size_t j = 0; j < i && !failed; j++)
+            if (places[j] == places[i])
+                failed = strcmp(header.fields[j], name) == 0
+                             ? err_set(err, "expected each column once, found '%s' twice", name)
+                             : err_set(err, "expected one column of texts, found '%s' and '%s'",
+                                       header.fields[j], name);
+    }
+    if (!failed && header.count && !(items->found & OF_TEXTS)) {
+        failed = err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
+        for (size_t i = 0; i < header.count; i++)
+            err_append(err, "%s '%s'", i ? "," : "", header.fields[i]);
+    }
+    return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), header.line) : 0;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+/* Whether a file begins with these two signs, of which the second may be any of several. */
+static bool begins(const struct csv_reader *file, char first, const char *second)
+{
+    const char *at = skip_blanks(file->at, file->end);
+    if (at == file->end || *at != first)
+        return false;
+    at = skip_blanks(at + 1, file->end);
+    return at < file->end && *at && strchr(second, *at);
+}
+
 /* By the name's ending; without one by what the file begins with: an object, or a header of several
  * columns of which one is known. */
-static int find_kind(struct items *items, struct csv_reader reader, bool is_document,
+static int find_kind(struct items *items, struct csv_reader *reader, bool is_document,
                      struct err *err)
 {
-    const char *at = skip_blanks(reader.at, reader.end);
-    bool is_table = false;
     static const struct {
         const char *ending;
         enum items_kind kind;
@@ -384,18 +375,12 @@ static int find_kind(struct items *items, struct csv_reader reader, bool is_docu
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (name_has_ending(items->path, endings[i].ending)) {
             items->kind = endings[i].kind;
-            return 0;
+            return items->kind == ITEMS_CSV ? choose_separator(items, reader, err) : 0;
         }
-    if (is_document)
-        return 0;
-    if (at < reader.end && *at == '{') {
-        at = skip_blanks(at + 1, reader.end);
-        items->kind = at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
-        return 0;
-    }
-    if (choose_separator(&is_table, items, &reader, err))
-        return -1;
-    items->kind = is_table ? ITEMS_CSV : ITEMS_LINES;
+    if (!is_document && begins(reader, '{', "\"}"))
+        items->kind = ITEMS_JSONL;
+    else if (!is_document)
+        return choose_separator(items, reader, err);
     return 0;
 }
 
@@ -404,7 +389,7 @@ static void note_columns(const struct items *items)
 {
     struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
-        if ((items->kind == ITEMS_CSV ? items->found : items->fields) >> field & 1)
+        if (items->found >> field & 1)
             buf_format(&text, "%s%s", text.size ? ", " : "", known_columns[field].name);
     buf_text(&text,
              items->name_count ? "; copied to the output: " : "; copied to the output: none");
@@ -430,14 +415,12 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
         items->kind = ITEMS_JSONL;
         return find_lines(items, items->suite.lines, items->suite.lines + items->suite.size, err);
     }
-    if (!items->options->input.document && find_kind(items, reader, is_document, err))
+    if (!items->options->input.document && find_kind(items, &reader, is_document, err))
         return -1;
     if (items->kind == ITEMS_CSV)
         return err_if(read_header(items, &reader, err) || find_records(items, reader, err));
     if (items->kind == ITEMS_JSONL || !is_document) {
-        const char *at = skip_blanks(reader.at, reader.end);
-        if (at < reader.end && *at == '[' && (at = skip_blanks(at + 1, reader.end)) < reader.end &&
-            *at == '{')
+        if (begins(&reader, '[', "{"))
             return err_set(err,
                            "'%s': expected one item per line, found a JSON array: jq -c '.[]' "
                            "converts it; --document reads it as one text",

@@ -82,9 +82,9 @@ struct items {
     struct suite suite; /* if the file is one */
     const char *whole;  /* name in messages of a file that is one text; NULL: it is not */
     char separator;     /* CSV: between fields */
-    unsigned found;     /* 1 << ITEM_…: that the header of CSV has */
     size_t *places;     /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
     size_t place_count;
+    unsigned found;     /* 1 << ITEM_…: that the header, or an object of JSONL, has */
     const char **names; /* [name_count] of columns to copy, in order of appearance */
     size_t name_count;
     struct file file; /* what the items point into */
