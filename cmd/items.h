@@ -57,10 +57,10 @@ struct suite {
 struct item {
     size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
     struct input input;
-    bool is_blank;                      /* with ITEMS_KEEP_BLANK: there is nothing to read */
-    const char *fields[ITEM_FIELDS];    /* columns that replace an option; NULL: none */
-    struct options options;             /* of the command line, with these in them */
-    const struct place_column *columns; /* [column_count] to copy to the output */
+    bool is_blank;                   /* with ITEMS_KEEP_BLANK: there is nothing to read */
+    const char *fields[ITEM_FIELDS]; /* columns that replace an option; NULL: none */
+    struct options options;          /* of the command line, with these in them */
+    struct place_column *columns;    /* [column_count] to copy to the output */
     size_t column_count;
     const struct region *regions; /* [region_count] of the text (stimuli.h) */
     size_t region_count;
