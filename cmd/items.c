@@ -52,14 +52,6 @@ static size_t text_count(const struct input_options *options)
     return options->sentences.count + options->operands.count;
 }
 
-/* Sentences, then operands. */
-static const char *text_at(const struct input_options *options, size_t index)
-{
-    const struct texts *sentences = &options->sentences;
-    return index < sentences->count ? sentences->items[index]
-                                    : options->operands.items[index - sentences->count];
-}
-
 /* Refuse operands without a blank that are probably no texts: a model, a file, or one of several
  * words that a shell has split. */
 static int check_operands(const struct input_options *options, struct err *err)
@@ -95,13 +87,6 @@ static int check_operands(const struct input_options *options, struct err *err)
     return 0;
 }
 
-/* Standard input is read where there is no other text, unless it is a terminal or cannot be. */
-static bool text_is_piped(const struct input_options *options)
-{
-    return !text_count(options) && !options->file && !options->ids && !isatty(STDIN_FILENO) &&
-           (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
-}
-
 static int check_ids(const struct input_options *options, struct err *err)
 {
     if (!options->ids || !options->special || strcmp(options->special, "none") == 0)
@@ -111,15 +96,6 @@ static int check_ids(const struct input_options *options, struct err *err)
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
-
-/* Where a text begins: after the byte order mark that some editors write. */
-static const char *text_after_mark(const struct file *file)
-{
-    static const char mark[] = "\xef\xbb\xbf";
-    size_t size = sizeof mark - 1;
-    bool marked = file->size >= size && memcmp(file->bytes, mark, size) == 0;
-    return file->bytes + (marked ? size : 0);
-}
 
 const char *shown_path(const char *path)
 {
@@ -202,13 +178,6 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
 
 /* --- where items begin ------------------------------------------------------------------------ */
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && *at && strchr(" \t\r\n", *at))
-        at++;
-    return at;
-}
-
 /* Blank lines count in the number of an item. */
 static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
 {
@@ -249,7 +218,7 @@ static int find_lines(struct items *items, const char *at, const char *end, stru
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
         size -= size && at[size - 1] == '\r';
-        bool is_blank = skip_blanks(at, at + size) == at + size;
+        bool is_blank = json_blanks_end(at, at + size) == at + size;
         if ((!is_blank || keeps_blank) && add_start(items, at, size, line, err))
             return -1;
         if (!is_blank && items->kind == ITEMS_JSONL &&
@@ -269,19 +238,15 @@ static int find_lines(struct items *items, const char *at, const char *end, stru
 static int find_records(struct items *items, struct csv_reader reader, struct err *err)
 {
     struct arena arena = {0};
-    bool more = true;
-    while (more && !err->kind) {
+    for (bool more = true; more && !err->kind; arena_clear(&arena)) {
         struct err unread = {0};
         struct csv_record record;
         const char *at = reader.at;
-        size_t line = reader.line;
-        int failed = csv_read(&reader, &record, &arena, &unread);
-        more = failed || record.count;
+        more = csv_read(&reader, &record, &arena, &unread) || record.count;
         if (unread.out_of_memory)
             err_adopt(err, &unread);
         else if (more)
-            add_start(items, at, 0, record.line ? record.line : line, err);
-        arena_clear(&arena);
+            add_start(items, at, 0, record.line, err);
     }
     arena_release(&arena);
     return err_if(err->kind);
@@ -355,10 +320,10 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
 /* Whether a file begins with these two signs, of which the second may be any of several. */
 static bool begins(const struct csv_reader *file, char first, const char *second)
 {
-    const char *at = skip_blanks(file->at, file->end);
+    const char *at = json_blanks_end(file->at, file->end);
     if (at == file->end || *at != first)
         return false;
-    at = skip_blanks(at + 1, file->end);
+    at = json_blanks_end(at + 1, file->end);
     return at < file->end && *at && strchr(second, *at);
 }
 
@@ -367,21 +332,14 @@ static bool begins(const struct csv_reader *file, char first, const char *second
 static int find_kind(struct items *items, struct csv_reader *reader, bool is_document,
                      struct err *err)
 {
-    static const struct {
-        const char *ending;
-        enum items_kind kind;
-    } endings[] = {
-        {".txt", ITEMS_LINES}, {".jsonl", ITEMS_JSONL}, {".csv", ITEMS_CSV}, {".tsv", ITEMS_CSV}};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (name_has_ending(items->path, endings[i].ending)) {
-            items->kind = endings[i].kind;
-            return items->kind == ITEMS_CSV ? choose_separator(items, reader, err) : 0;
-        }
-    if (!is_document && begins(reader, '{', "\"}"))
+    bool is_text = is_document || name_has_ending(items->path, ".txt");
+    if (name_has_ending(items->path, ".csv") || name_has_ending(items->path, ".tsv"))
+        items->kind = ITEMS_CSV;
+    else if (name_has_ending(items->path, ".jsonl") || (!is_text && begins(reader, '{', "\"}")))
         items->kind = ITEMS_JSONL;
-    else if (!is_document)
-        return choose_separator(items, reader, err);
-    return 0;
+    return items->kind == ITEMS_CSV || (!is_text && items->kind == ITEMS_LINES)
+               ? choose_separator(items, reader, err)
+               : 0;
 }
 
 /* With -v: the columns that belong to the items, and those that are copied. */
@@ -391,8 +349,8 @@ static void note_columns(const struct items *items)
     for (size_t field = 0; field < ITEM_FIELDS; field++)
         if (items->found >> field & 1)
             buf_format(&text, "%s%s", text.size ? ", " : "", known_columns[field].name);
-    buf_text(&text,
-             items->name_count ? "; copied to the output: " : "; copied to the output: none");
+    buf_format(&text, "%s; copied to the output: %s", items->found ? "" : "none",
+               items->name_count ? "" : "none");
     for (size_t i = 0; i < items->name_count; i++)
         buf_format(&text, "%s%s", i ? ", " : "", items->names[i]);
     if (!text.out_of_memory)
@@ -403,10 +361,13 @@ static void note_columns(const struct items *items)
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
 {
     bool is_document = items->options->input.document || many >= ITEMS_ONE;
-    const char *begin = text_after_mark(&items->file);
-    struct csv_reader reader = {begin, items->file.bytes + items->file.size, 1, ','};
+    static const char mark[] = {'\xef', '\xbb', '\xbf'}; /* that some editors write first */
+    const char *bytes = items->file.bytes;
+    size_t size = items->file.size;
+    struct csv_reader reader = {bytes, bytes + size, 1, ','};
+    if (size >= sizeof mark && memcmp(bytes, mark, sizeof mark) == 0)
+        reader.at += sizeof mark;
     items->of_file = items->count;
-    items->kind = ITEMS_LINES;
     if (items->fields & ITEMS_KEEP_BLANK && !items->options->input.document &&
         name_has_ending(items->path, ".json") &&
         suite_read(&items->suite, reader, &items->arena, err))
@@ -425,19 +386,40 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
                            "'%s': expected one item per line, found a JSON array: jq -c '.[]' "
                            "converts it; --document reads it as one text",
                            shown_path(items->path));
-        return find_lines(items, begin, reader.end, err);
+        return find_lines(items, reader.at, reader.end, err);
     }
-    size_t newline =
-        many != ITEMS_WHOLE && items->file.size && items->file.bytes[items->file.size - 1] == '\n';
     items->whole = items->options->input.file ? "--file" : shown_path(items->path);
-    return items->file.size
-               ? add_start(items, items->file.bytes, items->file.size - newline, 0, err)
-               : 0;
+    size -= many != ITEMS_WHOLE && size && bytes[size - 1] == '\n';
+    return items->file.size ? add_start(items, bytes, size, 0, err) : 0;
 }
 
-static int check_count(const struct items *items, enum items_many many, struct err *err)
+static int find_all(struct items *items, enum items_many many, struct err *err)
 {
-    bool was_read = items->options->input.file || items->file.size;
+    const struct input_options *options = &items->options->input;
+    const struct texts *texts[] = {&options->sentences, &options->operands};
+    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    bool is_one = many == ITEMS_ONE || many == ITEMS_PROMPT;
+    if (many != ITEMS_WHOLE && check_operands(options, err))
+        return -1;
+    if (is_one && given > 1)
+        return err_usage(err, "expected one text, found %zu", given);
+    if (many == ITEMS_PROMPT && !given && options->source)
+        return add_start(items, NULL, 0, 0, err);
+    items->path = options->file;
+    if (!given && !isatty(STDIN_FILENO) && (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY)
+        items->path = "-";
+    if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
+        return -1;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < texts[i]->count; j++)
+            if (add_start(items, texts[i]->items[j], strlen(texts[i]->items[j]), 0, err))
+                return -1;
+    if ((items->path && find_in_file(items, many, err)) ||
+        (options->ids && add_start(items, NULL, 0, 0, err)))
+        return -1;
+    bool was_read = options->file || items->file.size;
+    if (is_one && items->count > 1)
+        return err_usage(err, "expected one text, found %zu", items->count);
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
     if (!was_read)
@@ -449,39 +431,11 @@ static int check_count(const struct items *items, enum items_many many, struct e
                                       : "nothing");
 }
 
-static int find_all(struct items *items, enum items_many many, struct err *err)
-{
-    const struct input_options *options = &items->options->input;
-    size_t texts = text_count(options);
-    size_t given = texts + (options->file != NULL) + (options->ids != NULL);
-    bool is_one = many == ITEMS_ONE || many == ITEMS_PROMPT;
-    if (many == ITEMS_NONE)
-        return 0;
-    if (many != ITEMS_WHOLE && check_operands(options, err))
-        return -1;
-    if (is_one && given > 1)
-        return err_usage(err, "expected one text, found %zu", given);
-    if (many == ITEMS_PROMPT && !given && options->source)
-        return add_start(items, NULL, 0, 0, err);
-    items->path = text_is_piped(options) ? "-" : options->file;
-    if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
-        return -1;
-    for (size_t i = 0; i < texts; i++)
-        if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
-            return -1;
-    if ((items->path && find_in_file(items, many, err)) ||
-        (options->ids && add_start(items, NULL, 0, 0, err)))
-        return -1;
-    if (is_one && items->count > 1)
-        return err_usage(err, "expected one text, found %zu", items->count);
-    return check_count(items, many, err);
-}
-
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err)
 {
     *items = (struct items){.options = options, .fields = fields | OF_ALL};
-    if (find_all(items, many, err)) {
+    if (many != ITEMS_NONE && find_all(items, many, err)) {
         items_release(items);
         return -1;
     }
@@ -685,6 +639,6 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
         return items_blame(items, index, err);
     const char *text = item->input.text;
     item->is_blank = start->line && items->fields & ITEMS_KEEP_BLANK && text &&
-                     skip_blanks(text, text + item->input.size) == text + item->input.size;
+                     json_blanks_end(text, text + item->input.size) == text + item->input.size;
     return 0;
 }
