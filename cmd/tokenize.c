@@ -75,8 +75,9 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     const struct token_sink sink = {take_ids, job};
     struct token_list list = {.sink = &sink, .only_ids = true};
     job->count = 0;
-    int failed = items_read(&job->items, &item, index, &arena, err);
-    if (!failed && !item.input.text)
+    bool is_read = !items_read(&job->items, &item, index, &arena, err);
+    int failed = !is_read;
+    if (is_read && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
     failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
              tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err);
@@ -91,7 +92,7 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     }
     token_list_release(&list);
     arena_release(&arena);
-    return failed ? items_blame(&job->items, index, err) : 0;
+    return is_read && failed ? items_blame(&job->items, index, err) : err_if(failed);
 }
 
 static int read_all(struct job *job, struct err *err)
@@ -125,8 +126,9 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
     struct frame frame;
     struct report report = {
         .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
-    if (items_read(&job->items, &item, place->index, arena, err) ||
-        input_wrap(&item.input, job->chat, arena, err) ||
+    if (items_read(&job->items, &item, place->index, arena, err))
+        return -1;
+    if (input_wrap(&item.input, job->chat, arena, err) ||
         tokenizer_encode(job->tokenizer, &tokens, item.input.text, item.input.size, arena, err) ||
         tokenized_label(&text, &tokens, job->tokenizer, arena, err))
         return items_blame(&job->items, place->index, err);
