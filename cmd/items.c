@@ -537,8 +537,13 @@ static int read_member(const struct items *items, struct item *item, const struc
     struct buf text = {0};
     size_t place = place_of(items, json_key(member));
     bool is_list = json_is_array(member) && (place == ITEM_IDS || place == ITEM_CONTINUE);
-    if (place == ITEM_TEXT && item->fields[place])
-        return err_set(err, "expected one text, found 'text' and 'sentence'");
+    if (place < ITEM_FIELDS && item->fields[place]) {
+        size_t other = COLUMNS_KNOWN - 1; /* its second name */
+        while (known_columns[other].field != place)
+            other--;
+        return err_set(err, "expected one text, found '%s' and '%s'", known_columns[place].name,
+                       known_columns[other].name);
+    }
     for (const struct json *part = is_list ? json_first(member) : member; part;
          part = is_list ? json_next(part) : NULL) {
         const char *string = NULL;
