@@ -44,8 +44,6 @@ enum item_field {
 /* With the fields of a command: blank lines, and records without a text, are items, too. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
-struct region;
-
 /* Test suite in a JSON document (stimuli.h). */
 struct suite {
     const char **formulas; /* [formula_count] */
@@ -62,7 +60,10 @@ struct item {
     struct options options;          /* of the command line, with these in them */
     struct place_column *columns;    /* [column_count] to copy to the output */
     size_t column_count;
-    const struct region *regions; /* [region_count] of the text (stimuli.h) */
+    const struct region {
+        const char *name;
+        size_t end; /* byte of the text */
+    } * regions;    /* [region_count] (stimuli.h) */
     size_t region_count;
 };
 

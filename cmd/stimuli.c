@@ -9,51 +9,41 @@
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-static size_t count_parts(const char *text)
+/* What is between the marks of a text, without the blanks around it. */
+static struct texts split(const char *text, struct arena *arena, struct err *err)
 {
-    size_t count = 1;
-    for (; *text; text++)
-        count += *text == '|';
-    return count;
-}
-
-/* Append what is before the next mark, without the blanks around it; goes on after the mark. */
-static void add_part(struct buf *out, const char **at)
-{
-    const char *start = *at + strspn(*at, " \t");
-    const char *mark = start + strcspn(start, "|");
-    const char *end = mark;
-    while (end > start && strchr(" \t", end[-1]))
-        end--;
-    if (out->size && end > start)
-        buf_char(out, ' ');
-    buf_bytes(out, start, (size_t)(end - start));
-    *at = *mark ? mark + 1 : mark;
+    struct texts parts = {0};
+    char *rest = arena_text(arena, text, strlen(text), err);
+    for (char *part; (part = strsep(&rest, "|")) && !err->kind;) {
+        part += strspn(part, " \t");
+        for (size_t size = strlen(part); size && strchr(" \t", part[size - 1]); size--)
+            part[size - 1] = 0;
+        texts_add(&parts, part, arena, err);
+    }
+    return parts;
 }
 
 int regions_read(struct item *item, struct arena *arena, struct err *err)
 {
-    const char *at = item->fields[ITEM_TEXT], *names = item_column(item, "regions");
-    size_t count = at ? count_parts(at) : 1;
+    const char *marked = item->fields[ITEM_TEXT], *column = item_column(item, "regions");
     struct buf text = {0};
-    if (count == 1)
+    if (!marked || !strchr(marked, '|'))
         return 0;
-    if (names && count_parts(names) != count)
-        return err_set(err, "column 'regions': expected %zu names separated by |, found %zu", count,
-                       count_parts(names));
-    struct region *regions = arena_alloc(arena, count, sizeof *regions, err);
-    for (size_t i = 0; i < count && regions; i++) {
-        struct buf name = {0};
-        add_part(&text, &at);
-        if (names)
-            add_part(&name, &names);
-        if (!name.size)
-            buf_format(&name, "%zu", i + 1);
-        regions[i] = (struct region){buf_keep(&name, arena, err), text.size};
+    struct texts parts = split(marked, arena, err);
+    struct texts names = split(column ? column : "", arena, err);
+    struct region *regions = arena_alloc(arena, parts.count, sizeof *regions, err);
+    if (column && names.count != parts.count)
+        err_set(err, "column 'regions': expected %zu names separated by |, found %zu", parts.count,
+                names.count);
+    for (size_t i = 0; i < parts.count && !err->kind; i++) {
+        const char *name = column ? names.items[i] : "";
+        buf_format(&text, "%s%s", text.size && *parts.items[i] ? " " : "", parts.items[i]);
+        regions[i].name = *name ? name : arena_format(arena, err, "%zu", i + 1);
+        regions[i].end = text.size;
     }
     item->regions = regions;
-    item->region_count = count;
-    item->input = (struct input){.size = text.size};
+    item->region_count = parts.count;
+    item->input.size = text.size;
     item->input.text = buf_keep(&text, arena, err);
     return err_if(err->kind);
 }
@@ -63,9 +53,9 @@ const char *const *regions_find(const struct tokenized *sentence, const struct i
 {
     const struct region *region = item->regions;
     const struct region *last = region + item->region_count - 1;
+    size_t end = sentence->count - sentence->added_after;
     const char **found = arena_alloc(arena, sentence->count, sizeof *found, err);
-    for (size_t i = sentence->added_before; found && i + sentence->added_after < sentence->count;
-         i++) {
+    for (size_t i = sentence->added_before; found && i < end; i++) {
         while (region < last && start + region->end <= sentence->tokens[i].start)
             region++;
         found[i] = region->name;

@@ -15,11 +15,6 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-struct region {
-    const char *name;
-    size_t end; /* byte of the text */
-};
-
 /* If the text of an item has marks, take them out and set the item's regions. Refused: a number of
  * names other than that of regions. */
 int regions_read(struct item *item, struct arena *arena, struct err *err);
