@@ -370,13 +370,11 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     items->of_file = items->count;
     if (items->fields & ITEMS_KEEP_BLANK && !items->options->input.document &&
         name_has_ending(items->path, ".json") &&
-        suite_read(&items->suite, reader, &items->arena, err))
+        suite_read(&items->suite, &reader, &items->arena, err))
         return err_prefix(err, "'%s'", items->path);
-    if (items->suite.formula_count) {
+    if (items->suite.formula_count)
         items->kind = ITEMS_JSONL;
-        return find_lines(items, items->suite.lines, items->suite.lines + items->suite.size, err);
-    }
-    if (!items->options->input.document && find_kind(items, &reader, is_document, err))
+    else if (!items->options->input.document && find_kind(items, &reader, is_document, err))
         return -1;
     if (items->kind == ITEMS_CSV)
         return err_if(read_header(items, &reader, err) || find_records(items, reader, err));

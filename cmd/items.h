@@ -44,14 +44,6 @@ enum item_field {
 /* With the fields of a command: blank lines, and records without a text, are items, too. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
-/* Test suite in a JSON document (stimuli.h). */
-struct suite {
-    const char **formulas; /* [formula_count] */
-    size_t formula_count;  /* 0: it is none */
-    const char *lines;     /* items as JSONL, with the columns item, condition, text and regions */
-    size_t size;
-};
-
 struct item {
     size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
     struct input input;
@@ -78,12 +70,15 @@ struct items {
         size_t number;
     } * starts; /* [count] */
     size_t count;
-    size_t of_file;     /* the first item that comes from the file */
-    const char *path;   /* of the file, "-" for standard input; NULL: there is none */
-    struct suite suite; /* if the file is one */
-    const char *whole;  /* name in messages of a file that is one text; NULL: it is not */
-    char separator;     /* CSV: between fields */
-    size_t *places;     /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
+    size_t of_file;   /* the first item that comes from the file */
+    const char *path; /* of the file, "-" for standard input; NULL: there is none */
+    struct suite {
+        const char **formulas; /* [formula_count] of predictions (stimuli.h) */
+        size_t formula_count;  /* 0: the file is no suite */
+    } suite;
+    const char *whole; /* name in messages of a file that is one text; NULL: it is not */
+    char separator;    /* CSV: between fields */
+    size_t *places;    /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
     size_t place_count;
     unsigned found;     /* 1 << ITEM_…: that the header, or an object of JSONL, has */
     const char **names; /* [name_count] of columns to copy, in order of appearance */

@@ -65,69 +65,66 @@ const char *const *regions_find(const struct tokenized *sentence, const struct i
 
 /* --- suites ----------------------------------------------------------------------------------- */
 
-static const char *text_of(const struct json *object, const char *name)
+/* The text of a member; `otherwise` if it is missing or empty. */
+static const char *text_of(const struct json *object, const char *name, const char *otherwise)
 {
-    const char *text = NULL;
-    const struct json *member = json_member(object, name);
-    return member && json_get_text(member, &text) ? text : "";
+    const char *text = "";
+    json_get_text(json_member(object, name), &text);
+    return *text ? text : otherwise;
 }
 
-/* One condition of an item as a line; returns its regions. */
-static size_t add_condition(struct buf *lines, const struct json *root, double item,
-                            const struct json *condition, struct arena *arena, struct err *err)
+/* A condition of an item as a line. A mark follows even a single region, which is none without. */
+static void add_condition(struct buf *lines, const struct json *root, const struct json *item,
+                          const struct json *condition, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.buf = lines};
     struct buf text = {0}, names = {0};
+    long long number = 0;
     size_t count = 0;
+    json_get_integer(json_member(item, "item_number"), INT64_MIN, INT64_MAX, &number);
     for (const struct json *region = json_first(json_member(condition, "regions")); region;
          region = json_next(region)) {
+        const char *mark = count == 0 || json_next(region) ? "|" : "";
         char key[24];
         snprintf(key, sizeof key, "%zu", ++count);
-        const char *called = text_of(json_member(root, "region_meta"), key);
-        buf_format(&text, "%s%s", count > 1 ? " | " : "", text_of(region, "content"));
-        buf_format(&names, "%s%s", count > 1 ? "|" : "", *called ? called : key);
+        buf_format(&text, "%s %s ", text_of(region, "content", ""), mark);
+        buf_format(&names, "%s%s", text_of(json_member(root, "region_meta"), key, key), mark);
     }
-    if (count == 1) { /* a text without marks has no regions */
-        buf_text(&text, " |");
-        buf_text(&names, "|");
-    }
+    if (!count)
+        err_set(err, "item %lld: expected regions in every condition, found none", number);
     json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "item", (long long)item);
-    json_put_text(&json, "condition", text_of(condition, "condition_name"));
+    json_put_integer(&json, "item", number);
+    json_put_text(&json, "condition", text_of(condition, "condition_name", ""));
     json_put_text(&json, "text", buf_keep(&text, arena, err));
     json_put_text(&json, "regions", buf_keep(&names, arena, err));
     json_put_close(&json, '}');
     buf_char(lines, '\n');
-    return count;
 }
 
-int suite_read(struct suite *suite, struct csv_reader file, struct arena *arena, struct err *err)
+int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena, struct err *err)
 {
     struct json *root = NULL;
     struct buf lines = {0};
-    if (json_parse(&root, file.at, (size_t)(file.end - file.at), err))
+    if (json_parse(&root, file->at, (size_t)(file->end - file->at), err))
         return -1;
+    const struct json *formulas = json_member(root, "predictions");
     const struct json *item = json_first(json_member(root, "items"));
-    const struct json *each = item ? json_first(json_member(root, "predictions")) : NULL;
-    const char *metric = text_of(json_member(root, "meta"), "metric");
-    if (each && *metric && strcmp(metric, "sum") != 0)
+    const struct json *each = item ? json_first(formulas) : NULL;
+    const char *metric = text_of(json_member(root, "meta"), "metric", "sum");
+    if (each && strcmp(metric, "sum") != 0)
         err_set(err, "expected the metric \"sum\", found \"%s\"", metric);
-    suite->formulas = arena_alloc(arena, json_count(json_member(root, "predictions")),
-                                  sizeof *suite->formulas, err);
-    for (; each && !err->kind; each = json_next(each)) {
-        const char *text = text_of(each, "formula");
-        suite->formulas[suite->formula_count++] = arena_text(arena, text, strlen(text), err);
-    }
-    for (; suite->formula_count && item && !err->kind; item = json_next(item)) {
-        double number = 0;
-        json_get_number(json_member(item, "item_number"), &number);
+    suite->formulas = arena_alloc(arena, json_count(formulas), sizeof *suite->formulas, err);
+    for (; each && !err->kind; each = json_next(each))
+        suite->formulas[suite->formula_count++] =
+            arena_format(arena, err, "%s", text_of(each, "formula", ""));
+    for (; suite->formula_count && item && !err->kind; item = json_next(item))
         for (each = json_first(json_member(item, "conditions")); each; each = json_next(each))
-            if (!add_condition(&lines, root, number, each, arena, err))
-                err_set(err, "item %.0f: expected regions in every condition, found none", number);
-    }
+            add_condition(&lines, root, item, each, arena, err);
     json_free(root);
-    suite->size = lines.size;
-    suite->lines = buf_keep(&lines, arena, err);
+    if (suite->formula_count) {
+        file->at = buf_keep(&lines, arena, err);
+        file->end = file->at ? strchr(file->at, 0) : NULL;
+    }
     return err_if(err->kind);
 }
 

@@ -24,8 +24,9 @@ int regions_read(struct item *item, struct arena *arena, struct err *err);
 const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
                                 size_t start, struct arena *arena, struct err *err);
 
-/* Read a document, which may be no suite. Refused: metrics other than the sum. */
-int suite_read(struct suite *suite, struct csv_reader file, struct arena *arena, struct err *err);
+/* If a document is a suite, replace it by its sentences as JSONL, with the columns item, condition,
+ * text and regions. Refused: metrics other than the sum. */
+int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena, struct err *err);
 
 /* Whether a prediction holds of an item, by the totals of its regions, whose keys begin with item
  * and condition. Refused: regions that the item lacks. */
