@@ -132,88 +132,78 @@ int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena
 
 struct formula {
     const struct score_total *rows; /* [count] */
-    size_t count;
+    size_t count, operands;
     const char *at;
-    size_t depth;
-    bool failed;
 };
 
-static bool take(struct formula *formula, const char *signs)
+/* Pass a sign if it is one of these, and return it; else 0. */
+static char take(struct formula *formula, const char *signs)
 {
     formula->at += strspn(formula->at, " \t\r\n");
-    bool is_there = *formula->at && strchr(signs, *formula->at);
-    formula->at += is_there;
-    return is_there;
+    return *formula->at && strchr(signs, *formula->at) ? *formula->at++ : 0;
 }
 
-/* (3;%match%), or (*;%match%) for all regions, after its bracket; false: it is something else. */
-static bool read_region(struct formula *formula, double *sum)
+static bool read_value(double *value, struct formula *formula, size_t level);
+
+/* A number, a value in brackets, or a sum: (3;%match%), or (*;%match%) of all regions. */
+static bool read_operand(double *value, struct formula *formula)
 {
+    enum { OPERANDS_MAX = 512 };
     char number[8], name[256];
     int size = 0;
-    bool is_found = false;
-    sscanf(formula->at, " %7[0-9*] ; %%%255[^%]%% )%n", number, name, &size);
-    for (size_t i = 0; i < formula->count && size; i++) {
+    *value = 0;
+    if (++formula->operands > OPERANDS_MAX)
+        return false;
+    char bracket = take(formula, "([");
+    bool is_found = !bracket && sscanf(formula->at, "%lf%n", value, &size) == 1;
+    if (bracket == '(')
+        sscanf(formula->at, " %7[0-9*] ; %%%255[^%]%% )%n", number, name, &size);
+    if (bracket && !size)
+        return read_value(value, formula, 0) && take(formula, bracket == '(' ? ")" : "]");
+    for (size_t i = 0; i < formula->count && bracket; i++) {
         const struct score_total *row = &formula->rows[i];
         if (strcmp(row->keys[1], name) == 0 &&
             (strcmp(number, "*") == 0 || row->number == strtol(number, NULL, 10))) {
-            *sum -= row->logprob;
+            *value -= row->logprob;
             is_found = true;
         }
     }
     formula->at += is_found ? size : 0;
-    formula->failed |= size && !is_found;
-    return size > 0;
+    return is_found;
 }
 
-/* Of operators that bind as strongly as those of a level, or more strongly. */
-static double read_value(struct formula *formula, size_t level)
+/* An operand, and what operators of a level or those that bind more strongly make of it. */
+static bool read_value(double *value, struct formula *formula, size_t level)
 {
-    enum { DEPTH_MAX = 512 };
     static const char *const operators[] = {"|", "&", "<>=", "+-"};
-    double left = 0;
-    if (level < sizeof operators / sizeof *operators) {
-        left = read_value(formula, level + 1);
-        while (!formula->failed && take(formula, operators[level])) {
-            char sign = formula->at[-1];
-            double right = read_value(formula, level + 1);
-            left = sign == '|'   ? left != 0 || right != 0
-                   : sign == '&' ? left != 0 && right != 0
-                   : sign == '<' ? left < right
-                   : sign == '>' ? left > right
-                   : sign == '=' ? !(left < right || left > right)
-                   : sign == '+' ? left + right
-                                 : left - right;
+    if (!read_operand(value, formula))
+        return false;
+    for (size_t i = sizeof operators / sizeof *operators; i-- > level;)
+        for (char sign; (sign = take(formula, operators[i]));) {
+            double left = *value, right;
+            if (!read_value(&right, formula, i + 1))
+                return false;
+            *value = sign == '|'   ? left != 0 || right != 0
+                     : sign == '&' ? left != 0 && right != 0
+                     : sign == '<' ? left < right
+                     : sign == '>' ? left > right
+                     : sign == '=' ? !(left < right || left > right)
+                     : sign == '+' ? left + right
+                                   : left - right;
         }
-        return left;
-    }
-    formula->failed |= ++formula->depth > DEPTH_MAX;
-    if (formula->failed)
-        return 0;
-    if (take(formula, "([")) {
-        const char *closing = formula->at[-1] == '(' ? ")" : "]";
-        if (*closing == ')' && read_region(formula, &left))
-            return left;
-        left = read_value(formula, 0);
-        formula->failed |= !take(formula, closing);
-        return left;
-    }
-    const char *start = formula->at;
-    left = strtod(start, (char **)&formula->at);
-    formula->failed |= formula->at == start;
-    return left;
+    return true;
 }
 
 int suite_predict(bool *holds, const char *text, const struct score_total *rows, size_t count,
                   struct err *err)
 {
-    struct formula formula = {rows, count, text, 0, false};
-    *holds = read_value(&formula, 0) > 0;
-    take(&formula, "");
-    if (!formula.failed && !*formula.at)
-        return 0;
-    return err_set(err,
-                   "item %s: prediction '%s': expected its regions, such as (3;%%match%%), and "
-                   "+ - < > = & |, found '%.20s'",
-                   rows->keys[0], text, formula.at);
+    double value;
+    struct formula formula = {rows, count, 0, text};
+    bool is_read = read_value(&value, &formula, 0) && !*formula.at;
+    *holds = is_read && value > 0;
+    return is_read ? 0
+                   : err_set(err,
+                             "item %s: prediction '%s': expected its regions, such as "
+                             "(3;%%match%%), and + - < > = & |, found '%.20s'",
+                             rows->keys[0], text, formula.at);
 }
