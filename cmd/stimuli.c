@@ -131,9 +131,9 @@ int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena
 /* --- predictions ------------------------------------------------------------------------------ */
 
 struct formula {
-    const struct score_total *rows; /* [count] */
-    size_t count, operands;
+    const struct score_total *rows, *end; /* of an item */
     const char *at;
+    size_t operands;
 };
 
 /* Pass a sign if it is one of these, and return it; else 0. */
@@ -143,40 +143,34 @@ static char take(struct formula *formula, const char *signs)
     return *formula->at && strchr(signs, *formula->at) ? *formula->at++ : 0;
 }
 
-static bool read_value(double *value, struct formula *formula, size_t level);
-
-/* A number, a value in brackets, or a sum: (3;%match%), or (*;%match%) of all regions. */
-static bool read_operand(double *value, struct formula *formula)
+/* The sum of a region, 3;%match%, or of all regions, *;%match%; else a number. */
+static bool read_number(double *value, struct formula *formula)
 {
-    enum { OPERANDS_MAX = 512 };
-    char number[8], name[256];
+    char region[8] = "", condition[256] = "";
     int size = 0;
     *value = 0;
-    if (++formula->operands > OPERANDS_MAX)
-        return false;
-    char bracket = take(formula, "([");
-    bool is_found = !bracket && sscanf(formula->at, "%lf%n", value, &size) == 1;
-    if (bracket == '(')
-        sscanf(formula->at, " %7[0-9*] ; %%%255[^%]%% )%n", number, name, &size);
-    if (bracket && !size)
-        return read_value(value, formula, 0) && take(formula, bracket == '(' ? ")" : "]");
-    for (size_t i = 0; i < formula->count && bracket; i++) {
-        const struct score_total *row = &formula->rows[i];
-        if (strcmp(row->keys[1], name) == 0 &&
-            (strcmp(number, "*") == 0 || row->number == strtol(number, NULL, 10))) {
+    sscanf(formula->at, "%7[0-9*] ; %%%255[^%]%%%n", region, condition, &size);
+    bool is_found = !size && sscanf(formula->at, "%lf%n", value, &size) == 1;
+    for (const struct score_total *row = formula->rows; row < formula->end; row++)
+        if (strcmp(row->keys[1], condition) == 0 &&
+            (strcmp(region, "*") == 0 || row->number == strtol(region, NULL, 10))) {
             *value -= row->logprob;
             is_found = true;
         }
-    }
     formula->at += is_found ? size : 0;
     return is_found;
 }
 
-/* An operand, and what operators of a level or those that bind more strongly make of it. */
+/* A number or a value in brackets, and what operators of a level, or stronger ones, make of it. */
 static bool read_value(double *value, struct formula *formula, size_t level)
 {
+    enum { OPERANDS_MAX = 512 };
     static const char *const operators[] = {"|", "&", "<>=", "+-"};
-    if (!read_operand(value, formula))
+    if (++formula->operands > OPERANDS_MAX)
+        return false;
+    char bracket = take(formula, "([");
+    if (bracket ? !read_value(value, formula, 0) || !take(formula, bracket == '(' ? ")" : "]")
+                : !read_number(value, formula))
         return false;
     for (size_t i = sizeof operators / sizeof *operators; i-- > level;)
         for (char sign; (sign = take(formula, operators[i]));) {
@@ -198,7 +192,7 @@ int suite_predict(bool *holds, const char *text, const struct score_total *rows,
                   struct err *err)
 {
     double value;
-    struct formula formula = {rows, count, 0, text};
+    struct formula formula = {rows, rows + count, text, 0};
     bool is_read = read_value(&value, &formula, 0) && !*formula.at;
     *holds = is_read && value > 0;
     return is_read ? 0

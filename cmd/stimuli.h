@@ -15,8 +15,7 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* If the text of an item has marks, take them out and set the item's regions. Refused: a number of
- * names other than that of regions. */
+/* Divide the text of an item at its marks. Refused: more or fewer names than regions. */
 int regions_read(struct item *item, struct arena *arena, struct err *err);
 
 /* The name of the region in which each token begins; NULL: the tokenizer added it. The item's text
