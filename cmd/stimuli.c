@@ -9,7 +9,7 @@
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* What is between the marks of a text, without the blanks around it. */
+/* Split a text at its marks, and trim the blanks of each part. */
 static struct texts split(const char *text, struct arena *arena, struct err *err)
 {
     struct texts parts = {0};
@@ -73,7 +73,7 @@ static const char *text_of(const struct json *object, const char *name, const ch
     return *text ? text : otherwise;
 }
 
-/* A condition of an item as a line. A mark follows even a single region, which is none without. */
+/* Add a condition of an item as a line. A single region has a mark, too: it would be none else. */
 static void add_condition(struct buf *lines, const struct json *root, const struct json *item,
                           const struct json *condition, struct arena *arena, struct err *err)
 {
@@ -136,14 +136,14 @@ struct formula {
     size_t operands;
 };
 
-/* Pass a sign if it is one of these, and return it; else 0. */
+/* If one of the signs comes next, pass it and return it; else return 0. */
 static char take(struct formula *formula, const char *signs)
 {
     formula->at += strspn(formula->at, " \t\r\n");
     return *formula->at && strchr(signs, *formula->at) ? *formula->at++ : 0;
 }
 
-/* The sum of a region, 3;%match%, or of all regions, *;%match%; else a number. */
+/* Read the surprisal of a region, 3;%match%, or of all regions, *;%match%; or a number. */
 static bool read_number(double *value, struct formula *formula)
 {
     char region[8] = "", condition[256] = "";
@@ -161,7 +161,7 @@ static bool read_number(double *value, struct formula *formula)
     return is_found;
 }
 
-/* A number or a value in brackets, and what operators of a level, or stronger ones, make of it. */
+/* Read an operand, and apply the operators after it that bind at least as strongly as a level. */
 static bool read_value(double *value, struct formula *formula, size_t level)
 {
     enum { OPERANDS_MAX = 512 };
