@@ -281,11 +281,7 @@ static struct text *make_text(size_t tokens, const struct config *config, struct
 /* The whole pass except the logits. */
 static enum site last_site(const struct config *config)
 {
-    if (config->kind == MODEL_ATTENTION)
-        return SITE_ATTN_OUT;
-    if (config->final_norm)
-        return SITE_LN_F;
-    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
+    return config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
 }
 
 static int ignore(void *context, const struct announcement *seen, struct err *err)

@@ -21,11 +21,6 @@ static bool is_of_stream(const struct config *config, enum site site)
            site_size(&floats, config, site, config->n_head, 1, 1) && floats == config->n_embd;
 }
 
-static enum site site_of_output(const struct config *config)
-{
-    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
-}
-
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err)
 {
     struct buf known = {0};
@@ -185,7 +180,7 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
     work->best = arena_room(arena, best_room, sizeof *work->best, err);
     if (!work->last || !work->last_sums || !work->ids || !work->best)
         return -1;
-    work->ends = find(work->report, logits_site(config), config->n_layer - 1);
+    work->ends = find(work->report, site_of_logits(config), config->n_layer - 1);
     while (known && take_known(work, known))
         work->first++;
     if (known)
@@ -198,7 +193,7 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
 
 static uint64_t sites_of(const struct lens_plan *plan)
 {
-    return site_bit(plan->site) | site_bit(logits_site(&plan->viewer->model.config));
+    return site_bit(plan->site) | site_bit(site_of_logits(&plan->viewer->model.config));
 }
 
 /* The report has the plan's sites, and maybe others, of all layers. */

@@ -20,13 +20,6 @@ enum {
     PASS_TOKENS = 1024, /* of windows that share a pass */
 };
 
-enum site logits_site(const struct config *config)
-{
-    if (config->final_norm)
-        return SITE_LN_F;
-    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
-}
-
 size_t logits_piece_rows(size_t words, size_t rows)
 {
     size_t fitting = num_max(PIECE_BYTES / (words * sizeof(float)), PIECE_LEAST);
@@ -243,7 +236,7 @@ static int read_windows(struct reading *reading, size_t scored, struct arena *ar
                         struct err *err)
 {
     struct viewer *viewer = reading->scoring->viewer;
-    struct selection selection = {.sites = site_bit(logits_site(&viewer->model.config))};
+    struct selection selection = {.sites = site_bit(site_of_logits(&viewer->model.config))};
     struct text *texts = begin_reading(reading, scored, arena, err);
     struct text_list list = {.items = texts,
                              .count = reading->count,

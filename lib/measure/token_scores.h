@@ -49,9 +49,6 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
 
 /* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
 
-/* The site of what the logits are made of, normed where the model does that. */
-enum site logits_site(const struct config *config);
-
 /* Make the logits of rows, some at a time; `see` is called for each, on any thread. */
 struct logits_work {
     struct viewer *viewer;

@@ -301,3 +301,13 @@ bool site_exists(const struct config *config, enum site site)
         return config->final_norm && (site == SITE_LN_F || config->n_encoder_layer);
     return site_rows[site].part == PART_SENTENCE || config->n_encoder_layer;
 }
+
+enum site site_of_output(const struct config *config)
+{
+    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
+}
+
+enum site site_of_logits(const struct config *config)
+{
+    return config->final_norm ? SITE_LN_F : site_of_output(config);
+}

@@ -144,6 +144,11 @@ const char *site_name_in_layer(enum site site);
 bool site_exists(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 
+/* The output of a layer, and what the logits are computed from: that of the last layer, or its
+ * norm. */
+enum site site_of_output(const struct config *config);
+enum site site_of_logits(const struct config *config);
+
 /* The number of floats of a site in one layer, for `heads` query heads if it has heads, and for the
  * tokens of a text and its source; false if it exceeds 64 bits. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
