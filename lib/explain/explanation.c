@@ -26,14 +26,14 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 {
     bool all = most == 0 || most >= trace->keys;
     size_t count = all ? 0 : most;
-    uint32_t *best = arena_alloc(arena, count + 1, sizeof *best, err);
+    struct likely *best = arena_alloc(arena, count + 1, sizeof *best, err);
     bool *marked = arena_alloc(arena, trace->keys, sizeof *marked, err);
     size_t *shown = arena_alloc(arena, trace->keys, sizeof *shown, err);
     if (!best || !marked || !shown)
         return -1;
-    topk(best, count, trace->weight, trace->keys);
+    topk(best, count, trace->weight, trace->keys, 0);
     for (size_t n = 0; n < count; n++)
-        marked[best[n]] = true;
+        marked[best[n].id] = true;
     for (size_t j = 0; j < trace->keys; j++) {
         if (!all && !marked[j])
             continue;

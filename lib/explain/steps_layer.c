@@ -343,13 +343,13 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     const struct trace *trace = builder->trace;
     size_t width = words->in;
     size_t count = words->out < SHOWN ? words->out : SHOWN;
-    uint32_t best[SHOWN];
+    struct likely best[SHOWN];
     struct label *rows = builder_rows(builder, count);
     float *vectors = builder_floats(builder, count * width);
     float *numbers = builder_floats(builder, 3 * count);
-    topk(best, count, columns[2], words->out);
+    topk(best, count, columns[2], words->out, 0);
     for (size_t i = 0; i < count && !builder->err->kind; i++) {
-        uint32_t id = best[i];
+        uint32_t id = best[i].id;
         label_of_word(&rows[i], trace->viewer->tokenizer, id, builder->arena, builder->err);
         for (size_t k = 0; k < width; k++)
             vectors[i * width + k] = weight_element(words, k, id);

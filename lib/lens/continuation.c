@@ -232,15 +232,12 @@ bool continuation_lacks_space(const struct tokenized *text, const char *more,
 
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)
 {
-    uint32_t best[CHOICE_BEST];
     double total = logsumexp(logits, count);
     *choice = (struct choice){
         .chosen = {chosen, (float)((double)logits[chosen] - total)},
         .best_count = count < CHOICE_BEST ? count : CHOICE_BEST,
     };
-    topk(best, choice->best_count, logits, count);
-    for (size_t i = 0; i < choice->best_count; i++)
-        choice->best[i] = (struct likely){best[i], (float)((double)logits[best[i]] - total)};
+    topk(choice->best, choice->best_count, logits, count, total);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -405,14 +402,14 @@ static int take_logits(void *context, const struct announcement *seen, struct er
     double total = search->live[seen->text].total;
     size_t count = config_of(search->text)->vocab_size;
     const float *logits = copy_logits(search->text, seen, err);
-    uint32_t *best = arena_room(&search->text->step, search->most, sizeof *best, err);
+    struct likely *best = arena_room(&search->text->step, search->most, sizeof *best, err);
     if (!logits || !best)
         return -1;
     double log_sum = logsumexp(logits, count);
-    topk(best, search->most, logits, count);
+    topk(best, search->most, logits, count, 0);
     for (size_t i = 0; i < search->most; i++)
         candidates[i] =
-            (struct candidate){seen->text, best[i], total + (double)logits[best[i]] - log_sum};
+            (struct candidate){seen->text, best[i].id, total + (double)best[i].logprob - log_sum};
     return 0;
 }
 

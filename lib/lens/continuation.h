@@ -101,12 +101,6 @@ bool continuation_lacks_space(const struct tokenized *text, const char *more,
 
 enum { CHOICE_BEST = 5 };
 
-/* A token and its log-probability before temperature, top-k and top-p. */
-struct likely {
-    uint32_t id;
-    float logprob;
-};
-
 struct choice {
     struct likely chosen;
     struct likely best[CHOICE_BEST]; /* the most likely first */

@@ -318,10 +318,9 @@ static int logits_back(struct way *way)
     const float *bias = NULL;
     double *direction = way->inner; /* zeros so far */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
-    uint32_t answer = 0;
-    topk(&answer, 1, logits, c->vocab_size);
-    if (way->question->answer >= 0)
-        answer = (uint32_t)way->question->answer;
+    struct likely best = {0};
+    topk(&best, 1, logits, c->vocab_size, 0);
+    uint32_t answer = way->question->answer < 0 ? best.id : (uint32_t)way->question->answer;
     way->attribution->answer = answer;
     if (weights_unembedding(way->weights, &words, way->err) ||
         weights_logit_bias(way->weights, &bias, way->err))

@@ -47,7 +47,6 @@ struct lens_work {
     float *last;        /* [rows, V] the model's own logits of these tokens */
     double *last_sums;  /* [rows] their logsumexp */
     size_t layer;       /* index of the current layer in the lens */
-    uint32_t *ids;      /* [rows, best_count] */
     struct likely *best;
 };
 
@@ -82,16 +81,13 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     size_t best_count = work->lens->best_count;
     struct lens_cell *cell = &work->lens->cells[work->layer * work->lens->tokens + token];
     struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
-    uint32_t *ids = work->ids + row * best_count;
     long long target = work->plan->target;
     double entropy = 0;
     double sum = logsumexp_entropy(&entropy, logits, count);
     if (target < 0 && token + 1 < work->lens->tokens)
         target = work->sentence->ids[token + 1];
     double less = work->lens->of_difference ? (double)logits[work->plan->against] : sum;
-    topk(ids, best_count, logits, count);
-    for (size_t i = 0; i < best_count; i++)
-        best[i] = (struct likely){ids[i], (float)((double)logits[ids[i]] - sum)};
+    topk(best, best_count, logits, count, sum);
     *cell = (struct lens_cell){
         .best = best,
         .entropy = (float)entropy,
@@ -176,9 +172,8 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
     size_t step = logits_piece_rows(config->vocab_size, tokens);
     work->last = arena_room(arena, step, config->vocab_size * sizeof *work->last, err);
     work->last_sums = arena_room(arena, step, sizeof *work->last_sums, err);
-    work->ids = arena_room(arena, step, best_count * sizeof *work->ids, err);
     work->best = arena_room(arena, best_room, sizeof *work->best, err);
-    if (!work->last || !work->last_sums || !work->ids || !work->best)
+    if (!work->last || !work->last_sums || !work->best)
         return -1;
     work->ends = find(work->report, site_of_logits(config), config->n_layer - 1);
     while (known && take_known(work, known))

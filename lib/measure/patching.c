@@ -461,9 +461,9 @@ static int read_sides(struct sweep *s)
     struct patching *found = s->found;
     const struct side *clean = s->plan->noise ? &s->base : &s->other;
     const struct side *corrupt = s->plan->noise ? &s->other : &s->base;
-    uint32_t best = 0;
-    topk(&best, 1, clean->logits, s->config->vocab_size);
-    found->answer = s->plan->answer < 0 ? best : s->plan->answer;
+    struct likely best = {0};
+    topk(&best, 1, clean->logits, s->config->vocab_size, 0);
+    found->answer = s->plan->answer < 0 ? best.id : s->plan->answer;
     found->clean = answer_of(s, clean->logits);
     found->corrupt = answer_of(s, corrupt->logits);
     if (found->clean != found->corrupt)

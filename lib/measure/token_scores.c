@@ -144,7 +144,6 @@ struct reading {
     struct scored *texts; /* whose scores go here: */
     struct token_score **scores;
     struct likely *best; /* [scored, best_count] */
-    uint32_t *best_ids;  /* likewise */
     struct arena pass;   /* all of this but `best`, which stays */
 };
 
@@ -181,13 +180,10 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     struct token_score *score = reading->scores[row];
     size_t best_count = reading->texts->best_count;
     struct likely *best = reading->best + row * best_count;
-    uint32_t *ids = reading->best_ids + row * best_count;
     const bool *begins = reading->scoring->begins;
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
-    topk(ids, best_count, logits, count);
-    for (size_t i = 0; i < best_count; i++)
-        best[i] = (struct likely){ids[i], (float)((double)logits[ids[i]] - total)};
+    topk(best, best_count, logits, count, total);
     *score = (struct token_score){
         .logprob = (float)((double)logits[reading->ids[row]] - total),
         .entropy = (float)entropy,
@@ -212,9 +208,7 @@ static struct text *begin_reading(struct reading *reading, size_t scored, struct
     reading->ids = arena_room(pass, scored, sizeof *reading->ids, err);
     reading->scores = arena_room(pass, scored, sizeof *reading->scores, err);
     reading->best = arena_room(arena, scored, best_count * sizeof *reading->best, err);
-    reading->best_ids = arena_room(pass, scored, best_count * sizeof *reading->best_ids, err);
-    if (!texts || !reading->rows.data || !reading->ids || !reading->scores || !reading->best ||
-        !reading->best_ids)
+    if (!texts || !reading->rows.data || !reading->ids || !reading->scores || !reading->best)
         return NULL;
     for (size_t i = 0; i < reading->count; i++) {
         const struct window *window = &reading->windows[i];

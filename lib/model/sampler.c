@@ -195,12 +195,12 @@ static uint32_t draw(struct sampler *sampler)
 
 uint32_t sampler_next(struct sampler *sampler, const float *logits)
 {
-    uint32_t best = 0;
+    struct likely best = {0};
     const struct sampling *how = &sampler->how;
-    topk(&best, 1, logits, sampler->count);
+    topk(&best, 1, logits, sampler->count, 0);
     if (how->temperature == 0)
-        return best;
-    weigh(sampler->weights, logits, sampler->count, logits[best], how->temperature);
+        return best.id;
+    weigh(sampler->weights, logits, sampler->count, best.logprob, how->temperature);
     if ((how->top_k > 0 && how->top_k < sampler->count) || how->top_p < 1)
         narrow(sampler, logits);
     return draw(sampler);
@@ -260,15 +260,13 @@ size_t likelier(const float *logits, size_t count, uint32_t id)
     return before;
 }
 
-/* Put an id where it belongs among the best so far. */
-static void insert(uint32_t *best, size_t best_count, const float *logits, uint32_t id)
+/* Put a logit where it belongs among the best so far. */
+static void insert(struct likely *best, size_t best_count, size_t id, float logit)
 {
     size_t place = best_count;
-    while (place > 0 && logits[id] > logits[best[place - 1]])
-        place--;
-    for (size_t i = best_count; i > place; i--)
-        best[i] = best[i - 1];
-    best[place] = id;
+    for (; place > 0 && logit > best[place - 1].logprob; place--)
+        best[place] = best[place - 1];
+    best[place] = (struct likely){(uint32_t)id, logit};
 }
 
 /* The first from `at` on that is larger; `count`: none is. Parts that have none, as nearly all do,
@@ -289,15 +287,17 @@ static size_t next_above(const float *logits, size_t at, size_t count, float lea
     return at;
 }
 
-void topk(uint32_t *best, size_t best_count, const float *logits, size_t count)
+void topk(struct likely *best, size_t best_count, const float *logits, size_t count, double log_sum)
 {
     size_t found = best_count < count ? best_count : count;
     for (size_t i = 0; i < found; i++)
-        insert(best, i, logits, (uint32_t)i);
+        insert(best, i, i, logits[i]);
     for (size_t at = found; found > 0; at++) {
-        at = next_above(logits, at, count, logits[best[found - 1]]);
+        at = next_above(logits, at, count, best[found - 1].logprob);
         if (at == count)
-            return;
-        insert(best, found - 1, logits, (uint32_t)at);
+            break;
+        insert(best, found - 1, at, logits[at]);
     }
+    for (size_t i = 0; i < found; i++)
+        best[i].logprob = (float)((double)best[i].logprob - log_sum);
 }

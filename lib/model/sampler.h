@@ -47,7 +47,15 @@ double logsumexp_entropy(double *entropy, const float *logits, size_t count);
 /* How many ids come before one, in the order of topk. */
 size_t likelier(const float *logits, size_t count, uint32_t id);
 
-/* The ids of the `best_count` largest logits, the largest first, of equals the lower id. */
-void topk(uint32_t *best, size_t best_count, const float *logits, size_t count);
+/* A token and its log-probability before temperature, top-k and top-p. */
+struct likely {
+    uint32_t id;
+    float logprob;
+};
+
+/* The `best_count` largest logits, the largest first, of equals the lower id. `log_sum` is
+ * logsumexp of them all; where it is 0, as for numbers of another kind, they are as they were. */
+void topk(struct likely *best, size_t best_count, const float *logits, size_t count,
+          double log_sum);
 
 #endif

@@ -258,15 +258,16 @@ TEST(the_best_come_in_their_order)
     static const size_t counts[] = {5, 6, 50, WORDS};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (uint64_t seed = 0; seed < 20; seed++) {
-            uint32_t best[BEST];
+            struct likely best[BEST];
             spread_logits(counts[c], 0.01f, seed); /* 16384 values or fewer: some are equal */
-            topk(best, BEST, logits, counts[c]);
+            topk(best, BEST, logits, counts[c], 2);
             for (size_t b = 0; b < BEST; b++) {
                 size_t before = 0; /* how many come before it */
                 for (size_t i = 0; i < counts[c]; i++)
-                    before += logits[i] > logits[best[b]] ||
-                              (logits[i] == logits[best[b]] && i < best[b]);
+                    before += logits[i] > logits[best[b].id] ||
+                              (logits[i] == logits[best[b].id] && i < best[b].id);
                 ck_assert_uint_eq(before, b);
+                ck_assert(best[b].logprob == (float)((double)logits[best[b].id] - 2));
             }
         }
 }
