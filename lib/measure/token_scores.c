@@ -78,39 +78,6 @@ int logits_of_rows(const struct logits_work *work, struct err *err)
     return 0;
 }
 
-/* --- windows ---------------------------------------------------------------------------------- */
-
-/* Tokens of a text that are read together, the first of them that is scored, and one past the last:
- * to know whether the last word of a text ends there, a token after the text is. */
-struct window {
-    size_t text;
-    size_t first, count;
-    size_t scored, end;
-};
-
-/* The windows of all texts; NULL with `err`. */
-static struct window *find_windows(size_t *count, const struct scoring *scoring,
-                                   const struct look *look, struct arena *arena, struct err *err)
-{
-    struct window *windows = NULL;
-    *count = 0;
-    for (size_t text = 0; text < look->count; text++) {
-        size_t tokens = look->pairs[text].sentence.count;
-        for (size_t first = 0, scored = 1, end = 0; end < tokens; first += scoring->stride) {
-            size_t left = tokens - first;
-            size_t size = scoring->context ? num_min(left, scoring->context) : left;
-            windows = arena_grow(arena, windows, *count, sizeof *windows, err);
-            if (!windows)
-                return NULL;
-            end = first + size;
-            windows[(*count)++] = (struct window){text, first, size, scored,
-                                                  end + (scoring->begins && end == tokens)};
-            scored = end;
-        }
-    }
-    return windows;
-}
-
 /* --- scores ----------------------------------------------------------------------------------- */
 
 int scoring_check(const struct scoring *scoring, struct err *err)
@@ -132,30 +99,39 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     return 0;
 }
 
-/* One pass, from the rows that the sink copies to the scores of the tokens after them. */
+/* A token to score, and the row of its window before it, which its logits are computed from. */
+struct score_target {
+    size_t window, row;
+    uint32_t id;
+    struct token_score *score;
+};
+
+/* Windows that share a pass, and where the next one begins. */
 struct reading {
     const struct scoring *scoring;
     const struct look *look;
-    const struct window *windows; /* [count] that share the pass */
+    struct scored *scored;
+    size_t text, first, next; /* the next window's text, first token and first token to score */
+    struct text *windows;     /* [count] */
     size_t count;
-    struct matrix rows;   /* [scored, C] */
-    size_t filled;        /* rows */
-    uint32_t *ids;        /* [scored] the tokens that come after them, */
-    struct scored *texts; /* whose scores go here: */
-    struct token_score **scores;
-    struct likely *best; /* [scored, best_count] */
-    struct arena pass;   /* all of this but `best`, which stays */
+    struct score_target *targets; /* [target_count] in the order of their windows */
+    size_t target_count;
+    struct matrix rows;  /* [target_count, C] */
+    size_t filled;       /* rows */
+    struct likely *best; /* [target_count, best_count], in memory that outlives the pass */
+    struct arena pass;
 };
 
-/* Of a window, the rows before the tokens that are scored. */
 static int keep_rows(void *context, const struct announcement *seen, struct err *err)
 {
     struct reading *reading = context;
-    const struct window *window = &reading->windows[seen->text];
     (void)err;
-    for (size_t token = window->scored; token < window->end; token++) {
-        struct tensor row = tensor_slice(&seen->values, token - 1 - window->first);
-        tensor_copy(reading->rows.data + reading->filled++ * reading->rows.stride, &row);
+    for (; reading->filled < reading->target_count; reading->filled++) {
+        const struct score_target *target = &reading->targets[reading->filled];
+        if (target->window != seen->text)
+            break;
+        struct tensor row = tensor_slice(&seen->values, target->row);
+        tensor_copy(reading->rows.data + reading->filled * reading->rows.stride, &row);
     }
     return 0;
 }
@@ -177,85 +153,84 @@ static double log_share(const bool *marks, const float *logits, size_t count, do
 static void score_row(void *context, size_t row, const float *logits, size_t count)
 {
     struct reading *reading = context;
-    struct token_score *score = reading->scores[row];
-    size_t best_count = reading->texts->best_count;
+    const struct score_target *target = &reading->targets[row];
+    size_t best_count = reading->scored->best_count;
     struct likely *best = reading->best + row * best_count;
     const bool *begins = reading->scoring->begins;
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(best, best_count, logits, count, total);
-    *score = (struct token_score){
-        .logprob = (float)((double)logits[reading->ids[row]] - total),
+    *target->score = (struct token_score){
+        .logprob = (float)((double)logits[target->id] - total),
         .entropy = (float)entropy,
         .begin = begins ? (float)log_share(begins, logits, count, total) : 0,
-        .rank = likelier(logits, count, reading->ids[row]) + 1,
+        .rank = likelier(logits, count, target->id) + 1,
         .best = best,
     };
 }
 
-/* The texts of the windows, and where the scores of their tokens go; NULL with `err`. */
-static struct text *begin_reading(struct reading *reading, size_t scored, struct arena *arena,
-                                  struct err *err)
+/* Add the next window to the pass. With `begins` the last one of a text has a token more to score,
+ * which tells whether a word ends with the text. */
+static int add_window(struct reading *reading, struct err *err)
 {
-    size_t channels = reading->scoring->viewer->model.config.n_embd;
-    size_t best_count = reading->texts->best_count;
-    struct arena *pass = &reading->pass;
-    size_t row = 0;
-    struct text *texts = arena_alloc(pass, reading->count, sizeof *texts, err);
-    reading->filled = 0;
-    reading->rows = (struct matrix){NULL, scored, channels, channels};
-    reading->rows.data = arena_room(pass, scored, channels * sizeof *reading->rows.data, err);
-    reading->ids = arena_room(pass, scored, sizeof *reading->ids, err);
-    reading->scores = arena_room(pass, scored, sizeof *reading->scores, err);
-    reading->best = arena_room(arena, scored, best_count * sizeof *reading->best, err);
-    if (!texts || !reading->rows.data || !reading->ids || !reading->scores || !reading->best)
-        return NULL;
-    for (size_t i = 0; i < reading->count; i++) {
-        const struct window *window = &reading->windows[i];
-        const struct text_pair *pair = &reading->look->pairs[window->text];
-        const uint32_t *ids = pair->sentence.ids;
-        texts[i] = (struct text){
-            .ids = ids + window->first, .count = window->count, .prompt_count = pair->prompt_count};
-        texts[i].source_ids = pair->source.count ? pair->source.ids : NULL;
-        texts[i].source_count = pair->source.count;
-        for (size_t token = window->scored; token < window->end; token++) {
-            reading->ids[row] = token < pair->sentence.count ? ids[token] : 0;
-            reading->scores[row++] = &reading->texts[window->text].tokens[token];
-        }
+    const struct scoring *scoring = reading->scoring;
+    const struct text_pair *pair = &reading->look->pairs[reading->text];
+    const uint32_t *ids = pair->sentence.ids;
+    size_t first = reading->first, tokens = pair->sentence.count;
+    size_t end = scoring->context ? num_min(tokens, first + scoring->context) : tokens;
+    bool is_last = end == tokens;
+    reading->windows =
+        arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
+    if (!reading->windows)
+        return -1;
+    for (size_t i = reading->next; i < end + (is_last && scoring->begins); i++) {
+        reading->targets = arena_grow(&reading->pass, reading->targets, reading->target_count,
+                                      sizeof(struct score_target), err);
+        if (!reading->targets)
+            return -1;
+        reading->targets[reading->target_count++] =
+            (struct score_target){reading->count, i - 1 - first, i < tokens ? ids[i] : 0,
+                                  &reading->scored[reading->text].tokens[i]};
     }
-    return texts;
+    reading->windows[reading->count++] =
+        (struct text){.ids = ids + first,
+                      .count = end - first,
+                      .source_ids = pair->source.count ? pair->source.ids : NULL,
+                      .source_count = pair->source.count,
+                      .prompt_count = pair->prompt_count};
+    reading->next = is_last ? 1 : end;
+    reading->first = is_last ? 0 : first + scoring->stride;
+    reading->text += is_last;
+    return 0;
 }
 
-static int read_windows(struct reading *reading, size_t scored, struct arena *arena,
-                        struct err *err)
+/* Score the next windows. */
+static int read_windows(struct reading *reading, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = reading->scoring->viewer;
-    struct selection selection = {.sites = site_bit(site_of_logits(&viewer->model.config))};
-    struct text *texts = begin_reading(reading, scored, arena, err);
-    struct text_list list = {.items = texts,
-                             .count = reading->count,
-                             .first = reading->look->first + reading->windows->text};
+    const struct config *config = &viewer->model.config;
+    struct selection selection = {.sites = site_bit(site_of_logits(config))};
+    struct text_list list = {.first = reading->look->first + reading->text};
     struct tap tap = {.sink = keep_rows, .context = reading};
-    struct logits_work work = {viewer, reading->rows, true, score_row, reading};
-    return err_if(!texts ||
-                  selection_layers(&selection, "-1", &viewer->model.config, &reading->pass, err) ||
-                  viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err));
-}
-
-static int begin_scores(struct scored *scored, const struct scoring *scoring,
-                        const struct look *look, struct arena *arena, struct err *err)
-{
-    size_t most = num_min(scoring->best_count, scoring->viewer->model.config.vocab_size);
-    for (size_t i = 0; i < look->count; i++) {
-        size_t count = look->pairs[i].sentence.count;
-        struct token_score *tokens =
-            arena_room(arena, count + (scoring->begins != NULL), sizeof *tokens, err);
-        if (!tokens)
+    size_t channels = config->n_embd, best_count = reading->scored->best_count;
+    reading->count = reading->target_count = reading->filled = 0;
+    for (size_t tokens = 0; tokens < PASS_TOKENS && reading->text < reading->look->count;) {
+        if (add_window(reading, err))
             return -1;
-        tokens[0] = (struct token_score){.logprob = NAN, .entropy = NAN};
-        scored[i] = (struct scored){tokens, count, most};
+        tokens += reading->windows[reading->count - 1].count;
     }
-    return 0;
+    size_t rows = reading->target_count;
+    if (!rows)
+        return 0;
+    list.items = reading->windows;
+    list.count = reading->count;
+    reading->best = arena_room(arena, rows, best_count * sizeof *reading->best, err);
+    reading->rows = (struct matrix){NULL, rows, channels, channels};
+    reading->rows.data = arena_room(&reading->pass, rows, channels * sizeof(float), err);
+    struct logits_work work = {viewer, reading->rows, true, score_row, reading};
+    return err_if(!reading->best || !reading->rows.data ||
+                  selection_layers(&selection, "-1", config, &reading->pass, err) ||
+                  viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err));
 }
 
 /* Move the probability that a word ends to its last token, from the first one of the next word. */
@@ -275,29 +250,29 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
 {
     struct machine *machine = &scoring->viewer->machine;
     const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
-    size_t count = 0, tokens = 0, done = 0;
-    const struct window *windows = find_windows(&count, scoring, look, arena, err);
-    struct reading reading = {.scoring = scoring, .look = look, .texts = scored};
-    int failed = !windows || begin_scores(scored, scoring, look, arena, err);
-    for (size_t i = 0; i < look->count; i++)
-        tokens += look->pairs[i].sentence.count;
+    size_t best_count = num_min(scoring->best_count, scoring->viewer->model.config.vocab_size);
+    struct reading reading = {.scoring = scoring, .look = look, .scored = scored, .next = 1};
+    size_t tokens = 0, done = 0;
+    int failed = 0;
+    for (size_t i = 0; i < look->count; i++) {
+        size_t count = look->pairs[i].sentence.count;
+        struct token_score *scores =
+            arena_room(arena, count + (scoring->begins != NULL), sizeof *scores, err);
+        if (!scores)
+            return -1;
+        scores[0] = (struct token_score){.logprob = NAN, .entropy = NAN};
+        scored[i] = (struct scored){scores, count, best_count};
+        tokens += count;
+    }
     machine->progress = NULL;
-    for (size_t at = 0; at < count && !failed; at += reading.count) {
-        size_t rows = 0;
-        reading.windows = &windows[at];
-        reading.count = 0;
-        for (size_t taken = 0; at + reading.count < count && taken < PASS_TOKENS;) {
-            const struct window *window = &reading.windows[reading.count++];
-            taken += window->count;
-            rows += window->end - window->scored;
-        }
-        failed = rows && read_windows(&reading, rows, arena, err);
+    while (reading.text < look->count && !failed) {
+        failed = read_windows(&reading, arena, err);
         arena_clear(&reading.pass);
-        progress_tell(sink, done += rows, tokens);
+        progress_tell(sink, done += reading.target_count, tokens);
     }
     machine->progress = sink;
     arena_release(&reading.pass);
     for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
         move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);
-    return err_if(failed);
+    return failed;
 }
