@@ -23,131 +23,120 @@ static struct scale scale_of(const struct section *section)
     return (struct scale){step * floor(low / step + 1e-9), step * ceil(high / step - 1e-9), step};
 }
 
-static struct point place_of(const struct section *section, size_t row, double value)
-{
-    struct scale scale = scale_of(section);
-    double share = (scale.high - value) / (scale.high - scale.low);
-    return (struct point){section->at.x + section->area.x +
-                              section->columns.pitch * ((double)row + 0.5),
-                          section->at.y + section->area.y + section->area.height * share};
-}
-
 void curves_fit(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
-    size_t rows = sheet->rows.size;
+    const struct axis *rows = &sheet->rows;
+    struct axis_fit *fit = &section->columns;
     double line = section_line(section, TYPE_NAME);
     double left = line + letters_width("00.0", type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    section->panels = section->across = 1;
     for (int tries = 0; tries < 2; tries++) { /* the second time with room for the first label */
         section->left = left;
-        section->width =
-            printed ? section->room : fmin(section->room, left + fmax(4, (double)rows) * PITCH);
-        section->area =
-            (struct box){left, section->head + (sheet->regions ? line : GAP), section->width - left,
-                         printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
-        section->columns = (struct axis_fit){.step = 1,
-                                             .cells = rows,
-                                             .pitch = section->area.width / (double)rows,
-                                             .print = section->style->form.font_size};
-        section->rows = section->columns;
-        axis_fit_columns(&section->columns, &sheet->rows, LABELS);
-        const struct axis_fit *columns = &section->columns;
-        double first = letters_width(sheet->rows.labels[0].text, columns->size);
-        if (columns->turn == -45) /* the label ends below the middle of its cell */
-            left = fmax(left, SLANT * (fmin(first, columns->label) + GAP) - columns->pitch / 2);
+        section->width = printed ? section->room
+                                 : fmin(section->room, left + fmax(4, (double)rows->size) * PITCH);
+        *fit = (struct axis_fit){.step = 1,
+                                 .cells = rows->size,
+                                 .pitch = (section->width - left) / (double)rows->size,
+                                 .print = section->style->form.font_size};
+        axis_fit_columns(fit, rows, LABELS);
+        double first = letters_width(rows->labels[0].text, fit->size);
+        if (fit->turn == -45) /* the label ends below the middle of its cell */
+            left = fmax(left, SLANT * (fmin(first, fit->label) + GAP) - fit->pitch / 2);
     }
-    section->foot =
-        section->area.y + section->area.height + axis_fit_snap(section->columns.room) + 2 * GAP;
+    section->area = (struct box){section->left, section->head + (sheet->regions ? line : GAP),
+                                 section->width - section->left,
+                                 printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
+    section->foot = section->area.y + section->area.height + axis_fit_snap(fit->room) + 2 * GAP;
 }
 
-static void draw_regions(const struct section *section, struct canvas *canvas)
+/* The name of the region of a row, and where its rows end. Without regions all rows are one. */
+static const char *region_of(const struct sheet *sheet, size_t row, size_t *end)
 {
-    const struct sheet *sheet = section->what.sheets;
-    struct font letters = section_font(section, TYPE_NAME, 0x555555);
-    size_t rows = sheet->regions ? sheet->rows.size : 0;
-    letters.anchor = ANCHOR_MIDDLE;
-    for (size_t first = 0, end, shade = 0; first < rows; first = end) {
-        const char *name = sheet->regions[first] ? sheet->regions[first] : "";
-        for (end = first + 1;
-             end < rows && sheet->regions[end] && !strcmp(sheet->regions[end], name);)
-            end++;
-        struct box box = {section->at.x + section->area.x + section->columns.pitch * (double)first,
-                          section->at.y + section->area.y,
-                          section->columns.pitch * (double)(end - first), section->area.height};
-        struct point above = {box.x + box.width / 2, box.y - GAP};
-        if (shade++ % 2 == 0)
-            canvas->rect(canvas, box, colour_of_hex(0xefefef));
-        canvas_text_fit(canvas, above, name, box.width, &letters);
-    }
+    const char *const *regions = sheet->regions;
+    const char *name = regions && regions[row] ? regions[row] : "";
+    *end = regions ? row + 1 : sheet->rows.size;
+    while (*end < sheet->rows.size && regions[*end] && strcmp(regions[*end], name) == 0)
+        ++*end;
+    return name;
 }
 
-static void draw_axes(const struct section *section, struct canvas *canvas)
+static double height_of(double value, struct scale scale, struct box area)
+{
+    return area.y + area.height * ((scale.high - value) / (scale.high - scale.low));
+}
+
+static void draw_axes(const struct section *section, struct canvas *canvas, struct box area)
 {
     struct font letters = section_font(section, TYPE_NAME, 0x111111);
     struct scale scale = scale_of(section);
-    struct box box = {section->at.x + section->area.x, section->at.y + section->area.y,
-                      section->area.width, section->area.height};
     int digits = scale.step < 1 ? (int)ceil(-log10(scale.step)) : 0;
     struct numeral numeral = numeral_between((float)scale.low, (float)scale.high, digits);
-    canvas->frame(canvas, box, &thin);
+    canvas->frame(canvas, area, &thin);
     letters.anchor = ANCHOR_END;
     for (double i = round(scale.low / scale.step); i * scale.step <= scale.high * (1 + 1e-9); i++) {
         char text[NUMERAL_BYTES];
-        double y = place_of(section, 0, i * scale.step).y;
+        double y = height_of(i * scale.step, scale, area);
         numeral_write(text, numeral, (float)(i * scale.step));
-        canvas->path(canvas, (struct point[]){{box.x - GAP / 2, y}, {box.x, y}}, 2, &thin);
-        canvas->text(canvas, (struct point){box.x - GAP, y + letters.size * 0.35}, text, &letters);
+        canvas->path(canvas, (struct point[]){{area.x - GAP / 2, y}, {area.x, y}}, 2, &thin);
+        canvas->text(canvas, (struct point){area.x - GAP, y + letters.size * 0.35}, text, &letters);
     }
-    struct point below = {box.x, box.y + box.height};
+    struct point below = {area.x, area.y + area.height};
     panel_draw_columns(canvas, &section->what.sheets->rows, &section->columns, below, true);
 }
 
-/* True if a region between two rows has no number: one that a condition lacks. */
-static bool has_gap(const struct sheet *sheet, size_t row, size_t end)
-{
-    const char *const *regions = sheet->regions;
-    for (size_t i = row + 1; i < end && regions; i++)
-        if (regions[i] && !(regions[row] && !strcmp(regions[i], regions[row])) &&
-            !(regions[end] && !strcmp(regions[i], regions[end])))
-            return true;
-    return false;
-}
-
-/* A line goes on where a number is missing in a shorter region, not where all of a region is. */
-static void draw_line(const struct section *section, size_t line, struct canvas *canvas)
+/* A line has a gap where a condition has no number in a whole region, not where a shorter one lacks
+ * a few. */
+static void draw_line(const struct section *section, struct canvas *canvas, struct box area,
+                      size_t line)
 {
     const struct sheet *sheet = section->what.sheets;
+    size_t rows = sheet->rows.size;
+    struct scale scale = scale_of(section);
     struct arena arena = {0};
     struct pen pen = {palette_line(line, sheet->columns.size), WIDTH, 1};
-    struct point *points = arena_alloc(&arena, sheet->rows.size, sizeof *points, canvas->err);
-    size_t count = 0, last = 0;
+    struct point *points = arena_alloc(&arena, rows, sizeof *points, canvas->err);
     canvas->open(canvas, sheet->columns.labels[line].text);
-    for (size_t i = 0; points && i < sheet->rows.size; i++) {
-        struct point at = place_of(section, i, (double)sheet_cell(sheet, i, line));
-        if (!isfinite(at.y))
-            continue;
-        if (count && has_gap(sheet, last, i)) {
-            if (count > 1)
-                canvas->path(canvas, points, count, &pen);
-            count = 0;
+    for (size_t first = 0, end, count = 0; points && first < rows; first = end) {
+        size_t before = count;
+        region_of(sheet, first, &end);
+        for (size_t i = first; i < end; i++) {
+            double y = height_of((double)sheet_cell(sheet, i, line), scale, area);
+            double x = area.x + section->columns.pitch * ((double)i + 0.5);
+            if (!isfinite(y))
+                continue;
+            points[count++] = (struct point){x, y};
+            canvas->rect(canvas, (struct box){x - POINT / 2, y - POINT / 2, POINT, POINT},
+                         pen.colour);
         }
-        points[count++] = at;
-        last = i;
-        canvas->rect(canvas, (struct box){at.x - POINT / 2, at.y - POINT / 2, POINT, POINT},
-                     pen.colour);
+        bool is_gap = count == before && sheet->regions && sheet->regions[first];
+        if (count > 1 && (is_gap || end == rows))
+            canvas->path(canvas, points, count, &pen);
+        count = is_gap ? 0 : count;
     }
-    if (count > 1)
-        canvas->path(canvas, points, count, &pen);
     canvas->close(canvas);
     arena_release(&arena);
 }
 
 void curves_draw(const struct section *section, struct canvas *canvas)
 {
-    draw_regions(section, canvas);
-    draw_axes(section, canvas);
-    for (size_t i = 0; i < section->what.sheets->columns.size; i++)
-        draw_line(section, i, canvas);
+    const struct sheet *sheet = section->what.sheets;
+    struct font letters = section_font(section, TYPE_NAME, 0x555555);
+    struct box area = section->area;
+    area.x += section->at.x;
+    area.y += section->at.y;
+    letters.anchor = ANCHOR_MIDDLE;
+    for (size_t first = 0, end, shade = 0; sheet->regions && first < sheet->rows.size;
+         first = end) {
+        const char *name = region_of(sheet, first, &end);
+        struct box box = {area.x + section->columns.pitch * (double)first, area.y,
+                          section->columns.pitch * (double)(end - first), area.height};
+        struct point above = {box.x + box.width / 2, box.y - GAP};
+        if (shade++ % 2 == 0)
+            canvas->rect(canvas, box, colour_of_hex(0xefefef));
+        canvas_text_fit(canvas, above, name, box.width, &letters);
+    }
+    draw_axes(section, canvas, area);
+    for (size_t i = 0; i < sheet->columns.size; i++)
+        draw_line(section, canvas, area, i);
 }

@@ -260,8 +260,6 @@ static void fit_text(struct section *section)
         word = word_after(&word, section, row);
         widest = fmax(widest, word.x + word.width);
     }
-    section->panels = section->across = 1;
-    section->rows.step = section->columns.step = 1;
     section->width = section->area.width = widest;
     section->area.height = section_line(section, TYPE_TEXT) * (double)(word.line + 1);
     section->top = section->head;
@@ -728,7 +726,9 @@ int section_plan(struct section *section, const struct section_sheets *what,
 {
     const struct figure_form *form = &style->form;
     struct buf text = {0};
-    *section = (struct section){.style = style, .what = *what, .room = room};
+    *section =
+        (struct section){.style = style, .what = *what, .room = room, .panels = 1, .across = 1};
+    section->rows.step = section->columns.step = 1;
     section->norms = norms_make(what->sheets, what->layers * what->heads, style, false);
     ramp_make(&section->ramp, section->norms.palette);
     section->kind = choose_kind(section);
