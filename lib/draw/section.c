@@ -504,41 +504,31 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
-/* Heads or curves that a legend names; 0: there is none. */
-static size_t legend_count(const struct section *section)
+/* The number of names in one line of a legend: of the curves, or of the heads of an overlay; 0:
+ * there is none. */
+static size_t legend_across(const struct section *section, size_t *count, double *pitch)
 {
-    return section->kind == KIND_CURVES    ? section->what.sheets->columns.size
-           : section->kind == KIND_OVERLAY ? section->what.heads
-                                           : 0;
-}
-
-static double legend_pitch(const struct section *section)
-{
+    const struct axis *curves = &section->what.sheets->columns;
+    bool has_curves = section->kind == KIND_CURVES;
     double size = type_size(&section->style->form, TYPE_NUMBER);
-    double pitch = LEGEND_PITCH * size;
-    for (size_t i = 0; i < legend_count(section) && section->kind == KIND_CURVES; i++)
-        pitch = fmax(pitch,
-                     letters_width(section->what.sheets->columns.labels[i].text, size) + 3 * size);
-    return pitch;
-}
-
-/* Names of a legend in one line. */
-static size_t legend_across(const struct section *section)
-{
     double width = section_is_printed(section) ? section->room : section->width;
-    return num_min(num_max((size_t)(width / legend_pitch(section)), 1), legend_count(section));
+    *count = has_curves ? curves->size : section->kind == KIND_OVERLAY ? section->what.heads : 0;
+    *pitch = LEGEND_PITCH * size;
+    for (size_t i = 0; has_curves && i < *count; i++)
+        *pitch = fmax(*pitch, letters_width(curves->labels[i].text, size) + 3 * size);
+    return num_min(num_max((size_t)(width / *pitch), 1), *count);
 }
 
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x333333);
-    size_t across = legend_across(section);
-    size_t count = legend_count(section);
+    size_t count;
+    double pitch, mark = LEGEND_MARK * font.size;
+    size_t across = legend_across(section, &count, &pitch);
     bool curves = section->kind == KIND_CURVES;
-    double mark = LEGEND_MARK * font.size;
     for (size_t i = 0; i < count; i++) {
         char head[NUMBER_BYTES];
-        double x = corner.x + legend_pitch(section) * (double)(i % across);
+        double x = corner.x + pitch * (double)(i % across);
         double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
         const char *name = curves ? section->what.sheets->columns.labels[i].text : head;
         if (!curves)
@@ -559,9 +549,11 @@ static bool has_bar(const struct section *section)
 
 static double height_of_scale(const struct section *section)
 {
-    double line = section_line(section, TYPE_NUMBER);
-    if (legend_count(section))
-        return line * (double)axis_cells(legend_count(section), legend_across(section));
+    size_t count;
+    double pitch, line = section_line(section, TYPE_NUMBER);
+    size_t across = legend_across(section, &count, &pitch);
+    if (across)
+        return line * (double)axis_cells(count, across);
     return has_bar(section) ? BAR_HEIGHT + line + 1 : 0;
 }
 
@@ -783,7 +775,7 @@ static void draw_foot(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x666666);
     struct point at = {section->at.x, section->at.y + section->foot};
-    if (legend_count(section))
+    if (section->kind == KIND_CURVES || section->kind == KIND_OVERLAY)
         draw_legend(section, canvas, at);
     else if (has_bar(section))
         draw_scale(section, canvas);
