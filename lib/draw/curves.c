@@ -82,7 +82,7 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
         canvas->text(canvas, (struct point){area.x - GAP, y + letters.size * 0.35}, text, &letters);
     }
     struct point below = {area.x, area.y + area.height};
-    panel_draw_columns(canvas, &section->what.sheets->rows, &section->columns, below, true);
+    axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
 }
 
 /* A line has a gap where a condition has no number in a whole region, not where a shorter one lacks

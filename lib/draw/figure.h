@@ -125,10 +125,6 @@ double section_draw_label(const struct section *section, size_t panel, struct ca
 /* Draw a panel: cells or lines with labels around them. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas);
 
-/* Draw the labels of columns above the first cell's corner, or below the last one's. */
-void panel_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
-                        struct point corner, bool below);
-
 /* The columns of a sheet as lines (curves.c). */
 void curves_fit(struct section *section);
 void curves_draw(const struct section *section, struct canvas *canvas);
@@ -162,5 +158,10 @@ static inline double axis_fit_length(const struct axis_fit *fit)
  * they fit, numbers always. */
 void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room);
 void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room);
+
+/* Draw labels left or right of rows, above or below columns, from a corner of the first cell. */
+enum axis_side { AXIS_LEFT, AXIS_RIGHT, AXIS_ABOVE, AXIS_BELOW };
+void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+               struct point corner, enum axis_side side);
 
 #endif

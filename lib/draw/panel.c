@@ -157,37 +157,25 @@ void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room
     fit->over = fit->turn == -45 ? overhang(axis, fit, width) : 0;
 }
 
-/* Draw the labels of rows, left (ANCHOR_END) or right of the first cell's corner. */
-static void draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
-                      struct point corner, enum anchor anchor)
+void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
+               struct point corner, enum axis_side side)
 {
-    const struct font font = {
-        .size = fit->size, .colour = colour_of_hex(0x333333), .anchor = anchor};
-    struct label_walk walk = walk_labels(axis, fit);
-    double x = corner.x + (anchor == ANCHOR_END ? -LABEL_GAP : LABEL_GAP);
-    double middle = 0;
-    for (const char *label; (label = next_label(&walk, &middle));) {
-        struct point at = {x, corner.y + middle + CAP * fit->size};
-        canvas_text_fit(canvas, at, label, fit->label, &font);
-    }
-}
-
-void panel_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
-                        struct point corner, bool below)
-{
-    bool level = fit->turn == 0;
+    bool rows = side == AXIS_LEFT || side == AXIS_RIGHT, level = !rows && fit->turn == 0;
+    bool ends = side == AXIS_LEFT || side == AXIS_BELOW; /* labels end at the cells */
     const struct font font = {.size = fit->size,
                               .colour = colour_of_hex(0x333333),
                               .turn = fit->turn,
-                              .anchor = level   ? ANCHOR_MIDDLE
-                                        : below ? ANCHOR_END
-                                                : ANCHOR_START};
+                              .anchor = level  ? ANCHOR_MIDDLE
+                                        : ends ? ANCHOR_END
+                                               : ANCHOR_START};
     struct label_walk walk = walk_labels(axis, fit);
-    double sink = level ? 0 : (fit->turn == -45 ? SLANT * CAP : CAP) * fit->size;
-    double middle = 0;
-    double away = below ? LABEL_GAP + CAP * (level ? 2 : 1) * fit->size : level ? -2 : -LABEL_GAP;
+    double cap = CAP * fit->size, gap = LABEL_GAP, middle = 0;
+    double sink = level ? 0 : fit->turn == -45 ? SLANT * CAP * fit->size : cap;
+    double away = side == AXIS_BELOW ? gap + CAP * (level ? 2 : 1) * fit->size : level ? -2 : -gap;
     for (const char *label; (label = next_label(&walk, &middle));) {
         struct point at = {corner.x + middle + sink, corner.y + away};
+        if (rows)
+            at = (struct point){corner.x + (ends ? -gap : gap), corner.y + middle + cap};
         canvas_text_fit(canvas, at, label, level ? 1e9 : fit->label, &font);
     }
 }
@@ -467,11 +455,11 @@ static void draw_labels(const struct section *section, const struct spot *spot, 
     const struct axis *columns = &spot->sheet->columns;
     bool matrix = section->kind == KIND_MATRIX;
     if (spot->column == 0)
-        draw_rows(canvas, &spot->sheet->rows, &section->rows, corner, ANCHOR_END);
+        axis_draw(canvas, &spot->sheet->rows, &section->rows, corner, AXIS_LEFT);
     if (matrix && spot->row == 0)
-        panel_draw_columns(canvas, columns, &section->columns, corner, false);
+        axis_draw(canvas, columns, &section->columns, corner, AXIS_ABOVE);
     else if (!matrix && last)
-        draw_rows(canvas, columns, &section->columns, end, ANCHOR_START);
+        axis_draw(canvas, columns, &section->columns, end, AXIS_RIGHT);
 }
 
 /* Around all cells; or in steps around the visible ones. */
