@@ -53,8 +53,8 @@ struct likely {
     float logprob;
 };
 
-/* The `best_count` largest logits, the largest first, of equals the lower id. `log_sum` is
- * logsumexp of them all; where it is 0, as for numbers of another kind, they are as they were. */
+/* The `best_count` largest logits, the largest first, of equals the lower id. `logprob` is the
+ * logit less `log_sum`: logsumexp of all logits, or 0 to have the logit itself. */
 void topk(struct likely *best, size_t best_count, const float *logits, size_t count,
           double log_sum);
 
