@@ -193,6 +193,12 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
     return 0;
 }
 
+static void count_marks(struct items *items, size_t place, const char *text)
+{
+    for (; place == ITEM_TEXT && *text; text++)
+        items->marks += *text == '|';
+}
+
 /* The names of the columns of an object; what is wrong with it is found when it is read. */
 static int note_keys(struct items *items, const struct item_start *start, struct err *err)
 {
@@ -203,8 +209,12 @@ static int note_keys(struct items *items, const struct item_start *start, struct
     if (json_parse(&root, start->at, start->size, &unread))
         return unread.out_of_memory ? err_adopt(err, &unread) : 0;
     for (const struct json *member = json_is_object(root) ? json_first(root) : NULL;
-         member && !failed; member = json_next(member))
+         member && !failed; member = json_next(member)) {
+        const char *text = "";
         failed = add_column(items, &place, json_key(member), err);
+        json_get_text(member, &text);
+        count_marks(items, place, text);
+    }
     json_free(root);
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
@@ -242,7 +252,10 @@ static int find_records(struct items *items, struct csv_reader reader, struct er
         struct err unread = {0};
         struct csv_record record;
         const char *at = reader.at;
-        more = csv_read(&reader, &record, &arena, &unread) || record.count;
+        int failed = csv_read(&reader, &record, &arena, &unread);
+        more = failed || record.count;
+        for (size_t i = 0; !failed && i < num_min(record.count, items->place_count); i++)
+            count_marks(items, items->places[i], record.fields[i]);
         if (unread.out_of_memory)
             err_adopt(err, &unread);
         else if (more)

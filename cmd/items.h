@@ -81,6 +81,7 @@ struct items {
     size_t *places;    /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
     size_t place_count;
     unsigned found;     /* 1 << ITEM_…: that the header, or an object of JSONL, has */
+    size_t marks;       /* `|` in the texts of a table, each of which ends a region */
     const char **names; /* [name_count] of columns to copy, in order of appearance */
     size_t name_count;
     struct file file; /* what the items point into */

@@ -75,7 +75,6 @@ struct state {
     const char *totals;     /* why only totals are reported: "--per"; NULL: they are not */
     const char *per;        /* --per, or `of_suite`; NULL: a row is a text or a model */
     enum totals_kind kind;  /* of a single item: a text, continuations or a minimal pair */
-    size_t region_count;    /* of all items */
     size_t unscored, blank; /* texts whose first token has no score; without any, */
     size_t first_blank;     /* the first of which is this item */
 
@@ -99,7 +98,7 @@ struct scored_item {
     struct score_total total;    /* of its own text, or of the pair */
     struct score_total *rows;    /* [row_count] that, or totals of continuations or regions */
     size_t row_count;
-    const char *const *regions; /* [tokens] names; NULL: it has none */
+    const struct score_region *regions; /* NULL: it has none */
 };
 
 static const char of_suite[] = "item,condition,region"; /* the totals that predictions are about */
@@ -107,37 +106,19 @@ static const char *const labels[] = {"text", "text", "continuation", "good", "pr
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static enum totals_kind kind_of(const struct item *item)
+static enum totals_kind kind_of(bool has_good, bool has_continuations)
 {
-    return item->fields[ITEM_GOOD]                   ? TOTALS_OF_PAIRS
-           : item->options.score.continuations.count ? TOTALS_OF_CONTINUATIONS
-                                                     : TOTALS_OF_TEXTS;
-}
-
-/* The kind of the first item, which is that of all, and the number of regions. */
-static int look_at_items(struct state *own, const struct items *items, struct err *err)
-{
-    struct arena arena = {0};
-    struct item item;
-    for (size_t i = 0; i < items->count && (!i || items->kind != ITEMS_LINES); i++) {
-        if (items_read(items, &item, i, &arena, err)) {
-            if (!own->driver->is_batch || err->out_of_memory)
-                break;
-            err_clear(err); /* it is refused later */
-        } else {
-            own->kind = i ? own->kind : kind_of(&item);
-            own->region_count += item.region_count;
-        }
-        arena_clear(&arena);
-    }
-    arena_release(&arena);
-    return err_if(err->kind);
+    return has_good            ? TOTALS_OF_PAIRS
+           : has_continuations ? TOTALS_OF_CONTINUATIONS
+                               : TOTALS_OF_TEXTS;
 }
 
 static void choose_totals(struct state *own, const struct options *options)
 {
-    bool is_suite =
-        own->driver->items.suite.formula_count && !own->driver->is_batch && !options->select.words;
+    const struct items *items = &own->driver->items;
+    bool is_suite = items->suite.formula_count && !own->driver->is_batch && !options->select.words;
+    own->kind = kind_of(items->found & 1 << ITEM_GOOD,
+                        items->found & 1 << ITEM_CONTINUE || options->score.continuations.count);
     own->per = options->score.per ? options->score.per : is_suite ? of_suite : NULL;
     own->totals = own->kind == TOTALS_OF_PAIRS ? "a table of minimal pairs"
                   : options->score.per         ? "--per"
@@ -154,17 +135,16 @@ static int prepare_table(struct state *own, struct err *err)
     struct arena *arena = &own->driver->kept;
     const char *per = own->per;
     size_t index = 0, count = 0, most = items->name_count + (per ? strlen(per) : 0) + 1;
-    struct names columns = {items->names, items->name_count, sizeof *items->names};
     const char **known = arena_alloc(arena, items->name_count + 1, sizeof *known, err);
     const char **names = arena_alloc(arena, most, sizeof *names, err);
     own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
     if (!known || !names || !own->keys)
         return -1;
-    for (size_t i = 0; i < columns.count; i++)
+    for (size_t i = 0; i < items->name_count; i++)
         known[i] = items->names[i];
-    if (own->region_count && !names_find(&index, columns, "region", strlen("region")))
-        known[columns.count++] = "region";
-    columns.first = known;
+    known[items->name_count] = "region";
+    struct names columns = {known, items->name_count, sizeof *known};
+    columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
     own->other = SIZE_MAX;
     for (const char *next = per; next; next = *next ? next + 1 : NULL) {
         size_t size = strcspn(next, ",");
@@ -221,8 +201,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct output *output = &driver->output;
     bool words = options->select.words;
     own->driver = driver;
-    if (look_at_items(own, &driver->items, err))
-        return -1;
     choose_totals(own, options);
     driver->begins_texts = words || own->totals;
     if (driver->derivation.mean_of_texts && own->totals)
@@ -267,7 +245,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .bits = score->bits,
                                     .words = words,
                                     .for_people = for_people,
-                                    .has_regions = own->region_count > 0};
+                                    .has_regions = driver->items.marks > 0};
     own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
@@ -353,12 +331,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 {
     const struct state *task = state;
     const struct viewer *viewer = &driver->session.viewer;
-    const struct texts *continuations = &work->item.options.score.continuations;
-    const char *bad = work->item.fields[ITEM_BAD];
-    enum totals_kind kind = kind_of(&work->item);
-    size_t count = work->item.is_blank ? 0 : bad ? 2 : num_max(continuations->count, 1);
+    const struct item *item = &work->item;
+    const struct texts *continuations = &item->options.score.continuations;
+    const char *bad = item->fields[ITEM_BAD];
+    enum totals_kind kind = kind_of(bad, continuations->count);
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
-    if (!own || !count)
+    if (!own || item->is_blank)
         return own ? 0 : -1;
     if (continuations->count && (task->totals || task->view.words))
         return err_usage(err, "--continue reports totals; %s does not apply",
@@ -369,26 +347,23 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
     if (kind != task->kind)
-        return err_set(err, "expected an item with '%s' like the first, found one with '%s'",
+        return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
-    own->pairs = arena_alloc(arena, count, sizeof *own->pairs, err);
-    own->count = count;
+    own->count = bad ? 2 : num_max(continuations->count, 1);
+    own->pairs = arena_alloc(arena, own->count, sizeof *own->pairs, err);
     if (!own->pairs || (task->view.words && find_words(&work->pair.sentence, viewer, arena, err)))
         return -1;
-    if (work->item.region_count &&
-        !(own->regions = regions_find(&work->pair.sentence, &work->item,
-                                      viewer->chat ? strlen(viewer->chat->before) : 0, arena, err)))
-        return -1;
-    *own->pairs = work->pair;
-    if (bad && viewer_read(viewer, &own->pairs[1],
-                           &(struct input){.text = bad, .size = strlen(bad)}, NULL, arena, err))
+    own->regions = regions_find(&work->pair.sentence, item,
+                                viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
+    own->pairs[0] = work->pair;
+    for (size_t i = 0; i < continuations->count && !err->kind; i++)
+        read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena, err);
+    if (!bad || err->kind)
+        return err_if(err->kind);
+    if (viewer_read(viewer, &own->pairs[1], &(struct input){.text = bad, .size = strlen(bad)}, NULL,
+                    arena, err))
         return err_prefix(err, "column 'bad'");
-    if (bad)
-        own->pairs[1].source = work->pair.source;
-    for (size_t i = 0; i < continuations->count; i++)
-        if (read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena,
-                           err))
-            return -1;
+    own->pairs[1].source = work->pair.source;
     return 0;
 }
 
@@ -403,47 +378,44 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
-/* The rows of an item, which are called by their texts, continuations or regions. */
+/* The rows of an item: its total, or those of its continuations or regions, of which only a suite
+ * needs those without tokens. */
 static int make_rows(const struct state *task, struct work *work, struct arena *arena,
                      struct err *err)
 {
     struct scored_item *own = work->own;
     const struct scored *scored = own->scored;
     const struct item *item = &work->item;
-    size_t regions = task->per && task->other != SIZE_MAX ? item->region_count : 0;
-    size_t prompt = work->pair.sentence.count;
+    const struct score_region *regions = task->per && task->other != SIZE_MAX ? own->regions : NULL;
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
-    own->rows = arena_alloc(arena, num_max(own->count, regions) + 1, sizeof *own->rows, err);
-    own->total = score_total_of(scored, 0, scored->count);
-    own->total.number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
-    own->total.name = visible_text(&work->pair.sentence, arena, err);
+    size_t prompt = work->pair.sentence.count;
+    size_t count = regions ? item->region_count : continues ? own->count : 1;
+    struct score_total *total = &own->total, *row = arena_alloc(arena, count, sizeof *row, err);
+    own->rows = row;
+    *total = score_total_of(scored, 0, scored->count);
+    total->number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
+    total->name = visible_text(&work->pair.sentence, arena, err);
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
-        own->total.count = 1;
-        own->total.bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
-        own->total.correct = own->total.logprob > own->total.bad_logprob;
-        own->total.bad = visible_text(&own->pairs[1].sentence, arena, err);
+        total->count = 1;
+        total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
+        total->correct = total->logprob > total->bad_logprob;
+        total->bad = visible_text(&own->pairs[1].sentence, arena, err);
     }
-    if (err->kind)
-        return -1;
-    for (size_t i = 0; i < own->count && continues; i++) {
-        own->rows[i] = score_total_of(&scored[i], prompt, scored[i].count - prompt);
-        own->rows[i].name = item->options.score.continuations.items[i];
+    for (size_t i = 0; i < count && !err->kind; i++) {
+        *row = *total;
+        if (regions) {
+            *row = score_total_of(scored, regions[i].first, regions[i].count);
+            row->number = (long long)i + 1;
+            row->name = regions[i].name;
+        } else if (continues) {
+            *row = score_total_of(&scored[i], prompt, scored[i].count - prompt);
+            row->name = item->options.score.continuations.items[i];
+        }
+        row->keys = &row->name;
+        row += !regions || regions[i].count || task->per == of_suite;
     }
-    own->row_count = continues ? own->count : 0;
-    for (size_t i = 0, first = 0, end; i < regions; i++, first = end) {
-        while (first < scored->count && !own->regions[first])
-            first++;
-        for (end = first; end < scored->count && own->regions[end] == item->regions[i].name;)
-            end++;
-        if (end == first && task->per != of_suite)
-            continue;
-        own->rows[own->row_count] = score_total_of(scored, first, end - first);
-        own->rows[own->row_count].number = (long long)i + 1;
-        own->rows[own->row_count++].name = item->regions[i].name;
-    }
-    if (!continues && !regions)
-        own->rows[own->row_count++] = own->total;
-    return 0;
+    own->row_count = (size_t)(row - own->rows);
+    return err_if(err->kind);
 }
 
 static int report_item(const struct state *task, struct work *work, struct arena *arena,
@@ -451,22 +423,22 @@ static int report_item(const struct state *task, struct work *work, struct arena
 {
     struct scored_item *own = work->own;
     struct score_view view = task->view;
-    struct score_totals totals = {.kind = task->kind,
-                                  .are_single = task->kind != TOTALS_OF_CONTINUATIONS,
-                                  .names = &labels[task->kind],
-                                  .key_count = 1,
-                                  .sentence = &work->pair.sentence};
+    bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
     view.origin.source = &work->pair.source;
     view.regions = own->regions;
+    view.region_count = work->item.region_count;
     if (make_rows(task, work, arena, err))
         return -1;
-    totals.rows = own->rows;
-    totals.count = own->row_count;
-    for (size_t i = 0; i < own->row_count; i++)
-        own->rows[i].keys = &own->rows[i].name;
-    return task->kind == TOTALS_OF_CONTINUATIONS || (task->totals && !view.words)
-               ? score_totals_report(&work->report, &view, &totals, arena, err)
-               : score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
+    if (!continues && (!task->totals || view.words))
+        return score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
+    const struct score_totals totals = {.kind = task->kind,
+                                        .are_single = !continues,
+                                        .names = &labels[task->kind],
+                                        .key_count = 1,
+                                        .rows = own->rows,
+                                        .count = own->row_count,
+                                        .sentence = &work->pair.sentence};
+    return score_totals_report(&work->report, &view, &totals, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -500,15 +472,6 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* The keys of an item's row: columns of the input, and `other`. */
-static void set_keys(struct state *own, const struct item *item, const char *other)
-{
-    for (size_t i = 0; i < own->table.key_count; i++) {
-        const char *value = i == own->other ? other : item_column(item, own->table.names[i]);
-        own->keys[i] = value || own->table.are_single ? value : "";
-    }
-}
-
 /* Add a total to the row of the keys, which may always be a new one. NULL with `err`. */
 static struct score_total *add_total(struct state *own, const struct score_total *total,
                                      bool is_new, struct err *err)
@@ -532,20 +495,20 @@ static struct score_total *add_total(struct state *own, const struct score_total
     }
     if (!is_new)
         hash_put(&probe, (uint32_t)table->count);
-    const char **keys = arena_alloc(arena, count, sizeof *keys, err);
+    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* and the bad text */
     table->rows = arena_grow(arena, table->rows, table->count, sizeof *total, err);
-    for (size_t i = 0; i < count && keys; i++)
-        keys[i] = own->keys[i] ? arena_text(arena, own->keys[i], strlen(own->keys[i]), err) : NULL;
-    const char *bad = total->bad ? arena_text(arena, total->bad, strlen(total->bad), err) : NULL;
-    bool is_named = keys && !table->are_single;
-    const char *name = is_named ? score_keys_name(keys, count, arena, err) : NULL;
+    for (size_t i = 0; i <= count && keys; i++) {
+        const char *text = i < count ? own->keys[i] : total->bad;
+        keys[i] = text ? arena_text(arena, text, strlen(text), err) : NULL;
+    }
+    const char *name = keys && !table->are_single ? score_keys_name(keys, count, arena, err) : NULL;
     if (err->kind)
         return NULL;
     struct score_total *row = &table->rows[table->count++];
     *row = *total;
     row->keys = keys;
+    row->bad = keys[count];
     row->name = name;
-    row->bad = bad;
     return row;
 }
 
@@ -566,16 +529,21 @@ static int add_words(struct state *own, struct work *work, const struct score_to
     return score_lines_report(&work->report, lines, &own->view, &driver->session.arena, err);
 }
 
-/* Add the rows of an item to the table of all. */
+/* Add the rows of an item to the table of all, which may have a key that is no column. */
 static int add_item(struct state *own, struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
-    const char *model = own->title ? own->driver->models.names[own->driver->setting] : NULL;
-    bool has_name = own->table.are_single || work->item.region_count;
-    bool is_new = own->table.are_single || own->per == of_suite;
     const struct score_total *row = NULL;
+    bool single = own->table.are_single, is_new = single || own->per == of_suite;
     for (size_t i = 0; i < item->row_count; i++) {
-        set_keys(own, &work->item, model ? model : has_name ? item->rows[i].name : NULL);
+        const char *other = own->title ? own->driver->models.names[own->driver->setting]
+                            : single || work->item.region_count ? item->rows[i].name
+                                                                : NULL;
+        for (size_t k = 0; k < own->table.key_count; k++) {
+            const char *key =
+                k == own->other ? other : item_column(&work->item, own->table.names[k]);
+            own->keys[k] = key || single ? key : "";
+        }
         if (!(row = add_total(own, &item->rows[i], is_new, err)))
             return -1;
     }
@@ -592,31 +560,30 @@ static int predict(struct state *own, struct err *err)
     const struct score_total *rows = own->table.rows, *end = rows + own->table.count;
     struct score_total *all =
         arena_alloc(&own->driver->session.arena, suite->formula_count, sizeof *all, err);
+    if (!all)
+        return -1;
     own->table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = own->table.texts};
-    for (const struct score_total *next; all && rows < end; rows = next) {
-        for (next = rows + 1; next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
-                              !(next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0);)
+    for (const struct score_total *next = rows; rows; rows = rows < end ? next : NULL) {
+        const char *item = own->keys[0] = rows < end ? rows->keys[0] : NULL;
+        while (next < end && strcmp(next->keys[0], item) == 0 &&
+               !(next > rows && next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0))
             next++;
         for (size_t i = 0; i < suite->formula_count; i++) {
-            struct score_total total = {.count = 1};
+            struct score_total total = all[i];
             bool holds = false;
-            own->keys[0] = rows->keys[0];
             own->keys[1] = suite->formulas[i];
-            if (suite_predict(&holds, own->keys[1], rows, (size_t)(next - rows), err))
+            if (item && suite_predict(&holds, own->keys[1], rows, (size_t)(next - rows), err))
                 return -1;
-            total.correct = holds;
-            score_total_add(&all[i], &total);
+            if (item) {
+                total = (struct score_total){.count = 1, .correct = holds};
+                score_total_add(&all[i], &total);
+            }
             if (!add_total(own, &total, true, err))
                 return -1;
         }
     }
-    own->keys[0] = NULL;
-    for (size_t i = 0; i < suite->formula_count && !err->kind; i++) {
-        own->keys[1] = suite->formulas[i];
-        add_total(own, &all[i], true, err);
-    }
-    return err_if(err->kind);
+    return 0;
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -635,7 +602,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
                           (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
-    size_t rows = own->region_count + driver->items.count + driver->models.count;
+    size_t rows = driver->items.marks + driver->items.count + driver->models.count;
     own->table.count = 0;
     return rows <= HASH_NUMBER_MAX
                ? hash_index_init(&own->found, rows, &driver->kept, err)

@@ -48,17 +48,18 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
     return err_if(err->kind);
 }
 
-const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
-                                size_t start, struct arena *arena, struct err *err)
+const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
+                                        size_t start, struct arena *arena, struct err *err)
 {
-    const struct region *region = item->regions;
-    const struct region *last = region + item->region_count - 1;
+    size_t count = item->region_count, token = sentence->added_before;
     size_t end = sentence->count - sentence->added_after;
-    const char **found = arena_alloc(arena, sentence->count, sizeof *found, err);
-    for (size_t i = sentence->added_before; found && i < end; i++) {
-        while (region < last && start + region->end <= sentence->tokens[i].start)
-            region++;
-        found[i] = region->name;
+    struct score_region *found = count ? arena_alloc(arena, count, sizeof *found, err) : NULL;
+    for (size_t i = 0; found && i < count; i++) {
+        size_t first = token;
+        while (token < end &&
+               (i + 1 == count || sentence->tokens[token].start < start + item->regions[i].end))
+            token++;
+        found[i] = (struct score_region){item->regions[i].name, first, token - first};
     }
     return found;
 }

@@ -18,10 +18,10 @@
 /* Divide the text of an item at its marks. Refused: more or fewer names than regions. */
 int regions_read(struct item *item, struct arena *arena, struct err *err);
 
-/* The name of the region in which each token begins; NULL: the tokenizer added it. The item's text
- * is `start` bytes after the beginning of the sentence. NULL with `err`. */
-const char *const *regions_find(const struct tokenized *sentence, const struct item *item,
-                                size_t start, struct arena *arena, struct err *err);
+/* The regions of an item by the tokens that begin in them. The item's text is `start` bytes after
+ * the beginning of the sentence. NULL: it has none, or `err`. */
+const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
+                                        size_t start, struct arena *arena, struct err *err);
 
 /* If a document is a suite, replace it by its sentences as JSONL, with the columns item, condition,
  * text and regions. Refused: metrics other than the sum. */

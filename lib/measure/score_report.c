@@ -103,6 +103,15 @@ static int report_table(struct report *report, const struct score_view *view,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
+/* The name of the region of a token; NULL: it is in none. */
+static const char *region_of(const struct score_view *view, size_t token)
+{
+    for (size_t i = 0; i < view->region_count; i++)
+        if (token - view->regions[i].first < view->regions[i].count)
+            return view->regions[i].name;
+    return NULL;
+}
+
 /* The row of a token or a word, whose entropy is that of its first token; or of a blank text, where
  * integers are still to become missing. */
 static void put_score(struct frame_rows *rows, const struct score_view *view,
@@ -124,7 +133,7 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
         rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
     if (view->has_regions)
-        rows_text(rows, "region", COLUMN_KEY, view->regions ? view->regions[span.first] : NULL);
+        rows_text(rows, "region", COLUMN_KEY, region_of(view, span.first));
     put_float(rows, "logprob_nats", 0, logprob);
     put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
     put_float(rows, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
@@ -333,7 +342,7 @@ static int add_word(struct line_row *row, size_t line, const char *word, double 
 }
 
 /* Words of one region share its name, at one address. */
-static const char *region_of(const struct column *regions, size_t word)
+static const char *region_name(const struct column *regions, size_t word)
 {
     const char *name = regions ? column_text(regions, word, false) : NULL;
     return name ? name : "";
@@ -350,12 +359,12 @@ int score_lines_add(struct score_lines *lines, size_t line, const struct report 
         surprisal++;
     lines->texts++;
     for (size_t i = 0, at = 0; i < axis->size; i++, key.position++) {
-        const char *word = axis->labels[i].plain, *region = region_of(regions, i);
+        const char *word = axis->labels[i].plain, *region = region_name(regions, i);
         if (region != key.region) {
             key = (struct line_row){.region = region};
             for (size_t k = 1; k <= i; k++) /* a region ends before word k */
-                key.earlier += region_of(regions, k) != region_of(regions, k - 1) &&
-                               strcmp(region_of(regions, k - 1), region) == 0;
+                key.earlier += region_name(regions, k) != region_name(regions, k - 1) &&
+                               strcmp(region_name(regions, k - 1), region) == 0;
         }
         struct line_row *row = find_row(lines, &at, key, arena, err);
         if (!row)

@@ -19,8 +19,11 @@ struct score_view {
     bool words;                 /* a row for each word, not for each token */
     bool for_people;            /* the most likely tokens are a column, not a table of their own */
     bool has_regions;           /* some text has regions */
-    const char *const *regions; /* [tokens] names in a text, one address for all tokens of a region;
-                                 * NULL: it has none */
+    const struct score_region { /* of this one, [region_count] */
+        const char *name;
+        size_t first, count; /* tokens */
+    } * regions;
+    size_t region_count;
 };
 
 /* A text, whose words were found if the view shows words. A word has no score (NaN) if one of its
