@@ -1,7 +1,6 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token, or their continuations. */
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"
@@ -83,11 +82,10 @@ struct state {
     struct score_totals table; /* of all texts */
     size_t other;              /* the key that is no column of the input; SIZE_MAX: there is none */
     const char **keys;         /* [table.key_count] of the row that is looked for */
-    struct hash_index found;   /* rows by their keys */
-    struct score_lines means;  /* --per with --words */
+    struct score_totals means; /* of words; a column for each row of the table */
     const char *title;         /* "2 models"; NULL: models follow one another */
     const char *folder;        /* of words, totals and a figure; NULL: one output */
-    struct score_lines *by_model; /* [texts] */
+    struct score_totals *by_model; /* [texts] */
 };
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
@@ -102,6 +100,7 @@ struct scored_item {
 };
 
 static const char of_suite[] = "item,condition,region"; /* the totals that predictions are about */
+static const char *const word_names[] = {"word"};
 static const char *const labels[] = {"text", "text", "continuation", "good", "prediction"};
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -412,6 +411,7 @@ static int make_rows(const struct state *task, struct work *work, struct arena *
             row->name = item->options.score.continuations.items[i];
         }
         row->keys = &row->name;
+        row->next = (size_t)(row - own->rows) + 2;
         row += !regions || regions[i].count || task->per == of_suite;
     }
     own->row_count = (size_t)(row - own->rows);
@@ -437,6 +437,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
                                         .key_count = 1,
                                         .rows = own->rows,
                                         .count = own->row_count,
+                                        .first = own->row_count > 0,
                                         .sentence = &work->pair.sentence};
     return score_totals_report(&work->report, &view, &totals, arena, err);
 }
@@ -472,44 +473,13 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Add a total to the row of the keys, which may always be a new one. NULL with `err`. */
-static struct score_total *add_total(struct state *own, const struct score_total *total,
-                                     bool is_new, struct err *err)
+/* Add a total to the row of `keys`, which may always be a new one. NULL with `err`. */
+static struct score_total *add_total(struct state *own, struct score_total total, bool is_new,
+                                     struct err *err)
 {
-    struct score_totals *table = &own->table;
-    struct arena *arena = &own->driver->kept;
-    size_t count = table->key_count;
-    uint64_t hash = 0;
-    for (size_t i = 0; i < count && !is_new; i++)
-        hash = hash_mix(hash, hash_bytes(own->keys[i], strlen(own->keys[i])));
-    struct hash_probe probe = hash_probe(&own->found, hash);
-    for (uint32_t number; !is_new && hash_next(&probe, &number);) {
-        struct score_total *row = &table->rows[number];
-        size_t same = 0;
-        while (same < count && strcmp(row->keys[same], own->keys[same]) == 0)
-            same++;
-        if (same < count)
-            continue;
-        score_total_add(row, total);
-        return row;
-    }
-    if (!is_new)
-        hash_put(&probe, (uint32_t)table->count);
-    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* and the bad text */
-    table->rows = arena_grow(arena, table->rows, table->count, sizeof *total, err);
-    for (size_t i = 0; i <= count && keys; i++) {
-        const char *text = i < count ? own->keys[i] : total->bad;
-        keys[i] = text ? arena_text(arena, text, strlen(text), err) : NULL;
-    }
-    const char *name = keys && !table->are_single ? score_keys_name(keys, count, arena, err) : NULL;
-    if (err->kind)
-        return NULL;
-    struct score_total *row = &table->rows[table->count++];
-    *row = *total;
-    row->keys = keys;
-    row->bad = keys[count];
-    row->name = name;
-    return row;
+    size_t last = own->table.count;
+    total.keys = own->keys;
+    return score_totals_add(&own->table, &total, is_new, &last, &own->driver->kept, err);
 }
 
 /* Add a text to the columns of models, each of which has the last one's table; or to the means. */
@@ -517,16 +487,28 @@ static int add_words(struct state *own, struct work *work, const struct score_to
                      struct err *err)
 {
     struct driver *driver = own->driver;
-    struct score_lines *lines = own->title ? &own->by_model[work->index] : &own->means;
+    struct arena *arena = &driver->kept;
+    struct report *report = &work->report;
+    struct score_totals *words = own->title ? &own->by_model[work->index] : &own->means;
     size_t line = own->title ? driver->setting : (size_t)(row - own->table.rows);
-    if (own->title)
-        lines->names = (struct names){driver->models.names, driver->models.count, sizeof(char *)};
-    if (score_lines_add(lines, line, &work->report, &driver->kept, err))
+    if (own->title && !driver->setting) {
+        *words =
+            (struct score_totals){.kind = TOTALS_OF_MODELS, .are_single = true, .key_count = 1};
+        words->lines = (struct names){driver->models.names, driver->models.count, sizeof(char *)};
+        if (score_totals_begin(words, report->frames->rows.size, arena, err))
+            return -1;
+    }
+    if (score_totals_add_words(words, line, report, arena, err) || !own->title ||
+        driver->setting + 1 < driver->sweep.settings)
+        return err_if(err->kind);
+    struct score_view view = own->view;
+    view.origin.source = &work->pair.source;
+    words->names = &report->frames->rows.name;
+    words->sentence = &work->pair.sentence;
+    if (score_totals_report(report, &view, words, &driver->session.arena, err))
         return -1;
-    if (!own->title || driver->setting + 1 < driver->sweep.settings)
-        return 0;
-    work->report.model = own->title;
-    return score_lines_report(&work->report, lines, &own->view, &driver->session.arena, err);
+    report->model = own->title;
+    return 0;
 }
 
 /* Add the rows of an item to the table of all, which may have a key that is no column. */
@@ -544,7 +526,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
                 k == own->other ? other : item_column(&work->item, own->table.names[k]);
             own->keys[k] = key || single ? key : "";
         }
-        if (!(row = add_total(own, &item->rows[i], is_new, err)))
+        if (!(row = add_total(own, item->rows[i], is_new, err)))
             return -1;
     }
     if (own->title ? own->totals != NULL : !own->view.words || !item->count)
@@ -579,7 +561,7 @@ static int predict(struct state *own, struct err *err)
                 total = (struct score_total){.count = 1, .correct = holds};
                 score_total_add(&all[i], &total);
             }
-            if (!add_total(own, &total, true, err))
+            if (!add_total(own, total, true, err))
                 return -1;
         }
     }
@@ -597,16 +579,16 @@ static int begin(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
-    own->means = (struct score_lines){.are_means = true};
+    own->means = (struct score_totals){
+        .kind = TOTALS_OF_WORDS, .are_single = true, .names = word_names, .key_count = 1};
     driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
                           (own->title && !is_last);
     if (own->title && driver->setting)
         return 0;
     size_t rows = driver->items.marks + driver->items.count + driver->models.count;
-    own->table.count = 0;
-    return rows <= HASH_NUMBER_MAX
-               ? hash_index_init(&own->found, rows, &driver->kept, err)
-               : err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, rows);
+    return err_if(score_totals_begin(&own->table, rows, &driver->kept, err) ||
+                  (own->view.words &&
+                   score_totals_begin(&own->means, driver->survey.tokens, &driver->kept, err)));
 }
 
 static int add(void *state, struct work *work, struct err *err)
@@ -634,23 +616,20 @@ static void note_fables(const struct driver *driver, const struct score_total *a
 }
 
 /* Rows without numbers never come without a note. */
-static int note_missing(const struct state *own, struct err *err)
+static int note_missing(struct state *own, struct err *err)
 {
-    const struct driver *driver = own->driver;
-    size_t count = own->unscored;
+    struct driver *driver = own->driver;
     struct buf place = {0};
     items_place(&place, &driver->items, own->first_blank);
-    int failed = buf_check(&place, err);
-    if (own->blank && driver->setting == 0 && !failed)
+    const char *first = buf_keep(&place, &driver->kept, err);
+    if (own->blank && driver->setting == 0 && first)
         print_note("%zu blank text%s no score: %s%s", own->blank,
-                   own->blank == 1 ? " has" : "s have", place.bytes,
-                   own->blank == 1 ? "" : " and later");
-    buf_release(&place);
-    if (count && driver->begins_texts && !driver->options->score.total)
+                   own->blank == 1 ? " has" : "s have", first, own->blank == 1 ? "" : " and later");
+    if (own->unscored && driver->begins_texts && !driver->options->score.total)
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token",
-                   driver->session.viewer.model.name, own->view.words ? "word" : "token", count,
-                   num_plural(count));
-    return failed;
+                   driver->session.viewer.model.name, own->view.words ? "word" : "token",
+                   own->unscored, num_plural(own->unscored));
+    return first ? 0 : -1;
 }
 
 /* Write a result, or a file of the folder. */
@@ -675,8 +654,8 @@ static int write_totals(struct state *own, struct err *err)
     const struct score_totals table = own->table;
     struct arena *arena = &driver->session.arena;
     bool means = own->view.words && !own->title;
-    own->means.names = (struct names){&table.rows->name, table.count, sizeof *table.rows};
-    if (means && (score_lines_report(&report, &own->means, &own->view, arena, err) ||
+    own->means.lines = (struct names){&table.rows->name, table.count, sizeof *table.rows};
+    if (means && (score_totals_report(&report, &own->view, &own->means, arena, err) ||
                   write_as(driver, own->folder, "surprisal.svg", &report, err)))
         return -1;
     if (means && !own->folder)
@@ -685,7 +664,7 @@ static int write_totals(struct state *own, struct err *err)
     own->keys[table.key_count - 1] = "all";
     if (own->per == of_suite ? predict(own, err)
         : own->totals && !own->title && driver->items.count > 1
-            ? !add_total(own, &own->all, true, err)
+            ? !add_total(own, own->all, true, err)
             : 0)
         return -1;
     if (score_totals_report(&report, &own->view, &own->table, arena, err))

@@ -81,26 +81,6 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
     rows_float(rows, (struct column){name, .unit = unit, .flags = flags, .digits = DIGITS}, value);
 }
 
-/* The report of a table of one text or, where `sentence` is NULL, of so many things. */
-static int report_table(struct report *report, const struct score_view *view,
-                        const struct frame *frame, const struct tokenized *sentence,
-                        const char *thing, size_t count, struct arena *arena, struct err *err)
-{
-    static const struct tokenized none;
-    *report = text_origin_report(&view->origin, sentence ? sentence : &none);
-    report->frames = frame;
-    report->frame_count = 1;
-    if (sentence)
-        return 0;
-    struct facts *facts = facts_new(arena, err);
-    report->about = arena_format(arena, err, "%zu %s%s", count, thing, num_plural(count));
-    if (!facts || !report->about)
-        return -1;
-    facts_integer(facts, "texts", (long long)count);
-    report->facts = &facts->frame;
-    return 0;
-}
-
 /* --- tokens and words ------------------------------------------------------------------------- */
 
 /* The name of the region of a token; NULL: it is in none. */
@@ -209,16 +189,173 @@ int score_report(struct report *report, const struct score_view *view,
     return frames->note ? 0 : -1;
 }
 
-/* --- totals ----------------------------------------------------------------------------------- */
+/* --- rows by their keys ----------------------------------------------------------------------- */
 
-const char *score_keys_name(const char *const *keys, size_t count, struct arena *arena,
-                            struct err *err)
+int score_totals_begin(struct score_totals *totals, size_t most, struct arena *arena,
+                       struct err *err)
+{
+    totals->count = totals->first = 0;
+    return most <= HASH_NUMBER_MAX
+               ? hash_index_init(&totals->found, most, arena, err)
+               : err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, most);
+}
+
+/* "reduced, verb": keys as a name, without those that are missing. NULL with `err`. */
+static const char *name_of(const char *const *keys, size_t count, struct arena *arena,
+                           struct err *err)
 {
     struct buf name = {0};
     for (size_t i = 0; i < count; i++)
         buf_format(&name, "%s%s", i && keys[i - 1] ? ", " : "", keys[i] ? keys[i] : "");
     return buf_keep(&name, arena, err);
 }
+
+static bool has_keys(const struct score_total *row, const struct score_total *total, size_t count)
+{
+    bool same = row->earlier == total->earlier && row->position == total->position;
+    for (size_t i = 0; i < count && same; i++)
+        same = strcmp(row->keys[i], total->keys[i]) == 0;
+    return same;
+}
+
+struct score_total *score_totals_add(struct score_totals *totals, const struct score_total *total,
+                                     bool is_new, size_t *last, struct arena *arena,
+                                     struct err *err)
+{
+    size_t count = totals->key_count;
+    uint64_t hash = hash_mix(total->earlier, total->position);
+    for (size_t i = 0; i < count && !is_new; i++)
+        hash = hash_mix(hash, hash_bytes(total->keys[i], strlen(total->keys[i])));
+    struct hash_probe probe = hash_probe(&totals->found, hash);
+    for (uint32_t index; !is_new && hash_next(&probe, &index);)
+        if (has_keys(&totals->rows[index], total, count)) {
+            *last = index + 1;
+            score_total_add(&totals->rows[index], total);
+            return &totals->rows[index];
+        }
+    if (!is_new)
+        hash_put(&probe, (uint32_t)totals->count);
+    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* and the bad text */
+    totals->rows = arena_grow(arena, totals->rows, totals->count, sizeof *total, err);
+    for (size_t i = 0; i <= count && keys; i++) {
+        const char *text = i < count ? total->keys[i] : total->bad;
+        keys[i] = text ? arena_text(arena, text, strlen(text), err) : NULL;
+    }
+    const char *name = keys && !totals->are_single ? name_of(keys, count, arena, err) : NULL;
+    if (err->kind)
+        return NULL;
+    struct score_total *row = &totals->rows[totals->count++];
+    size_t *link = *last ? &totals->rows[*last - 1].next : &totals->first;
+    *row = *total;
+    row->name = name;
+    row->keys = keys;
+    row->bad = keys[count];
+    row->next = *link;
+    *link = *last = totals->count;
+    return row;
+}
+
+/* --- words of several models or conditions ---------------------------------------------------- */
+
+/* Words of one region share its name, at one address. */
+static const char *region_name(const struct column *regions, size_t word)
+{
+    const char *name = regions ? column_text(regions, word, false) : NULL;
+    return name ? name : "";
+}
+
+/* Add the total of a word to a line, and the word to the row's label: "are/is", or "are/is/…" if it
+ * would be long. */
+static int add_word(struct score_total *row, size_t line, const struct score_total *total,
+                    const char *word, struct arena *arena, struct err *err)
+{
+    if (!row->name)
+        row->name = arena_text(arena, word, strlen(word), err);
+    else if (!strstr(row->name, word) && !strstr(row->name, "…"))
+        row->name = arena_format(arena, err, "%s/%s", row->name,
+                                 strlen(row->name) + strlen(word) <= LABEL_MOST ? word : "…");
+    while (row->line_count <= line && !err->kind)
+        row->lines = arena_grow(arena, row->lines, row->line_count++, sizeof *row->lines, err);
+    if (!err->kind)
+        score_total_add(&row->lines[line], total);
+    return err_if(err->kind);
+}
+
+int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
+                           struct arena *arena, struct err *err)
+{
+    const struct axis *axis = &report->frames->rows;
+    const struct column *logprobs = frame_column(report->frames, "logprob_nats");
+    const struct column *regions = frame_column(report->frames, "region");
+    const char *region = NULL;
+    struct score_total total = {.keys = &region, .count = 1};
+    totals->texts++;
+    for (size_t i = 0, last = 0; i < axis->size; i++, total.position++) {
+        const struct label *label = &axis->labels[i];
+        if (region_name(regions, i) != region) {
+            region = region_name(regions, i);
+            total.position = total.earlier = 0;
+            for (size_t k = 1; k <= i; k++) /* a region ends before word k */
+                total.earlier += region_name(regions, k) != region_name(regions, k - 1) &&
+                                 strcmp(region_name(regions, k - 1), region) == 0;
+        }
+        if (totals->kind == TOTALS_OF_MODELS && line &&
+            (axis->size != totals->count || strcmp(totals->rows[i].name, label->plain) != 0))
+            return err_usage(
+                err,
+                "expected the same %ss as of '%s', found others from %s %zu ('%s') on: "
+                "--words or --total compares models of different vocabularies",
+                axis->name, names_at(totals->lines, 0), axis->name, i, label->text);
+        total.logprob = column_float(logprobs, i);
+        struct score_total *row = score_totals_add(totals, &total, false, &last, arena, err);
+        if (!row || add_word(row, line, &total, label->plain, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The column of a line, called by its unit. */
+static struct column column_of(const struct score_totals *totals, size_t line,
+                               const struct score_view *view, struct arena *arena, struct err *err)
+{
+    struct buf title = {0};
+    const struct label label = label_borrowed(names_at(totals->lines, line), false, arena, err);
+    const char *kind = totals->kind == TOTALS_OF_WORDS ? "condition" : "model";
+    struct column column = {
+        .unit = view->bits ? "bits" : "nats", .digits = DIGITS, .flags = COLUMN_COLOURED};
+    column.name = arena_format(arena, err, "%s:%s", surprisal_name(view), label.plain);
+    if (label.text)
+        text_label(&title, &(struct axis){kind, 1, &label, 0}, 0, MODEL_COLUMNS);
+    column.title = buf_keep(&title, arena, err);
+    return column;
+}
+
+/* The row of a word, with a column for each line. */
+static void put_word(struct frame_rows *rows, const struct score_view *view,
+                     const struct score_totals *totals, const struct score_total *total)
+{
+    const char *name = *totals->names, *region = *total->keys;
+    bool continued = strcmp(name, "continuation") == 0;
+    bool is_blank = totals->count == 1 && !*total->name;
+    if (!continued) {
+        rows_integer(rows, "position", COLUMN_KEY,
+                     is_blank ? COLUMN_MISSING : (long long)rows->row);
+        rows_title(rows, name);
+    }
+    rows_label(rows, continued ? name : "text", COLUMN_KEY | COLUMN_SHRINKS,
+               label_borrowed(total->name, true, rows->arena, rows->err));
+    if (!continued && view->has_regions)
+        rows_text(rows, "region", COLUMN_KEY, *region ? region : NULL);
+    for (size_t i = 0; i < totals->lines.count; i++) {
+        struct score_total sum = i < total->line_count ? total->lines[i] : (struct score_total){0};
+        struct column column = {.name = NULL};
+        if (!rows->row)
+            column = column_of(totals, i, view, rows->arena, rows->err);
+        rows_float(rows, column, surprisal_of(view, mean_of(sum.logprob, sum.count)));
+    }
+}
+
+/* --- tables of totals ------------------------------------------------------------------------- */
 
 /* A total is compared with the first one; of pairs, sums are means. */
 static void put_total(struct frame_rows *rows, const struct score_view *view,
@@ -270,175 +407,51 @@ int score_totals_report(struct report *report, const struct score_view *view,
 {
     static const char *const names[] = {"totals", "totals", "continuations", "pairs",
                                         "predictions"};
-    size_t last = totals->key_count - 1;
+    static const struct tokenized no_text;
+    const char *unit = view->bits ? "bits" : "nats";
+    bool means = totals->kind == TOTALS_OF_WORDS;
+    bool of_words = means || totals->kind == TOTALS_OF_MODELS;
+    size_t last = totals->key_count - 1, next = totals->first;
     bool is_group = last && !totals->are_single;
-    const char *row =
-        is_group ? score_keys_name(totals->names, last + 1, arena, err) : totals->names[last];
+    const char *row = is_group ? name_of(totals->names, last + 1, arena, err) : totals->names[last];
     const struct score_total none = {"", totals->names}; /* without rows, for the columns */
-    const struct score_total *items = totals->count ? totals->rows : &none;
     struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
-        const struct score_total *total = &items[rows.row];
+        const struct score_total *total = next ? &totals->rows[next - 1] : &none;
+        next = total->next;
         if (is_group)
             rows_label(&rows, "", COLUMN_HIDDEN, label_borrowed(total->name, false, arena, err));
-        put_total(&rows, view, totals, total, items->logprob);
+        if (of_words)
+            put_word(&rows, view, totals, total);
+        else
+            put_total(&rows, view, totals, total, next ? totals->rows->logprob : 0);
     }
-    if (!frame || !row || rows_finish(frame, &rows, names[totals->kind], row))
+    if (!frame || !row ||
+        rows_finish(frame, &rows, of_words ? surprisal_name(view) : names[totals->kind], row))
         return -1;
     frame->rows.size = totals->count;
-    if (totals->kind == TOTALS_OF_GROUPS)
-        frame->note = arena_format(arena, err,
-                                   "logprob and surprisal are sums over tokens, "
-                                   "%s_per_token is the mean",
-                                   view->bits ? "bits" : "nats");
-    const char *thing = totals->kind == TOTALS_OF_PAIRS ? "pair" : "text";
-    return err->kind ? -1
-                     : report_table(report, view, frame, totals->sentence, thing, totals->texts,
-                                    arena, err);
-}
-
-/* --- surprisal in columns --------------------------------------------------------------------- */
-
-/* The row of a word, after row `*at` where it is new. NULL with `err`. */
-static struct line_row *find_row(struct score_lines *lines, size_t *at, struct line_row row,
-                                 struct arena *arena, struct err *err)
-{
-    for (size_t i = 0; i < lines->count; i++) {
-        size_t index = (*at + i) % lines->count;
-        struct line_row *found = &lines->rows[index];
-        if (found->position == row.position && found->earlier == row.earlier &&
-            strcmp(found->region, row.region) == 0) {
-            *at = index + 1;
-            return found;
-        }
-    }
-    lines->rows = arena_grow(arena, lines->rows, lines->count, sizeof row, err);
-    row.region = arena_text(arena, row.region, strlen(row.region), err);
-    if (err->kind)
-        return NULL;
-    struct line_row *new = &lines->rows[(*at)++];
-    memmove(new + 1, new, (lines->count++ - *at + 1) * sizeof row);
-    *new = row;
-    return new;
-}
-
-/* Add a word to a row, whose label becomes "are/is", or "are/is/…" if it would be long. */
-static int add_word(struct line_row *row, size_t line, const char *word, double surprisal,
-                    struct arena *arena, struct err *err)
-{
-    if (!row->words)
-        row->words = arena_text(arena, word, strlen(word), err);
-    else if (!strstr(row->words, word) && !strstr(row->words, "…"))
-        row->words = arena_format(arena, err, "%s/%s", row->words,
-                                  strlen(row->words) + strlen(word) <= LABEL_MOST ? word : "…");
-    while (row->line_count <= line && !err->kind)
-        row->lines = arena_grow(arena, row->lines, row->line_count++, sizeof *row->lines, err);
-    if (err->kind)
-        return -1;
-    row->lines[line].surprisal += surprisal;
-    row->lines[line].count++;
-    return 0;
-}
-
-/* Words of one region share its name, at one address. */
-static const char *region_name(const struct column *regions, size_t word)
-{
-    const char *name = regions ? column_text(regions, word, false) : NULL;
-    return name ? name : "";
-}
-
-int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
-                    struct arena *arena, struct err *err)
-{
-    const struct frame *frame = report->frames;
-    const struct axis *axis = &frame->rows;
-    const struct column *surprisal = frame->columns, *regions = frame_column(frame, "region");
-    struct line_row key = {.region = NULL};
-    while (!(surprisal->flags & COLUMN_COLOURED))
-        surprisal++;
-    lines->texts++;
-    for (size_t i = 0, at = 0; i < axis->size; i++, key.position++) {
-        const char *word = axis->labels[i].plain, *region = region_name(regions, i);
-        if (region != key.region) {
-            key = (struct line_row){.region = region};
-            for (size_t k = 1; k <= i; k++) /* a region ends before word k */
-                key.earlier += region_name(regions, k) != region_name(regions, k - 1) &&
-                               strcmp(region_name(regions, k - 1), region) == 0;
-        }
-        struct line_row *row = find_row(lines, &at, key, arena, err);
-        if (!row)
-            return -1;
-        if (!lines->are_means && line &&
-            (axis->size != lines->count || strcmp(row->words, word) != 0))
-            return err_usage(
-                err,
-                "expected the same %ss as of '%s', found others from %s %zu ('%s') on: "
-                "--words or --total compares models of different vocabularies",
-                axis->name, names_at(lines->names, 0), axis->name, i, axis->labels[i].text);
-        if (add_word(row, line, word, column_float(surprisal, i), arena, err))
-            return -1;
-    }
-    return 0;
-}
-
-/* The column of a line, called by its unit. */
-static struct column column_of(const struct score_lines *lines, size_t line,
-                               const struct score_view *view, struct arena *arena, struct err *err)
-{
-    struct buf title = {0};
-    const struct label label = label_borrowed(names_at(lines->names, line), false, arena, err);
-    const char *kind = lines->are_means ? "condition" : "model";
-    struct column column = {
-        .unit = view->bits ? "bits" : "nats", .digits = DIGITS, .flags = COLUMN_COLOURED};
-    column.name = arena_format(arena, err, "%s:%s", surprisal_name(view), label.plain);
-    if (label.text)
-        text_label(&title, &(struct axis){kind, 1, &label, 0}, 0, MODEL_COLUMNS);
-    column.title = buf_keep(&title, arena, err);
-    return column;
-}
-
-int score_lines_report(struct report *report, const struct score_lines *lines,
-                       const struct score_view *view, struct arena *arena, struct err *err)
-{
-    const char *name = lines->are_means ? "word" : report->frames->rows.name;
-    const char *unit = view->bits ? "bits" : "nats";
-    bool continued = strcmp(name, "continuation") == 0;
-    bool is_blank = lines->count == 1 && !*lines->rows->words;
-    static const struct line_row none = {.region = "", .words = ""}; /* for the columns */
-    struct frame_rows rows = {.most = num_max(lines->count, 1), .arena = arena, .err = err};
-    struct column *columns = arena_alloc(arena, lines->names.count, sizeof *columns, err);
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    for (size_t i = 0; i < lines->names.count && !err->kind; i++)
-        columns[i] = column_of(lines, i, view, arena, err);
-    for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
-        const struct line_row *row = lines->count ? &lines->rows[rows.row] : &none;
-        long long position = is_blank ? COLUMN_MISSING : (long long)rows.row;
-        if (!continued) {
-            rows_integer(&rows, "position", COLUMN_KEY, position);
-            rows_title(&rows, name);
-        }
-        rows_label(&rows, continued ? name : "text", COLUMN_KEY | COLUMN_SHRINKS,
-                   label_borrowed(row->words, true, arena, err));
-        if (!continued && view->has_regions)
-            rows_text(&rows, "region", COLUMN_KEY, *row->region ? row->region : NULL);
-        for (size_t i = 0; i < lines->names.count; i++) {
-            struct line_sum sum = i < row->line_count ? row->lines[i] : (struct line_sum){0};
-            rows_float(&rows, columns[i], mean_of(sum.surprisal, sum.count));
-        }
-    }
-    if (!frame || rows_finish(frame, &rows, surprisal_name(view), name))
-        return -1;
-    frame->rows.size = lines->count;
-    frame->curves = true;
-    frame->note =
-        lines->are_means
-            ? arena_format(arena, err, "mean surprisal at each %s position (%s)", name, unit)
-            : arena_format(arena, err, "surprisal of each %s (%s)", name, unit);
-    if (lines->are_means && !err->kind)
-        return report_table(report, view, frame, NULL, "text", lines->texts, arena, err);
+    frame->curves = of_words;
+    if (of_words)
+        frame->note = arena_format(arena, err, "%s each %s%s (%s)",
+                                   means ? "mean surprisal at" : "surprisal of", row,
+                                   means ? " position" : "", unit);
+    else if (totals->kind == TOTALS_OF_GROUPS)
+        frame->note = arena_format(
+            arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
+            unit);
+    *report = text_origin_report(&view->origin, totals->sentence ? totals->sentence : &no_text);
     report->frames = frame;
     report->frame_count = 1;
-    report->facts = NULL;
-    return err_if(err->kind);
+    if (totals->sentence || err->kind)
+        return err_if(err->kind);
+    struct facts *facts = facts_new(arena, err);
+    report->about =
+        arena_format(arena, err, "%zu %s%s", totals->texts,
+                     totals->kind == TOTALS_OF_PAIRS ? "pair" : "text", num_plural(totals->texts));
+    if (!facts || !report->about)
+        return -1;
+    facts_integer(facts, "texts", (long long)totals->texts);
+    report->facts = &facts->frame;
+    return 0;
 }

@@ -9,6 +9,7 @@
 #ifndef ATTN_MEASURE_SCORE_REPORT_H
 #define ATTN_MEASURE_SCORE_REPORT_H
 
+#include "base/hash.h"
 #include "base/names.h"
 #include "measure/text_origin.h"
 #include "measure/token_scores.h"
@@ -32,7 +33,7 @@ int score_report(struct report *report, const struct score_view *view,
                  const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
                  struct err *err);
 
-/* --- totals: a row for each text, continuation or group of texts --- */
+/* --- totals: a row for each text, continuation or group of texts, or for each word --- */
 
 enum totals_kind {
     TOTALS_OF_TEXTS,
@@ -40,16 +41,22 @@ enum totals_kind {
     TOTALS_OF_CONTINUATIONS,
     TOTALS_OF_PAIRS, /* minimal pairs, with an accuracy; of a group means, not sums */
     TOTALS_OF_PREDICTIONS,
+    TOTALS_OF_WORDS,  /* means at the same position of regions with the same name, or of texts, */
+    TOTALS_OF_MODELS, /* or tokens, words or continuations of one text: a column for each line */
 };
 
 struct score_total {
-    const char *name;        /* of the row in figures: "reduced, verb" */
-    const char *const *keys; /* [key_count] NULL: missing */
-    const char *bad;         /* text of one pair, whose last key is the good text */
-    long long number;        /* of the text, or of the region from 1; COLUMN_MISSING */
-    size_t tokens;           /* that have a score */
+    const char *name;         /* of the row in figures: "reduced, verb"; of words: "are/is" */
+    const char *const *keys;  /* [key_count] NULL: missing */
+    const char *bad;          /* text of one pair, whose last key is the good text */
+    long long number;         /* of the text, or of the region from 1; COLUMN_MISSING */
+    size_t position, earlier; /* of a word in its region; regions of that name before it */
+    size_t tokens;            /* that have a score */
     double logprob, bad_logprob;
-    size_t count, correct; /* pairs or predictions */
+    size_t count, correct;     /* pairs, predictions or words */
+    struct score_total *lines; /* [line_count] its parts by model or condition */
+    size_t line_count;
+    size_t next; /* number, from 1, of the row that follows */
 };
 
 /* The total of tokens first … first + count - 1, without keys. */
@@ -63,52 +70,31 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 struct score_totals {
     enum totals_kind kind;
-    bool are_single;          /* a row is one text or pair; else a group of them */
+    bool are_single;          /* a row is one text, pair or word; else a group of them */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;
+    struct names lines; /* models or conditions */
     struct score_total *rows;
-    size_t count;
+    size_t count, first; /* the number, from 1, of the first row */
+    struct hash_index found;
     const struct tokenized *sentence; /* the only text; NULL: they are of several, */
     size_t texts;                     /* and this is their number */
 };
 
-/* "reduced, verb": keys as a name, without those that are missing. NULL with `err`. */
-const char *score_keys_name(const char *const *keys, size_t count, struct arena *arena,
-                            struct err *err);
+/* Begin a table of `most` rows. Then add a total to the row with its keys and place, or, where
+ * there is none or it `is_new`, to a new row after row number `*last`, which becomes the row's. */
+int score_totals_begin(struct score_totals *totals, size_t most, struct arena *arena,
+                       struct err *err);
+struct score_total *score_totals_add(struct score_totals *totals, const struct score_total *total,
+                                     bool is_new, size_t *last, struct arena *arena,
+                                     struct err *err);
+
+/* Add a report of score_report, or of continuations, to a line. Refused as usage: rows of a model
+ * that differ from those of the first one, whose vocabulary splits the text differently. */
+int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
+                           struct arena *arena, struct err *err);
 
 int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err);
-
-/* --- surprisal in columns -----------------------------------------------------------------------
- *
- * A column (line) for each model, with the rows of one text's report; or the mean for each
- * condition, over the words at the same position of regions with the same name, or of the text.
- */
-struct score_lines {
-    struct names names; /* of models; of conditions, which may be set last */
-    bool are_means;     /* of conditions */
-    size_t texts;       /* that were added */
-    struct line_row {
-        const char *region; /* "": none */
-        size_t earlier;     /* regions of the same name before it in the text */
-        size_t position;    /* in the region, or in the text */
-        const char *words;
-        struct line_sum {
-            double surprisal;
-            size_t count;
-        } * lines;
-        size_t line_count;
-    } * rows;
-    size_t count;
-};
-
-/* Add a report of score_report, or of continuations. Refused as usage, unless lines are means: rows
- * that differ from those of the first model, whose vocabulary splits the text differently. */
-int score_lines_add(struct score_lines *lines, size_t line, const struct report *report,
-                    struct arena *arena, struct err *err);
-
-/* Replace the tables of a report, the last model's; of means the text as well. */
-int score_lines_report(struct report *report, const struct score_lines *lines,
-                       const struct score_view *view, struct arena *arena, struct err *err);
 
 #endif
