@@ -457,7 +457,7 @@ install: all ## install to DESTDIR/PREFIX (PREFIX: /usr/local)
 	$(BUILD)/attn-cli help --completion fish >'$(FISH)/attn-cli.fish'
 	@printf '%s\n' "prefix=$$(printf '%s' '$(PREFIX)' | sed 's/ /\\ /g')" 'Name: attn' \
 		'Version: $(VERSION)' \
-		'Description: GPT-style decoder that shows what every attention head looks at' \
+		'Description: run language models and read the attention of every head' \
 		'Cflags: -I$${prefix}/include' \
 		'Libs: -L$${prefix}/$(LIBDIR) $(if $(SHARED),$(FOUND) -lattn,-lattn $(strip \
 			$(LIBRARIES)))' \

@@ -1,11 +1,12 @@
-"""Run a command, and hold it to a status, a time and a size.
+"""Run a command and check its exit status, its processor time and its memory.
 
     python3 measure.py STATUS SECONDS MIB COMMAND...
 
-It reads the file `input` and writes `out` and `err`, at most a line; the MiB that it took go to
-`peak`. Seconds are those of the processor, so that a busy machine changes little; ten times as many
-may pass. With READ=N in the environment the reader of its output leaves after so many bytes, and
-the status of who was ended by that is -13. LONG_HAULS_FREE leaves time and size out.
+The command reads the file `input`; its output goes to `out` and `err` (at most one line), its peak
+memory in MiB to `peak`. SECONDS limits processor time, which a busy machine changes little; ten
+times as many may pass on the clock. With READ=N in the environment, the output is closed after N
+bytes; a command that this ends has the status -13. With LONG_HAULS_FREE, time and memory are not
+checked.
 """
 import os
 import resource

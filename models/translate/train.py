@@ -3,9 +3,8 @@
 
     /usr/bin/python3 models/translate/train.py
 
-It writes config.json, vocab.json and model.safetensors beside itself, in about a minute. The seed is
-fixed, but sums are rounded differently on other machines: there the numbers come out otherwise, and
-the translations the same.
+Writes config.json, vocab.json and model.safetensors into its folder, in about a minute. The seed is
+fixed, but other machines round sums differently: weights differ there, translations do not.
 """
 import json
 import math
@@ -61,7 +60,7 @@ def sentence_pair():
 
 
 def ids_of(lines):
-    """Rows of ids, filled up with -100, which no loss counts."""
+    """Rows of ids, padded with -100, which the loss ignores."""
     rows = torch.full((len(lines), max(map(len, lines))), -100)
     for row, line in zip(rows, lines):
         row[:len(line)] = torch.tensor([IDS[word] for word in line])
@@ -118,7 +117,7 @@ def train(model):
 
 
 def check(model):
-    """Sentences it has most likely not seen: there are some millions."""
+    """Print the accuracy on sentences that it has most likely not seen: there are millions."""
     source, sentence, wanted = draw_batch(2000)
     with torch.no_grad():
         found = model(source, sentence).argmax(-1)

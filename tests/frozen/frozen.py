@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The values that the program gives, and whether it still gives the same.
+"""Record the values that the program prints, or check that they are still the same.
 
     python3 tests/frozen/frozen.py check  BUILD    compare with tests/frozen/values.txt
-    python3 tests/frozen/frozen.py record BUILD    write that file anew
+    python3 tests/frozen/frozen.py record BUILD    write that file again
 
-cases.txt has the command lines, intended.txt the differences that are intended, each with a reason.
-A case is one command line for one model. Its output is read as sheets of numbers, however it is
-formatted; a sheet of at most SMALL numbers is kept as they are, in hexadecimal, a larger one as the
-SHA-256 of its float32 bytes. `reader` is what a new output format has to change.
+cases.txt has the command lines; intended.txt lists intended differences, each with its reason. A
+case is one command line for one model. Its output, in any format, is read as sheets of numbers. A
+sheet of at most SMALL numbers is stored in hexadecimal, a larger one as the SHA-256 of its float32
+bytes. A new output format needs a new reader here.
 """
 import csv
 import hashlib
@@ -31,7 +31,7 @@ MODELS = {
 
 
 def models(name):
-    """The models that a case is run with: folders of reference models, or one by its name."""
+    """The models of a case: folders of reference models, or one name."""
     found = []
     for entry in MODELS.get(name, [name] if name != "-" else [None]):
         folder = os.path.join(ROOT, entry or "")
@@ -54,7 +54,7 @@ def cases():
 
 
 def number(text):
-    """A number's float32 bits where it is one, else its text."""
+    """The float32 bits of a number; any other text unchanged."""
     try:
         value = float(text)
     except (TypeError, ValueError):
@@ -65,7 +65,7 @@ def number(text):
         single = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
         return value.hex()
-    # Shortest decimals of a float32 name it; sums in double precision keep all their bits.
+    # The shortest decimals of a float32 identify it; other numbers keep all digits.
     return single.hex() if float(f"{single:.9g}") == value or f"{single:.8g}" == f"{value:.8g}" \
         else value.hex()
 
@@ -79,12 +79,12 @@ def read_safetensors(data):
             yield name, entry["shape"], data[8 + size:][begin:end]
 
 
-# Tables of score that were one sheet, "score", when the values were recorded; a column is newer.
+# Tables of score that were one sheet, "score", when the values were recorded, and a newer column.
 SCORES, NEWER = ("scores", "continuations"), [("continuations", "perplexity")]
 
 
 def read_tidy(text):
-    """Sheets of a table with a row for each number: by its name, layer and head."""
+    """Sheets, by name, layer and head, of a table with a row for each number."""
     sheets = {}
     rows = csv.reader(text.splitlines())
     header = next(rows)
@@ -107,7 +107,7 @@ def read_tidy(text):
 
 
 def as_recorded(document):
-    """A result as it was when the values were recorded: facts were its members, and its tables had other names."""
+    """A result in the form of the recorded values: facts are members, tables have older names."""
     if isinstance(document, list):
         return [as_recorded(each) for each in document]
     if not isinstance(document, dict):
@@ -143,7 +143,7 @@ def as_recorded(document):
 
 
 def read_json(text):
-    """Sheets of a document, or of one on each line: all numbers that have the same names above."""
+    """Sheets of a JSON document, or of one per line: all numbers under the same names."""
     sheets = {}
 
     def walk(value, path):
@@ -167,7 +167,7 @@ def read_json(text):
 
 
 def reader(form, output):
-    """(sheet, shape, values) of what a command wrote; values are float32 bytes, or a list."""
+    """(sheet, shape, values) of the output of a command; values are float32 bytes or a list."""
     if form == "safetensors":
         return read_safetensors(output)
     text = output.decode("utf-8")
@@ -194,7 +194,7 @@ def lines_of(form, output):
 
 
 def run(build, name, form, arguments):
-    """The lines of a case: its status where that is not 0, else its sheets."""
+    """The lines of a case: its exit status if not 0, else its sheets."""
     with tempfile.TemporaryDirectory() as folder:
         command = [os.path.abspath(os.path.join(build, "attn-cli"))] + arguments
         output = os.path.join(folder, "output.safetensors")
@@ -202,7 +202,7 @@ def run(build, name, form, arguments):
             command += ["-o", output]
         elif form != "exact":
             command += ["--format", form]
-        # One instruction set: float32 sums in another order have other bits.
+        # One instruction set, because sums in another order differ in their last bits.
         environment = dict(os.environ, LIBXSMM_TARGET="hsw", LC_ALL="C.UTF-8")
         done = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -215,7 +215,7 @@ def run(build, name, form, arguments):
 
 
 def intended():
-    """Patterns of cases and sheets whose values differ on purpose."""
+    """Patterns of cases and sheets whose values were changed intentionally."""
     found = []
     for line in open(os.path.join(HERE, "intended.txt"), encoding="utf-8"):
         if line.strip() and not line.startswith("#"):

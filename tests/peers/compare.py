@@ -1,11 +1,12 @@
-"""attn-cli beside its peers on SmolLM2 135M, in turn, so that a slow minute slows all of them.
+"""Compare the speed of attn-cli and its peers on SmolLM2 135M.
 
-    python compare.py ATTN MODELS FOLDER      as run.sh has made them
+    python compare.py ATTN MODELS FOLDER      (run.sh makes MODELS and FOLDER)
 
-What is printed are medians over rounds: of attn-cli the time, of the others how many times that of
-attn-cli in the same round they took; below 1 they are faster. There are fewer rounds where a
-part's share of MINUTES is over, and no rows of the longest texts where one round of them would
-take longer than that. ONLY=process or ONLY=1 is one part.
+Programs are measured in turn, so that a slow minute slows all of them. The table has medians over
+rounds: the time of attn-cli, and the time of each peer divided by that of attn-cli in the same
+round (below 1: the peer is faster). A part has fewer rounds if its share of MINUTES is over, and no
+rows of the longest texts if one round of them would take longer. ONLY=process or ONLY=1 runs one
+part.
 """
 import glob
 import importlib.metadata
@@ -61,7 +62,7 @@ def rows_of(precision, lengths):
 
 
 def ours(threads, precision, lengths):
-    """Seconds of every row of bench, by one process."""
+    """The seconds of every row of `attn-cli bench`, by one process."""
     found = json.loads(subprocess.check_output(
         [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
          "--precision", precision, "--format", "json", "--quiet", "--only", "prefill,decode",
@@ -76,7 +77,7 @@ def run(*command):
 
 
 def take_rounds(measure, seconds):
-    """Measure ROUNDS times; fewer times if `seconds` end first, at least once."""
+    """Measure ROUNDS times, or until `seconds` are over, at least once."""
     start, rounds = time.monotonic(), []
     while len(rounds) < ROUNDS:
         taken = time.monotonic() - start
@@ -87,7 +88,7 @@ def take_rounds(measure, seconds):
 
 
 def print_row(name, rounds):
-    """Of each round the seconds of all, attn-cli's first."""
+    """Print a row; each round has the seconds of all programs, first those of attn-cli."""
     cells = [f"{1e3 * statistics.median(row[0] for row in rounds):.4g} ms"]
     for i in range(1, len(rounds[0])):
         known = [row[i] / row[0] for row in rounds if row[i]]
@@ -101,8 +102,8 @@ def print_head(what, names):
 
 
 def compare_passes(threads, precision, seconds):
-    """In every round all rows of one program after those of the other. Short passes, which are not
-    counted, warm up first: weights are packed, pages touched, kernels chosen."""
+    """Measure programs that keep their model loaded, one program after the other in each round.
+    Short passes warm up first and are not counted: weights are packed and kernels chosen."""
     end, peers = time.monotonic() + seconds, PEERS[precision]
     print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
     workers = [Worker(peer, threads, precision) for peer in peers]

@@ -1,6 +1,6 @@
-"""A Llama in PyTorch, as it is usually written, as graphs for ONNX Runtime.
+"""Export a Llama, written in PyTorch in the usual way, as graphs for ONNX Runtime.
 
-    python graphs.py MODEL FOLDER      plain.onnx, attention.onnx and cache.onnx
+    python graphs.py MODEL FOLDER      writes plain.onnx, attention.onnx and cache.onnx
 """
 import json
 import sys
@@ -59,7 +59,7 @@ class Llama(torch.nn.Module):
         return x * cosines + torch.cat((-last, first), -1) * sines
 
     def forward(self, ids, pasts=None):
-        """What the last norm gives; the attention of every layer, its keys and values."""
+        """The output of the last norm; the attention, keys and values of every layer."""
         start = 0 if pasts is None else pasts[0][0].shape[2]
         width = self.config.hidden_size // self.config.num_attention_heads
         waves = self.waves(start, ids.shape[1], width)
@@ -84,7 +84,7 @@ class Llama(torch.nn.Module):
 
 
 class Graph(torch.nn.Module):
-    """One of the graphs: what goes in and what comes out, one after another."""
+    """One of the graphs, with flat lists of inputs and outputs."""
 
     def __init__(self, model, kind):
         super().__init__()

@@ -1,9 +1,9 @@
-"""How many tokens a second attn-cli and PyTorch train on, in turn, on the same shapes.
+"""Compare the training speed of attn-cli and PyTorch, in tokens per second, on the same shapes.
 
     OPENBLAS_NUM_THREADS=2 OMP_NUM_THREADS=2 python3 tests/peers/training.py build/attn-cli
 
-Steps of AdamW with clipping, fp32, no dropout. Each is measured ROUNDS times in turn and the best
-counts; PyTorch comes from Debian, and should have OpenBLAS (libopenblas0-pthread) beside it.
+Steps of AdamW with clipping, fp32, no dropout. Both are measured ROUNDS times in turn; the best
+round counts. Uses Debian's PyTorch, which needs OpenBLAS (libopenblas0-pthread) to be fast.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""A whole process of a peer, as its users write it.
+"""A script for one task, as users of a peer write it, to be measured as a whole process.
 
     python whole.py TOOL TASK MODEL TEXTS FOLDER
 
-TOOL is transformers, lens (TransformerLens) or minicons. TASK is head: layer 5, head 3 of the first
-text as CSV; attention: all weights of every text, a numpy file each; score: the surprisal of every
-token, as CSV.
+TOOL is transformers, lens (TransformerLens) or minicons. TASK is `head` (layer 5, head 3 of the
+first text as CSV), `attention` (all weights, one numpy file per text) or `score` (the surprisal of
+every token as CSV).
 """
 import csv
 import sys
@@ -19,7 +19,7 @@ torch.set_grad_enabled(False)
 
 
 def attention_of(texts):
-    """[layer, head, query, key] of each."""
+    """The weights [layer, head, query, key] of each text."""
     tokenizer = AutoTokenizer.from_pretrained(MODEL)
     if TOOL == "lens":
         from transformer_lens.model_bridge import TransformerBridge

@@ -1,10 +1,10 @@
-"""One of those who are compared, with its model loaded: a line of JSON in, a line of seconds out.
+"""A peer with its model loaded: reads requests as lines of JSON, answers with lines of seconds.
 
     python worker.py PEER MODELS GRAPHS THREADS f32|bf16      PEER: eager, sdpa, onnx, llama, attn
 
-Requests are {"task": "prefill", "tokens": 64}: prefill, a text in one pass without logits; capture,
-the same with the attention of every head; decode, one token more after so many, and its logits. A
-task that a peer has no way to do gives null.
+A request is {"task": "prefill", "tokens": 64}. Tasks: prefill, a text in one pass without logits;
+capture, the same with the attention of every head; decode, one more token after that many, with its
+logits. The answer is null if a peer cannot do a task.
 """
 import json
 import sys
@@ -17,12 +17,12 @@ WORDS = 49152
 
 
 def ids_of(count):
-    """Ids that jump about in the vocabulary."""
+    """Ids spread over the vocabulary."""
     return [(7919 * i + 13) % WORDS for i in range(count)]
 
 
 class Attn:
-    """attn-cli's library, which lends the attention of one layer after the other: no copies."""
+    """attn-cli's library, whose callback gets the attention of each layer without a copy."""
 
     def __init__(self):
         import attn
@@ -38,7 +38,7 @@ class Attn:
 
 
 class Transformers:
-    """eager gives the attention; sdpa, PyTorch's fused kernel, does not."""
+    """transformers: eager returns the attention; sdpa, PyTorch's fused kernel, does not."""
 
     def __init__(self):
         import torch
@@ -105,7 +105,7 @@ class OnnxRuntime:
 
 
 class LlamaCpp:
-    """Keys and values in float16, as is its default; logits of the last token alone."""
+    """llama.cpp: keys and values in float16, its default; logits of the last token only."""
 
     def __init__(self):
         import llama
