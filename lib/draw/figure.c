@@ -200,85 +200,59 @@ static int check_marks(const struct figure *figure, const struct figure_form *fo
     return 0;
 }
 
-/* --- attentions of one model, which share a bar ----------------------------------------------- */
-
-static bool is_attention(const struct section_sheets *kind)
-{
-    return name_ends_in(kind->sheets->tensor, "weights") &&
-           strcmp(kind->sheets->columns.name, "key") == 0;
-}
-
-/* Which attention of an encoder and its decoder a kind is; NULL: there is no other. */
-static const char *attention_name(const struct section_sheets *kinds, size_t count, size_t index)
-{
-    const char *tensor = kinds[index].sheets->tensor;
-    bool several = false;
-    for (size_t i = 0; i < count; i++)
-        several |= i != index && is_attention(&kinds[i]);
-    if (!several || !is_attention(&kinds[index]))
-        return NULL;
-    return strncmp(tensor, "enc.", 4) == 0     ? "encoder self-attention"
-           : strncmp(tensor, "cross_", 6) == 0 ? "cross-attention"
-                                               : "decoder self-attention";
-}
-
-/* True if several attentions have the same range, and so one bar. */
-static bool share_bar(const struct section_sheets *kinds, size_t count, const struct style *style)
-{
-    struct extent first = {0, 0};
-    size_t shared = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_attention(&kinds[i]))
-            continue;
-        struct extent extent =
-            norms_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false)
-                .whole.extent;
-        if (shared++ && (extent.low != first.low || extent.high != first.high))
-            return false;
-        first = extent;
-    }
-    return shared > 1 && style->range == RANGE_ALL;
-}
-
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* On paper single heads of an encoder and its decoder are placed side by side. */
-static bool in_a_row(const struct section_sheets *kinds, size_t count, const struct style *style,
-                     double room)
+/* Several attentions of a model have names. With one range they share a bar: the last has it, or
+ * the first of those side by side, where true is returned: on paper, single heads alone. */
+static bool arrange_attentions(struct section_sheets *kinds, size_t count,
+                               const struct style *style, double room)
 {
-    bool fits = style->form.width > 0 && count > 1 && room >= SECTION_LEAST * (double)count &&
-                (style->view == VIEW_FIT || style->view == VIEW_MATRIX);
-    for (size_t i = 0; i < count; i++)
-        fits = fits && is_attention(&kinds[i]) && kinds[i].layers * kinds[i].heads == 1;
-    return fits;
+    size_t found = 0, single = 0, last = 0;
+    bool shares = style->range == RANGE_ALL;
+    struct extent first = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        const struct sheet *sheets = kinds[i].sheets;
+        size_t panels = kinds[i].layers * kinds[i].heads;
+        if (!name_ends_in(sheets->tensor, "weights") || strcmp(sheets->columns.name, "key") != 0)
+            continue;
+        struct extent extent = norms_make(sheets, panels, style, false).whole.extent;
+        first = found++ ? first : extent;
+        shares = shares && extent.low == first.low && extent.high == first.high;
+        single += panels == 1;
+        last = i;
+        kinds[i].attention = strncmp(sheets->tensor, "enc.", 4) == 0     ? "encoder self-attention"
+                             : strncmp(sheets->tensor, "cross_", 6) == 0 ? "cross-attention"
+                                                                         : "decoder self-attention";
+    }
+    bool row = style->form.width > 0 && count > 1 && single == count &&
+               room >= SECTION_LEAST * (double)count &&
+               (style->view == VIEW_FIT || style->view == VIEW_MATRIX);
+    if (found == 1)
+        kinds[last].attention = NULL;
+    for (size_t i = 0; i < count; i++) {
+        kinds[i].shares_bar = shares && found > 1 && kinds[i].attention;
+        kinds[i].barless = kinds[i].shares_bar && (row ? i > 0 : i < last);
+    }
+    return row;
 }
 
-/* Lay out sections below each other, or side by side. Of attentions with one range the last has
- * the bar, or the first of those side by side, which is below the highest of them. */
-static int plan(struct figure *figure, const struct section_sheets *kinds, size_t count,
+/* Lay out sections below each other, or side by side with a bar below the highest of them. */
+static int plan(struct figure *figure, struct section_sheets *kinds, size_t count,
                 const struct style *style, struct arena *arena, struct err *err)
 {
     size_t labels = 0;
-    size_t last = 0; /* of the attentions */
     double foot = 0;
     bool printed = style->form.width > 0;
     struct point at = {figure->margin, figure->margin};
     const double bar_room = (printed ? style->form.width : FIGURE_WIDEST) - 2 * figure->margin;
-    bool row = in_a_row(kinds, count, style, bar_room);
+    bool row = arrange_attentions(kinds, count, style, bar_room);
     double room = row ? (bar_room - SECTION_GAP * (double)(count - 1)) / (double)count : bar_room;
-    bool shares = share_bar(kinds, count, style);
     figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
     if (!figure->sections)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        last = is_attention(&kinds[i]) ? i : last;
     for (size_t i = 0; i < count; i++) {
         struct section *section = &figure->sections[i];
-        struct section_sheets what = kinds[i];
-        what.attention = attention_name(kinds, count, i);
-        what.shares_bar = shares && is_attention(&what);
-        what.barless = what.shares_bar && (row ? i > 0 : i < last);
-        if (section_plan(section, &what, style, room, arena, err))
+        if (section_plan(section, &kinds[i], style, room, arena, err))
             return -1;
         section->at = at;
         section->bar_room = bar_room;
