@@ -35,11 +35,9 @@ void curves_fit(struct section *section)
         section->left = left;
         section->width = printed ? section->room
                                  : fmin(section->room, left + fmax(4, (double)rows->size) * PITCH);
-        *fit = (struct axis_fit){.step = 1,
-                                 .cells = rows->size,
-                                 .pitch = (section->width - left) / (double)rows->size,
-                                 .print = section->style->form.font_size};
-        axis_fit_columns(fit, rows, LABELS);
+        *fit = (struct axis_fit){
+            .step = 1, .cells = rows->size, .pitch = (section->width - left) / (double)rows->size};
+        axis_fit_labels(fit, rows, true, LABELS, &section->style->form);
         double first = letters_width(rows->labels[0].text, fit->size);
         if (fit->turn == -45) /* the label ends below the middle of its cell */
             left = fmax(left, SLANT * (fmin(first, fit->label) + GAP) - fit->pitch / 2);

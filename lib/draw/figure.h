@@ -57,7 +57,6 @@ struct axis_fit {
     size_t cells; /* how many cells that makes */
     double pitch; /* from one cell to the next */
     double size;  /* of the labels; 0: there are none */
-    double print; /* their size on paper; 0: by the pitch */
     size_t every; /* positions at multiples of this are labelled: 1, 2 or 5 times a power of ten */
     double turn;  /* of column labels: 0, -45 or -90 degrees */
     double label; /* their largest width: wider ones are shortened */
@@ -143,9 +142,11 @@ bool panel_has_numbers(const struct section *section, int *decimals);
 /* True if a mark is one of a sheet's cells. */
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 
-/* Cells for `size` positions in a length, none larger than `largest`. On screens pitches and
- * offsets are multiples of half a pixel, so that cells are equally large. */
-struct axis_fit axis_fit_cells(size_t size, double length, double largest, bool printed);
+/* Cells for `size` positions: on paper they fill the length; on screens none is larger than
+ * `largest`, and pitches are multiples of half a pixel, as offsets are, so that cells are equally
+ * large. */
+struct axis_fit axis_fit_cells(const struct section *section, size_t size, double length,
+                               double largest);
 double axis_fit_snap(double length);
 size_t axis_cells(size_t size, size_t step);
 
@@ -154,10 +155,9 @@ static inline double axis_fit_length(const struct axis_fit *fit)
     return fit->pitch * (double)fit->cells;
 }
 
-/* Give rows, or columns, their labels, with at most `room` across. Columns' labels are level if
- * they fit, numbers always. */
-void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room);
-void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room);
+/* Labels with at most `room` across. Those of columns are level if they fit, numbers always. */
+void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double room,
+                     const struct figure_form *form);
 
 /* Draw labels left or right of rows, above or below columns, from a corner of the first cell. */
 enum axis_side { AXIS_LEFT, AXIS_RIGHT, AXIS_ABOVE, AXIS_BELOW };

@@ -34,16 +34,17 @@ double axis_fit_snap(double length)
     return ceil(length / GRID) * GRID;
 }
 
-struct axis_fit axis_fit_cells(size_t size, double length, double largest, bool printed)
+struct axis_fit axis_fit_cells(const struct section *section, size_t size, double length,
+                               double largest)
 {
     double room = fmax(fmin(floor(length / SMALLEST), CELLS_MAX), 1);
-    struct axis_fit fit = {.step = axis_cells(size, (size_t)room), .every = 1};
+    struct axis_fit fit = {.step = axis_cells(size, (size_t)room)};
     fit.cells = axis_cells(size, fit.step);
-    if (printed)
-        length = fmax(length, SMALLEST);
-    fit.pitch = fmin(length / (double)fit.cells, largest);
-    if (!printed)
-        fit.pitch = fmax(floor(fit.pitch / GRID) * GRID, GRID);
+    if (section_is_printed(section)) {
+        fit.pitch = fmin(fmax(length, SMALLEST) / (double)fit.cells, length);
+        return fit;
+    }
+    fit.pitch = fmax(floor(fmin(length / (double)fit.cells, largest) / GRID) * GRID, GRID);
     return fit;
 }
 
@@ -86,12 +87,6 @@ static double widest(const struct axis *axis, const struct axis_fit *fit)
     return most;
 }
 
-static void choose_size(struct axis_fit *fit)
-{
-    fit->size =
-        fit->print > 0 ? fit->print : fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
-}
-
 /* Label only every few positions if labels would be less than `apart` points from each other. */
 static void thin_out(struct axis_fit *fit, double apart)
 {
@@ -105,14 +100,6 @@ static void thin_out(struct axis_fit *fit, double apart)
         power *= i && i % 3 == 0 ? 10 : 1;
         fit->every = steps[i % 3] * power;
     }
-}
-
-void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room)
-{
-    choose_size(fit);
-    thin_out(fit, LINE * fit->size);
-    fit->label = fmin(widest(axis, fit), room - LABEL_GAP);
-    fit->room = fit->label + LABEL_GAP;
 }
 
 static bool has_numbers(const struct axis *axis)
@@ -134,27 +121,33 @@ static double overhang(const struct axis *axis, const struct axis_fit *fit, doub
     return most - axis_fit_length(fit);
 }
 
-void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room)
+void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double room,
+                     const struct figure_form *form)
 {
-    choose_size(fit);
+    double own = fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
+    fit->size = form->font_size > 0 ? form->font_size : own;
     fit->every = 1;
-    double width = widest(axis, fit);
-    if (width + 2 <= fit->pitch || has_numbers(axis)) {
-        thin_out(fit, width + (has_numbers(axis) ? 4 : 2));
-        fit->room = LINE * fit->size;
-        return;
-    }
-    thin_out(fit, LINE * fit->size);
-    if (fit->every > 1) { /* numbers, which lie level */
+    double line = LINE * fit->size, width = widest(axis, fit);
+    bool numbers = has_numbers(axis);
+    bool level = columns && (width + 2 <= fit->pitch || numbers);
+    thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
+    if (columns && !level && fit->every > 1) { /* numbers, which lie level */
         thin_out(fit, widest(axis, fit) + 4);
-        fit->room = LINE * fit->size;
+        level = true;
+    }
+    if (level) {
+        fit->room = line;
         return;
     }
-    fit->turn = fit->pitch >= LINE * fit->size / SLANT ? -45 : -90;
-    fit->label = fmin(width, room - LABEL_GAP);
-    width = fit->label + LABEL_GAP;
-    fit->room = fit->turn == -45 ? SLANT * width + fit->size / 2 : width;
-    fit->over = fit->turn == -45 ? overhang(axis, fit, width) : 0;
+    fit->label = fmin(widest(axis, fit), room - LABEL_GAP);
+    fit->room = width = fit->label + LABEL_GAP;
+    if (!columns)
+        return;
+    fit->turn = fit->pitch >= line / SLANT ? -45 : -90;
+    if (fit->turn == -45) {
+        fit->room = SLANT * width + fit->size / 2;
+        fit->over = overhang(axis, fit, width);
+    }
 }
 
 void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,

@@ -108,16 +108,6 @@ static double panel_share(const struct section *section, double beside)
            gap_of(section);
 }
 
-/* Places of an axis as cells: on paper they fill the length. */
-static struct axis_fit fit_axis(const struct section *section, size_t size, double length,
-                                double largest)
-{
-    bool printed = section_is_printed(section);
-    struct axis_fit fit = axis_fit_cells(size, length, printed ? length : largest, printed);
-    fit.print = section->style->form.font_size;
-    return fit;
-}
-
 /* Cells of queries and keys are square, lines of both equally far apart: they share their steps. */
 static void fit(struct section *section, double across)
 {
@@ -137,46 +127,29 @@ static void fit(struct section *section, double across)
                          : section->what.sheets->texts               ? TEXT_LARGEST
                                                                      : CELL_LARGEST;
         double highest = fmax(ROW_LARGEST, least);
-        section->columns = fit_axis(section, columns, across, largest);
-        section->rows = fit_axis(section, rows, fmin(tallest, highest * (double)rows), highest);
+        section->columns = axis_fit_cells(section, columns, across, largest);
+        section->rows =
+            axis_fit_cells(section, rows, fmin(tallest, highest * (double)rows), highest);
         return;
     }
     double apart = fmax(LINES_LARGEST, least);
-    section->rows = matrix ? fit_axis(section, most, fmin(across, TALLEST), CELL_LARGEST)
-                           : fit_axis(section, most, fmin(tallest, apart * (double)most), apart);
+    section->rows = matrix
+                        ? axis_fit_cells(section, most, fmin(across, TALLEST), CELL_LARGEST)
+                        : axis_fit_cells(section, most, fmin(tallest, apart * (double)most), apart);
     section->columns = section->rows;
     section->rows.cells = axis_cells(rows, section->rows.step);
     section->columns.cells = axis_cells(columns, section->columns.step);
 }
 
-/* In small panels only where all have room; in larger ones every few. */
-static bool has_labels(const struct section *section, const struct axis_fit *fit)
+/* Labels in small panels only where all have room; in larger ones every few. */
+static void fit_labels(const struct section *section, struct axis_fit *fit, const struct axis *axis,
+                       bool columns)
 {
-    return section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS;
-}
-
-static void fit_labels(struct section *section)
-{
-    const struct sheet *sheet = section->what.sheets;
     double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
     if (section_is_printed(section))
         room = fmin(room, LABELS_SHARE * section->room);
-    if (has_labels(section, &section->rows))
-        axis_fit_rows(&section->rows, &sheet->rows, room);
-    if (!has_labels(section, &section->columns))
-        return;
-    if (section->kind == KIND_MATRIX)
-        axis_fit_columns(&section->columns, &sheet->columns, room);
-    else
-        axis_fit_rows(&section->columns, &sheet->columns, room);
-}
-
-/* What labels take at the right of the last panel. */
-static double right_room(const struct section *section)
-{
-    bool matrix = section->kind == KIND_MATRIX;
-    double title = !matrix && section->column_title ? section_line(section, TYPE_NAME) : 0;
-    return matrix ? section->columns.over : section->columns.room + title;
+    if (section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS)
+        axis_fit_labels(fit, axis, columns, room, &section->style->form);
 }
 
 /* All measures of a section with panels: at most as wide as two columns of a paper, cells of one
@@ -188,20 +161,22 @@ static void fit_panels(struct section *section)
     bool printed = section_is_printed(section);
     bool matrix = section->kind == KIND_MATRIX;
     size_t heads = section->kind == KIND_OVERLAY ? 1 : section->what.heads;
+    const struct sheet *sheet = section->what.sheets;
     double line = section_line(section, TYPE_NAME);
+    double title = section->column_title ? line : 0;
     double left = (section->by_layer ? LAYER_NAMES * line : 0) + (section->row_title ? line : 0);
-    double above = (section->by_layer ? line : 0) + (matrix && section->column_title ? line : 0);
-    double right = 0;
+    double above = (section->by_layer ? line : 0) + (matrix ? title : 0);
+    double share = 0;
+    double right = 0, most = 0; /* what labels take at the right of the last panel */
     section->panels = section->what.layers * heads;
     section->across = section->by_layer ? heads : choose_across(section);
-    double share = panel_share(section, left);
-    fit(section, share);
-    fit_labels(section);
-    for (int i = 0; i < (printed ? FITS : 1); i++) {
-        right = fmax(right, right_room(section));
-        share = panel_share(section, left + axis_fit_snap(section->rows.room) + right);
+    for (int i = 0; i <= (printed ? FITS : 1); i++) {
+        most = fmax(most, right);
+        share = panel_share(section, left + axis_fit_snap(section->rows.room) + most);
         fit(section, share);
-        fit_labels(section);
+        fit_labels(section, &section->rows, &sheet->rows, false);
+        fit_labels(section, &section->columns, &sheet->columns, matrix);
+        right = matrix ? section->columns.over : section->columns.room + title;
     }
     section->area.width = matrix                             ? axis_fit_length(&section->columns)
                           : section->panels == 1 && !printed ? LINES_ALONE
@@ -214,8 +189,7 @@ static void fit_panels(struct section *section)
     section->top = section->head + (matrix ? axis_fit_snap(section->columns.room) : 0) + above;
     section->panel_width = section->area.width + gap_of(section);
     section->panel_height = section->area.y + section->area.height + gap_of(section);
-    section->width =
-        section->left + (double)section->across * section->panel_width + right_room(section);
+    section->width = section->left + (double)section->across * section->panel_width + right;
     section->width = fmax(section->width, fmin(NARROWEST, section->room));
     section->foot = section->top +
                     (double)axis_cells(section->panels, section->across) * section->panel_height +
