@@ -39,7 +39,7 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 
 /* --- between figure.c, section.c and panel.c -------------------------------------------------- */
 
-enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS, KIND_CURVES };
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_TEXT, KIND_BARS, KIND_CURVES };
 
 /* Matrices of one kind that are drawn together: all have the size of the first. */
 struct section_sheets {
@@ -69,10 +69,13 @@ struct section {
     const struct style *style;
     struct section_sheets what;
     size_t panels, across; /* how many there are, and in a row of them */
+    size_t tracks;         /* heads in a panel: 1, or all of a layer as an overlay */
     bool by_layer;         /* a row of panels is a layer, a column a head */
     struct colour_norms norms;
     struct ramp ramp;
     struct axis_fit rows, columns;
+    double number_size;                   /* of numbers in cells; 0: there are none */
+    int decimals;                         /* of these */
     const char *row_title, *column_title; /* NULL: none */
     const char *bar_title;
     size_t first_label, label_count;  /* "(a)": each panel, or the section alone */
@@ -136,8 +139,9 @@ double nice_step(double whole);
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err);
 
-/* True if the section's numbers are wanted and its cells are large enough; their decimals. */
-bool panel_has_numbers(const struct section *section, int *decimals);
+/* Choose the section's decimals, two or fewer of large numbers, and the size of letters at which the
+ * widest number fits; none if numbers are not wanted, do not fit or would all look like 0. */
+void panel_fit_numbers(struct section *section);
 
 /* True if a mark is one of a sheet's cells. */
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);

@@ -223,45 +223,35 @@ static void write_number(char text[NUMBER_BYTES], float value, int decimals)
     snprintf(text, NUMBER_BYTES, "%.*f", decimals, num_shown((double)value, decimals));
 }
 
-/* The size of letters at which the widest number, the lowest or the highest, fits; 0: none. */
-static double number_size(const struct section *section, int decimals)
+void panel_fit_numbers(struct section *section)
 {
+    const struct sheet *sheet = section->what.sheets;
+    struct extent extent = section->norms.found;
+    float largest = fmaxf(-extent.low, extent.high);
     double most = type_size(&section->style->form, TYPE_NUMBER);
     double least = fmin(most, section_is_printed(section) ? NUMBER_LEAST : most);
     double size = fmin(most, section->rows.pitch - 3);
-    if (section->what.sheets->texts)
-        return TEXT_LEAST <= section->columns.pitch && size >= least ? size : 0;
     char low[NUMBER_BYTES];
     char high[NUMBER_BYTES];
-    struct extent extent = section->norms.found;
-    write_number(low, extent.low, decimals);
-    write_number(high, extent.high, decimals);
-    double width = fmax(letters_width(low, 1), letters_width(high, 1));
-    size = fmin(size, (section->columns.pitch - 2.5) / width);
-    return size >= least ? size : 0;
-}
-
-/* Two decimals, fewer of large numbers; no numbers if they do not fit or would all look like 0. */
-bool panel_has_numbers(const struct section *section, int *decimals)
-{
-    struct extent extent = section->norms.found;
-    float largest = fmaxf(-extent.low, extent.high);
+    section->decimals = sheet->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
+    write_number(low, extent.low, section->decimals);
+    write_number(high, extent.high, section->decimals);
+    double widest_number = fmax(letters_width(low, 1), letters_width(high, 1));
+    if (!sheet->texts)
+        size = fmin(size, (section->columns.pitch - 2.5) / widest_number);
+    bool fits = size >= least && (!sheet->texts || section->columns.pitch >= TEXT_LEAST);
+    bool tells = sheet->texts || largest >= 0.1f || largest == 0;
     bool single = section->rows.step == 1 && section->columns.step == 1;
-    *decimals = section->what.sheets->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
-    bool tells = section->what.sheets->texts || largest >= 0.1f || largest == 0;
-    return single && section->style->cells != CELLS_HEAT && extent.low <= extent.high && tells &&
-           number_size(section, *decimals) > 0;
+    if (fits && tells && single && section->style->cells != CELLS_HEAT && extent.low <= extent.high)
+        section->number_size = size;
 }
 
 static void draw_numbers(const struct section *section, const struct sheet *sheet,
                          const struct cells *cells, struct canvas *canvas, struct box area)
 {
-    int decimals = 0;
-    struct font font = {.anchor = ANCHOR_MIDDLE};
+    struct font font = {.size = section->number_size, .anchor = ANCHOR_MIDDLE};
     bool heat = section->style->cells != CELLS_NUMBERS;
     char number[NUMBER_BYTES];
-    panel_has_numbers(section, &decimals);
-    font.size = number_size(section, decimals);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         for (size_t c = 0; c < sheet->columns.size; c++) {
             unsigned level = cells->levels[r * cells->columns + c];
@@ -270,7 +260,7 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
             if (level == 0 || sheet_hides(sheet, r, c))
                 continue;
             font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
-            write_number(number, sheet_cell(sheet, r, c), decimals);
+            write_number(number, sheet_cell(sheet, r, c), section->decimals);
             const char *text = sheet_text(sheet, r, c);
             canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font);
         }
@@ -282,8 +272,7 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
 {
     struct arena arena = {0};
     struct cells cells;
-    int decimals = 0;
-    bool numbers = panel_has_numbers(section, &decimals);
+    bool numbers = section->number_size > 0;
     bool failed = cells_make(&cells, section, sheet, &arena, canvas->err);
     if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
         bool masked = section->style->form.mask == MASK_HATCH; /* shown below cells */
@@ -313,8 +302,7 @@ static size_t collect(struct stroke *strokes, const struct section *section,
     double pitch = section->rows.pitch;
     double least = LINES_LEAST * RAMP_LEVELS;
     size_t count = 0;
-    double share = ((double)head + 0.5) / (double)section->what.heads - 0.5;
-    area.y += section->kind == KIND_OVERLAY ? TRACKS * pitch * share : 0;
+    area.y += TRACKS * pitch * (((double)head + 0.5) / (double)section->tracks - 0.5);
     for (size_t r = 0; r < cells->rows; r++) {
         for (size_t c = 0; c < cells->columns; c++) {
             unsigned level = cells->levels[r * cells->columns + c];
@@ -336,10 +324,10 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
     double share = (pen + 0.5) / PENS;
     double slim = fmin(section->rows.pitch / 8, 1);
     struct pen chosen = {.width = slim * (THINNEST + share * (WIDEST - THINNEST)), .opacity = 1};
-    if (section->kind == KIND_OVERLAY) {
-        double track = TRACKS * section->rows.pitch / (double)section->what.heads;
+    if (section->tracks > 1) {
+        double track = TRACKS * section->rows.pitch / (double)section->tracks;
         chosen.width = fmin(chosen.width, fmax(track, THINNEST));
-        chosen.colour = palette_line(head, section->what.heads);
+        chosen.colour = palette_line(head, section->tracks);
         chosen.opacity = 0.1 + 0.75 * share;
     } else {
         chosen.colour = section->ramp.colours[(unsigned)(share * (RAMP_LEVELS - 1))];
@@ -353,7 +341,7 @@ static void draw_lines(const struct section *section, const struct sheet *sheets
                        struct canvas *canvas, struct box area)
 {
     struct arena arena = {0};
-    size_t heads = section->kind == KIND_OVERLAY ? section->what.heads : 1;
+    size_t heads = section->tracks;
     size_t most = section->rows.cells * section->columns.cells; /* of a head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
@@ -398,14 +386,14 @@ static void draw_name(const struct section *section, const struct spot *spot, si
         at.x += section_draw_label(section, index, canvas, at);
     if (section->panels == 1)
         return;
-    bool heads = section->what.layers == 1 && section->kind != KIND_OVERLAY;
+    bool heads = section->what.layers == 1 && section->tracks == 1;
     int number = heads ? spot->sheet->head : spot->sheet->layer;
     double room = section->panel_width - NAME_GAP;
     int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", number);
     if (printed && letters_width(name, font.size) > room)
         size = snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(spot->sheet);
-    if (section->style->range == RANGE_HEAD && section->kind != KIND_OVERLAY && size > 0)
+    if (section->style->range == RANGE_HEAD && section->tracks == 1 && size > 0)
         snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
                  (double)fmaxf(-extent.low, extent.high));
     room -= at.x - spot->area.x;
@@ -520,12 +508,11 @@ static void draw_marks(const struct section *section, const struct spot *spot,
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas)
 {
     char title[SHEET_NAME_BYTES];
-    size_t sheets = section->kind == KIND_OVERLAY ? section->what.heads : 1;
     struct spot spot = {
         .row = index / section->across,
         .column = index % section->across,
         .area = section->area,
-        .sheet = &section->what.sheets[index * sheets],
+        .sheet = &section->what.sheets[index * section->tracks],
     };
     bool last = spot.column + 1 == section->across || index + 1 == section->panels;
     spot.area.x += section->at.x + section->left + (double)spot.column * section->panel_width;

@@ -160,7 +160,7 @@ static void fit_panels(struct section *section)
 {
     bool printed = section_is_printed(section);
     bool matrix = section->kind == KIND_MATRIX;
-    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->what.heads;
+    size_t heads = section->what.heads / section->tracks;
     const struct sheet *sheet = section->what.sheets;
     double line = section_line(section, TYPE_NAME);
     double title = section->column_title ? line : 0;
@@ -486,7 +486,7 @@ static size_t legend_across(const struct section *section, size_t *count, double
     bool has_curves = section->kind == KIND_CURVES;
     double size = type_size(&section->style->form, TYPE_NUMBER);
     double width = section_is_printed(section) ? section->room : section->width;
-    *count = has_curves ? curves->size : section->kind == KIND_OVERLAY ? section->what.heads : 0;
+    *count = has_curves ? curves->size : section->tracks > 1 ? section->tracks : 0;
     *pitch = LEGEND_PITCH * size;
     for (size_t i = 0; has_curves && i < *count; i++)
         *pitch = fmax(*pitch, letters_width(curves->labels[i].text, size) + 3 * size);
@@ -515,10 +515,9 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
 /* Numbers without colours need no scale. */
 static bool has_bar(const struct section *section)
 {
-    int decimals = 0;
     return !section->what.barless && section->kind != KIND_CURVES &&
            (section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
-            !panel_has_numbers(section, &decimals));
+            section->number_size <= 0);
 }
 
 static double height_of_scale(const struct section *section)
@@ -560,10 +559,9 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
     size_t count = 0;
     const struct style *style = section->style;
     const struct figure_form *form = &style->form;
-    bool lines = section->kind == KIND_LINES || section->kind == KIND_OVERLAY;
+    bool lines = section->kind == KIND_LINES;
     bool wanted = style->cells == CELLS_NUMBERS || style->cells == CELLS_BOTH;
-    int decimals = 0;
-    bool numbers = panel_has_numbers(section, &decimals);
+    bool numbers = section->number_size > 0;
     if (style->range == RANGE_HEAD && section->panels > 1)
         notes[count++] = "each head has its own range";
     if (style->range == RANGE_ROW)
@@ -613,9 +611,7 @@ static enum section_kind choose_kind(const struct section *section)
         return KIND_BARS;
     bool is_attention =
         strcmp(section->what.sheets->columns.name, "key") == 0 && section->norms.found.low >= 0;
-    if (!is_attention || view == VIEW_FIT || view == VIEW_MATRIX)
-        return KIND_MATRIX;
-    return view == VIEW_OVERLAY && section->what.heads > 1 ? KIND_OVERLAY : KIND_LINES;
+    return is_attention && view != VIEW_FIT && view != VIEW_MATRIX ? KIND_LINES : KIND_MATRIX;
 }
 
 /* weights · layer 3 · head 1 · rows: query, columns: key */
@@ -699,7 +695,8 @@ int section_plan(struct section *section, const struct section_sheets *what,
     ramp_make(&section->ramp, section->norms.palette);
     section->kind = choose_kind(section);
     name_axes(section);
-    section->by_layer = what->layers > 1 && what->heads > 1 && section->kind != KIND_OVERLAY;
+    section->tracks = section->kind == KIND_LINES && style->view == VIEW_OVERLAY ? what->heads : 1;
+    section->by_layer = what->layers > 1 && what->heads > section->tracks;
     if (has_subtitle(section) || has_own_label(section))
         section->head = type_line(form, TYPE_SUBTITLE);
     if (section->kind == KIND_CURVES)
@@ -708,6 +705,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
         fit_text(section);
     else if (section->kind != KIND_BARS)
         fit_panels(section);
+    panel_fit_numbers(section);
     if (section->kind == KIND_BARS ? fit_bars(section, arena, err) : fit_foot(section, arena, err))
         return -1;
     section->label_count = has_own_label(section) ? 1 : section->panels;
@@ -749,7 +747,7 @@ static void draw_foot(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x666666);
     struct point at = {section->at.x, section->at.y + section->foot};
-    if (section->kind == KIND_CURVES || section->kind == KIND_OVERLAY)
+    if (section->kind == KIND_CURVES || section->tracks > 1)
         draw_legend(section, canvas, at);
     else if (has_bar(section))
         draw_scale(section, canvas);
