@@ -91,8 +91,7 @@ struct section {
     const char *subtitle;
     const char *notes[SECTION_NOTES_MAX]; /* lines below */
     size_t note_count;
-    const struct strongest *strongest; /* of KIND_BARS, and their names */
-    const char *const *strong_names;
+    struct bars *bars; /* of KIND_BARS */
 };
 
 static const double FIGURE_MARGIN = 12;

@@ -269,98 +269,82 @@ static const double ROUNDING = 1e-6;
 static const double NAMES_SHARE = 0.45; /* of a width on paper */
 
 struct bars {
-    double below, above; /* the farthest numbers on either side of 0 */
-    double number;       /* width of the widest number */
-    double scale;        /* points for 1 */
-    double zero;         /* from the section's corner */
+    struct strongest strongest;
+    const char *names[STRONGEST_MAX];
+    char numbers[STRONGEST_MAX][NUMERAL_BYTES];
+    double scale; /* points for 1 */
+    double zero;  /* from the section's corner */
     double pitch, thick;
-    struct numeral numeral;
 };
-
-static struct bars measure_bars(const struct section *section)
-{
-    const struct strongest *strongest = section->strongest;
-    const struct figure_form *form = &section->style->form;
-    double scale = type_size(form, TYPE_NAME) / 7;
-    struct bars bars = {.pitch = PITCH * scale, .thick = THICK * scale};
-    double longest = LONGEST, lowest = 0;
-    float values[STRONGEST_MAX];
-    char text[NUMERAL_BYTES];
-    for (size_t i = 0; i < strongest->count; i++) {
-        values[i] = strongest->cells[i].value;
-        lowest = fmin(lowest, values[i]);
-        bars.above = fmax(bars.above, values[i]);
-    }
-    bars.below = -lowest;
-    bars.numeral = numeral_of(values, strongest->count, NUMERAL_DIGITS);
-    for (size_t i = 0; i < strongest->count; i++) {
-        numeral_write(text, bars.numeral, values[i]);
-        bars.number =
-            fmax(bars.number, letters_width(text, type_size(form, TYPE_NUMBER)) + NUMBER_GAP);
-    }
-    double numbers = bars.number * ((bars.below > 0) + (bars.above > 0));
-    if (section_is_printed(section))
-        longest = fmax(section->room - section->left - NAME_GAP - numbers, SHORTEST);
-    double whole = bars.below + bars.above;
-    bars.scale = whole > 0 ? longest / whole : 0;
-    bars.zero =
-        section->left + NAME_GAP + (bars.below > 0 ? bars.number + bars.below * bars.scale : 0);
-    return bars;
-}
 
 static int fit_bars(struct section *section, struct arena *arena, struct err *err)
 {
-    struct strongest *strongest = arena_alloc(arena, 1, sizeof *strongest, err);
-    const char **names = arena_alloc(arena, STRONGEST_MAX, sizeof *names, err);
-    if (!strongest || !names)
+    const struct figure_form *form = &section->style->form;
+    struct bars *bars = section->bars = arena_alloc(arena, 1, sizeof *bars, err);
+    bool printed = section_is_printed(section);
+    double most = printed ? NAMES_SHARE * section->room : NAMES_MOST;
+    double lowest = 0, highest = 0, number = 0; /* `number`: width of the widest */
+    double size = type_size(form, TYPE_NAME) / 7;
+    float values[STRONGEST_MAX];
+    if (!bars)
         return -1;
-    double size = type_size(&section->style->form, TYPE_NAME);
-    double most = section_is_printed(section) ? NAMES_SHARE * section->room : NAMES_MOST;
     for (size_t i = 0; i < section->what.layers * section->what.heads; i++)
-        strongest_add(strongest, &section->what.sheets[i]);
-    for (size_t i = 0; i < strongest->count; i++) {
+        strongest_add(&bars->strongest, &section->what.sheets[i]);
+    size_t count = bars->strongest.count;
+    for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
-        strong_cell_name(&text, &strongest->cells[i]);
-        names[i] = buf_keep(&text, arena, err);
-        if (!names[i])
+        strong_cell_name(&text, &bars->strongest.cells[i]);
+        bars->names[i] = buf_keep(&text, arena, err);
+        if (!bars->names[i])
             return -1;
-        section->left = fmin(fmax(section->left, letters_width(names[i], size)), most);
+        double width = letters_width(bars->names[i], type_size(form, TYPE_NAME));
+        section->left = fmin(fmax(section->left, width), most);
+        values[i] = bars->strongest.cells[i].value;
+        lowest = fmin(lowest, values[i]);
+        highest = fmax(highest, values[i]);
     }
-    section->strongest = strongest;
-    section->strong_names = names;
-    struct bars bars = measure_bars(section);
-    section->width = bars.zero + (bars.above > 0 ? bars.above * bars.scale + bars.number : 0);
-    section->height = section->head + bars.pitch * (double)strongest->count;
+    struct numeral numeral = numeral_of(values, count, NUMERAL_DIGITS);
+    for (size_t i = 0; i < count; i++) {
+        numeral_write(bars->numbers[i], numeral, values[i]);
+        double width = letters_width(bars->numbers[i], type_size(form, TYPE_NUMBER));
+        number = fmax(number, width + NUMBER_GAP);
+    }
+    double numbers = number * ((lowest < 0) + (highest > 0));
+    double longest =
+        printed ? fmax(section->room - section->left - NAME_GAP - numbers, SHORTEST) : LONGEST;
+    bars->scale = highest > lowest ? longest / (highest - lowest) : 0;
+    bars->zero = section->left + NAME_GAP + (lowest < 0 ? number - lowest * bars->scale : 0);
+    bars->pitch = PITCH * size;
+    bars->thick = THICK * size;
+    section->width = bars->zero + (highest > 0 ? highest * bars->scale + number : 0);
+    section->height = section->head + bars->pitch * (double)count;
     return 0;
 }
 
 static void draw_bars(const struct section *section, struct canvas *canvas)
 {
     static const struct pen pen = {{0x99, 0x99, 0x99}, 0.5, 1};
-    const struct strongest *strongest = section->strongest;
+    const struct bars *bars = section->bars;
     struct point corner = {section->at.x, section->at.y + section->head};
     struct font name = section_font(section, TYPE_NAME, 0);
     struct font number = section_font(section, TYPE_NUMBER, 0x333333);
-    struct bars bars = measure_bars(section);
-    double zero = corner.x + bars.zero;
+    double zero = corner.x + bars->zero;
     name.anchor = ANCHOR_END;
-    for (size_t i = 0; i < strongest->count; i++) {
-        float value = strongest->cells[i].value;
+    for (size_t i = 0; i < bars->strongest.count; i++) {
+        float value = bars->strongest.cells[i].value;
         bool above = value > 0;
-        double y = corner.y + bars.pitch * (double)i;
-        double length = fabs((double)value) * bars.scale;
-        double base = y + bars.thick - 1;
+        double y = corner.y + bars->pitch * (double)i;
+        double length = fabs((double)value) * bars->scale;
+        double base = y + bars->thick - 1;
         double end = above ? zero + length + NUMBER_GAP : zero - length - NUMBER_GAP;
-        char text[NUMERAL_BYTES];
         number.anchor = above ? ANCHOR_START : ANCHOR_END;
-        numeral_write(text, bars.numeral, value);
-        canvas_text_fit(canvas, (struct point){corner.x + section->left, base},
-                        section->strong_names[i], section->left + ROUNDING, &name);
-        canvas->rect(canvas, (struct box){above ? zero : zero - length, y, length, bars.thick},
+        canvas_text_fit(canvas, (struct point){corner.x + section->left, base}, bars->names[i],
+                        section->left + ROUNDING, &name);
+        canvas->rect(canvas, (struct box){above ? zero : zero - length, y, length, bars->thick},
                      section->ramp.colours[above ? RAMP_LEVELS * 5 / 6 : RAMP_LEVELS / 6]);
-        canvas->text(canvas, (struct point){end, base}, text, &number);
+        canvas->text(canvas, (struct point){end, base}, bars->numbers[i], &number);
     }
-    double end = corner.y + bars.pitch * (double)strongest->count;
+    double end = corner.y + bars->pitch * (double)bars->strongest.count;
     canvas->path(canvas, (struct point[]){{zero, corner.y - 1}, {zero, end - 3}}, 2, &pen);
 }
 
@@ -633,7 +617,7 @@ static void describe(struct buf *text, const struct section *section)
     if (sheet->mean_of_heads)
         buf_text(text, " · mean of heads");
     if (section->kind == KIND_BARS) {
-        buf_format(text, " · the %zu farthest from 0%s", section->strongest->count,
+        buf_format(text, " · the %zu farthest from 0%s", section->bars->strongest.count,
                    section->what.first_hidden ? ", without the first token" : "");
         return;
     }
