@@ -111,34 +111,30 @@ static double panel_share(const struct section *section, double beside)
 /* Cells of queries and keys are square, lines of both equally far apart: they share their steps. */
 static void fit(struct section *section, double across)
 {
-    size_t rows = section->what.sheets->rows.size;
-    size_t columns = section->what.sheets->columns.size;
-    size_t most = num_max(rows, columns);
+    const struct sheet *sheet = section->what.sheets;
     double least = 1.5 * section->style->form.font_size; /* of labelled rows */
     bool matrix = section->kind == KIND_MATRIX;
-    bool square = strcmp(section->what.sheets->columns.name, "key") == 0;
+    bool shared = !matrix || strcmp(sheet->columns.name, "key") == 0;
+    size_t most = shared ? num_max(sheet->rows.size, sheet->columns.size) : sheet->rows.size;
+    double largest = fmax(matrix ? ROW_LARGEST : LINES_LARGEST, least);
     /* panels in one row may be as high as their labels need */
     double tallest = section->panels == 1 ? TALLEST
                      : section->panels > section->across
                          ? across
-                         : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
-    if (matrix && !square) {
-        double largest = section->what.fills && section->panels == 1 ? across
-                         : section->what.sheets->texts               ? TEXT_LARGEST
-                                                                     : CELL_LARGEST;
-        double highest = fmax(ROW_LARGEST, least);
-        section->columns = axis_fit_cells(section, columns, across, largest);
+                         : fmin(fmax(LABELLED * (double)sheet->rows.size, across), TALLEST);
+    if (matrix && shared)
+        section->rows = axis_fit_cells(section, most, fmin(across, TALLEST), CELL_LARGEST);
+    else
         section->rows =
-            axis_fit_cells(section, rows, fmin(tallest, highest * (double)rows), highest);
-        return;
-    }
-    double apart = fmax(LINES_LARGEST, least);
-    section->rows = matrix
-                        ? axis_fit_cells(section, most, fmin(across, TALLEST), CELL_LARGEST)
-                        : axis_fit_cells(section, most, fmin(tallest, apart * (double)most), apart);
+            axis_fit_cells(section, most, fmin(tallest, largest * (double)most), largest);
     section->columns = section->rows;
-    section->rows.cells = axis_cells(rows, section->rows.step);
-    section->columns.cells = axis_cells(columns, section->columns.step);
+    section->rows.cells = axis_cells(sheet->rows.size, section->rows.step);
+    section->columns.cells = axis_cells(sheet->columns.size, section->columns.step);
+    if (!shared)
+        section->columns = axis_fit_cells(section, sheet->columns.size, across,
+                                          section->what.fills && section->panels == 1 ? across
+                                          : sheet->texts                              ? TEXT_LARGEST
+                                                         : CELL_LARGEST);
 }
 
 /* Labels in small panels only where all have room; in larger ones every few. */
