@@ -60,28 +60,19 @@ static bool is_of_model(const char *name)
     return false;
 }
 
-static int list_files(struct listing *listing, const struct folder *folder, struct arena *arena,
-                      struct err *err)
-{
-    *listing = (struct listing){0};
-    if (!folder->files)
-        return listing_read(listing, folder->path, arena, err);
-    for (size_t i = 0; i < folder->file_count; i++)
-        if (listing_add(listing, folder->files[i].name, arena, err))
-            return -1;
-    return 0;
-}
-
 static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
                      struct err *err)
 {
     struct arena arena = {0};
-    struct listing listing;
-    int failed = list_files(&listing, folder, &arena, err);
+    struct listing listing = {0};
+    int failed = folder->files ? 0 : listing_read(&listing, folder->path, &arena, err);
+    size_t count = folder->files ? folder->file_count : listing.count;
     *bytes = 0;
-    for (size_t i = 0; !failed && i < listing.count; i++)
-        if (is_of_model(listing.names[i]))
-            failed = put_file(out, folder, listing.names[i], bytes, err);
+    for (size_t i = 0; !failed && i < count; i++) {
+        const char *name = folder->files ? folder->files[i].name : listing.names[i];
+        if (is_of_model(name))
+            failed = put_file(out, folder, name, bytes, err);
+    }
     arena_release(&arena);
     return failed;
 }
@@ -97,15 +88,6 @@ int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
                                MODEL_BYTES_MAX >> 20, *bytes >> 20, folder->path);
     *bytes = (*bytes + page_module.size) / 3 * 4;
     return 0;
-}
-
-static int put_live(struct stream *out, const struct folder *folder, struct err *err)
-{
-    size_t bytes;
-    stream_text(out, "<script type=\"text/plain\" id=\"engine\">");
-    page_put_base64(out, page_module.bytes, page_module.size);
-    stream_text(out, "</script>\n");
-    return put_files(out, folder, &bytes, err);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
@@ -175,8 +157,14 @@ static int put_head(struct stream *out, const struct report *report, const struc
 
 static int put_end(struct stream *out, const struct folder *live, struct err *err)
 {
-    if (live && put_live(out, live, err))
-        return -1;
+    size_t bytes;
+    if (live) {
+        stream_text(out, "<script type=\"text/plain\" id=\"engine\">");
+        page_put_base64(out, page_module.bytes, page_module.size);
+        stream_text(out, "</script>\n");
+        if (put_files(out, live, &bytes, err))
+            return -1;
+    }
     stream_bytes(out, page_behind.bytes, page_behind.size);
     if (live)
         stream_bytes(out, page_live.bytes, page_live.size);
