@@ -48,42 +48,29 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
     return fit;
 }
 
-/* Labels of an axis with room for them, one after the other. */
-struct label_walk {
-    const struct axis *axis;
-    const struct axis_fit *fit;
-    size_t next; /* position */
-    char number[POSITION_BYTES];
-};
-
-static struct label_walk walk_labels(const struct axis *axis, const struct axis_fit *fit)
+/* The index of the first label: without all of them, of a multiple of `every`. */
+static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
-    return (struct label_walk){axis, fit, axis_cells(axis->first, fit->every) * fit->every, ""};
+    return fit->size > 0 ? axis_cells(axis->first, fit->every) * fit->every - axis->first
+                         : axis->size;
 }
 
-/* The next label, and the middle of its cell; NULL after the last. A label without all of its
- * neighbours is a position. */
-static const char *next_label(struct label_walk *walk, double *middle)
+/* A label, and the middle of its cell. Without all of its neighbours it is a position. */
+static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
+                            const struct axis_fit *fit, size_t index)
 {
-    const struct axis *axis = walk->axis;
-    size_t index = walk->next - axis->first;
-    if (walk->fit->size <= 0 || index >= axis->size)
-        return NULL;
     const struct label *label = &axis->labels[index];
-    *middle = walk->fit->pitch * ((double)(index / walk->fit->step) + 0.5);
-    snprintf(walk->number, POSITION_BYTES, "%zu", walk->next);
-    walk->next += walk->fit->every;
-    bool whole = walk->fit->every == 1 || strcmp(label->text, label->exact) == 0;
-    return whole ? label->text : walk->number;
+    *middle = fit->pitch * ((double)(index / fit->step) + 0.5);
+    snprintf(number, POSITION_BYTES, "%zu", axis->first + index);
+    return fit->every == 1 || strcmp(label->text, label->exact) == 0 ? label->text : number;
 }
 
 static double widest(const struct axis *axis, const struct axis_fit *fit)
 {
-    struct label_walk walk = walk_labels(axis, fit);
-    double middle = 0;
-    double most = 0;
-    for (const char *label; (label = next_label(&walk, &middle));)
-        most = fmax(most, letters_width(label, fit->size));
+    char number[POSITION_BYTES];
+    double middle, most = 0;
+    for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every)
+        most = fmax(most, letters_width(label_at(number, &middle, axis, fit, i), fit->size));
     return most;
 }
 
@@ -112,12 +99,12 @@ static bool has_numbers(const struct axis *axis)
 /* Slanted labels lean to the right, the last one beyond its cell. */
 static double overhang(const struct axis *axis, const struct axis_fit *fit, double width)
 {
-    struct label_walk walk = walk_labels(axis, fit);
-    double middle = 0;
-    double most = axis_fit_length(fit);
-    for (const char *label; (label = next_label(&walk, &middle));)
-        most = fmax(most,
-                    middle + SLANT * fmin(letters_width(label, fit->size), width) + fit->size / 2);
+    char number[POSITION_BYTES];
+    double middle, most = axis_fit_length(fit);
+    for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
+        double own = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
+        most = fmax(most, middle + SLANT * fmin(own, width) + fit->size / 2);
+    }
     return most - axis_fit_length(fit);
 }
 
@@ -161,11 +148,12 @@ void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis
                               .anchor = level  ? ANCHOR_MIDDLE
                                         : ends ? ANCHOR_END
                                                : ANCHOR_START};
-    struct label_walk walk = walk_labels(axis, fit);
+    char number[POSITION_BYTES];
     double cap = CAP * fit->size, gap = LABEL_GAP, middle = 0;
     double sink = level ? 0 : fit->turn == -45 ? SLANT * CAP * fit->size : cap;
     double away = side == AXIS_BELOW ? gap + CAP * (level ? 2 : 1) * fit->size : level ? -2 : -gap;
-    for (const char *label; (label = next_label(&walk, &middle));) {
+    for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
+        const char *label = label_at(number, &middle, axis, fit, i);
         struct point at = {corner.x + middle + sink, corner.y + away};
         if (rows)
             at = (struct point){corner.x + (ends ? -gap : gap), corner.y + middle + cap};
