@@ -436,29 +436,24 @@ static void draw_border(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
 {
     struct box area = spot->area;
-    size_t rows = section->rows.cells;
+    struct point points[2 * CELLS_MAX + 3];
     size_t count = 0;
-    struct arena arena = {0};
     if (section->style->form.mask != MASK_TRIANGLE || !spot->sheet->causal ||
         spot->sheet->rows.numbers) {
         canvas->frame(canvas, area, &panel_border);
         return;
     }
-    struct point *points = arena_alloc(&arena, 2 * rows + 3, sizeof *points, canvas->err);
-    for (size_t row = 0; points && row < rows; row++) {
+    for (size_t row = 0; row < section->rows.cells; row++) {
         double right =
             area.x + section->columns.pitch * (double)num_min(row + 1, section->columns.cells);
         double top = area.y + section->rows.pitch * (double)row;
         points[count++] = (struct point){right, top};
         points[count++] = (struct point){right, top + section->rows.pitch};
     }
-    if (points) {
-        points[count++] = (struct point){area.x, area.y + area.height};
-        points[count++] = (struct point){area.x, area.y};
-        points[count] = points[0];
-        canvas->path(canvas, points, count + 1, &panel_border);
-    }
-    arena_release(&arena);
+    points[count++] = (struct point){area.x, area.y + area.height};
+    points[count++] = (struct point){area.x, area.y};
+    points[count++] = points[0];
+    canvas->path(canvas, points, count, &panel_border);
 }
 
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
