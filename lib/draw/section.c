@@ -93,21 +93,6 @@ static size_t choose_across(const struct section *section)
     return best;
 }
 
-static double gap_of(const struct section *section)
-{
-    double gap = (double)section->across > MANY ? GAP_OF_MANY : GAP;
-    double most = GAP_SHARE * section->room / (double)section->across;
-    return section_is_printed(section) ? fmin(gap, most) : gap;
-}
-
-/* Width of a panel if `beside` is taken by labels and names of all of them. */
-static double panel_share(const struct section *section, double beside)
-{
-    return (section->room - beside + section_is_printed(section) * gap_of(section)) /
-               (double)section->across -
-           gap_of(section);
-}
-
 /* Cells of queries and keys are square, lines of both equally far apart: they share their steps. */
 static void fit(struct section *section, double across)
 {
@@ -166,9 +151,14 @@ static void fit_panels(struct section *section)
     double right = 0, most = 0; /* what labels take at the right of the last panel */
     section->panels = section->what.layers * heads;
     section->across = section->by_layer ? heads : choose_across(section);
+    double across = (double)section->across;
+    double gap = across > MANY ? GAP_OF_MANY : GAP;
+    if (printed)
+        gap = fmin(gap, GAP_SHARE * section->room / across);
     for (int i = 0; i <= (printed ? FITS : 1); i++) {
         most = fmax(most, right);
-        share = panel_share(section, left + axis_fit_snap(section->rows.room) + most);
+        double beside = left + axis_fit_snap(section->rows.room) + most;
+        share = (section->room - beside + printed * gap) / across - gap;
         fit(section, share);
         fit_labels(section, &section->rows, &sheet->rows, false);
         fit_labels(section, &section->columns, &sheet->columns, matrix);
@@ -183,9 +173,9 @@ static void fit_panels(struct section *section)
     section->area.y = named && !section->by_layer ? line : 0;
     section->left = axis_fit_snap(section->rows.room) + left;
     section->top = section->head + (matrix ? axis_fit_snap(section->columns.room) : 0) + above;
-    section->panel_width = section->area.width + gap_of(section);
-    section->panel_height = section->area.y + section->area.height + gap_of(section);
-    section->width = section->left + (double)section->across * section->panel_width + right;
+    section->panel_width = section->area.width + gap;
+    section->panel_height = section->area.y + section->area.height + gap;
+    section->width = section->left + across * section->panel_width + right;
     section->width = fmax(section->width, fmin(NARROWEST, section->room));
     section->foot = section->top +
                     (double)axis_cells(section->panels, section->across) * section->panel_height +
