@@ -89,13 +89,6 @@ static void thin_out(struct axis_fit *fit, double apart)
     }
 }
 
-static bool has_numbers(const struct axis *axis)
-{
-    const struct label *first = axis->labels;
-    return axis->size > 0 && !first->text[strspn(first->text, "0123456789")] &&
-           strcmp(first->text, first->exact) == 0;
-}
-
 /* Slanted labels lean to the right, the last one beyond its cell. */
 static double overhang(const struct axis *axis, const struct axis_fit *fit, double width)
 {
@@ -115,7 +108,9 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
     fit->size = form->font_size > 0 ? form->font_size : own;
     fit->every = 1;
     double line = LINE * fit->size, width = widest(axis, fit);
-    bool numbers = has_numbers(axis);
+    const struct label *first = axis->labels;
+    bool numbers = columns && axis->size > 0 && !first->text[strspn(first->text, "0123456789")] &&
+                   strcmp(first->text, first->exact) == 0;
     bool level = columns && (width + 2 <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
     if (columns && !level && fit->every > 1) { /* numbers, which lie level */
