@@ -13,26 +13,31 @@
 #include "measure/patching.h"
 #include "measure/token_scores.h"
 
-static const struct task lens_task, attribute_task, patch_task; /* at the end of the file */
+struct inquiry;
 
-/* The options of a command, read for one text (or, without a text, to check them first), and the
- * result. */
+struct instrument {
+    struct task task; /* first: the driver knows the instrument by it */
+
+    /* Read the options and refuse a text that does not fit them; later fill the report. */
+    int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
+    int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
+};
+
+/* At the end of the file. */
+static const struct instrument lens_instrument, attribute_instrument, patch_instrument;
+
+/* The options of a command, read for one text (or, without a text, to check them first). */
 struct inquiry {
+    const struct driver *driver;
     const struct options *options;
-    const struct format *format;
-    const struct derivation *how; /* --mean */
-    struct viewer *viewer;        /* of the setting, or of the thread that runs it */
-    struct text_pair *pair;       /* NULL: texts are not read yet */
-    size_t number;                /* of the item */
-    long long answer, against;    /* --answer or --target: ids; -1: none */
-    size_t position;              /* of the token before the answer */
-    unsigned numbers;             /* --show: 1 << LENS_... or PATCH_... */
+    struct viewer *viewer;    /* of the setting, or of the thread that runs it */
+    struct work *work;        /* NULL: texts are not read yet */
+    struct question question; /* --answer or --target, and --position */
+    unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct lens_plan lens;
     struct attribution attribution;
     enum attribution_by by;
     struct patching_plan plan;
-    struct patching patching;
-    struct report report;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -41,37 +46,48 @@ struct inquiry {
 static int read_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
     const char *list = inquiry->options->select.show;
-    bool for_people = format_is(inquiry->format, "text") || format_is_looked_at(inquiry->format);
+    const struct format *format = inquiry->driver->output.format;
+    bool for_people = format_is(format, "text") || format_is_looked_at(format);
     inquiry->numbers = for_people ? 1 : (1u << names.count) - 1;
     if (!list && inquiry->options->lens.target)
         inquiry->numbers |= 1u << LENS_TARGET;
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
+/* The option that names tokens, and its value. */
+static const char *answer_option(const char **value, const struct options *options)
+{
+    *value = options->lens.target ? options->lens.target : options->attribute.answer;
+    return options->lens.target ? "--target" : "--answer";
+}
+
 /* One token, or two: ' Mary: John'. */
-static int read_answer(struct inquiry *inquiry, const char *option, const char *text,
-                       struct arena *arena, struct err *err)
+static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct viewer *viewer = inquiry->viewer;
-    inquiry->answer = inquiry->against = -1;
+    struct question *question = &inquiry->question;
+    const char *text = NULL;
+    const char *option = answer_option(&text, inquiry->options);
+    *question = (struct question){.answer = -1, .against = -1};
     if (!text)
         return 0;
     const char *colon = *text ? strchr(text + 1, ':') : NULL;
     size_t size = colon ? (size_t)(colon - text) : strlen(text);
     const char *first = arena_text(arena, text, size, err);
-    if (!first || token_option_read(&inquiry->answer, viewer, option, first, arena, err))
+    if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
         return -1;
-    if (inquiry->pair && !inquiry->options->attribute.position)
-        note_missing_space(viewer, &inquiry->pair->sentence, option, first, arena);
-    return colon ? token_option_read(&inquiry->against, viewer, option, colon + 1, arena, err) : 0;
+    if (inquiry->work && !inquiry->options->attribute.position)
+        note_missing_space(viewer, &inquiry->work->pair.sentence, option, first, arena);
+    return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
 static int read_position(struct inquiry *inquiry, struct err *err)
 {
     const char *position = inquiry->options->attribute.position;
-    size_t count = inquiry->pair->sentence.count;
-    inquiry->position = count - 1;
-    if (!position || selection_index(&inquiry->position, position, strlen(position), count))
+    size_t count = inquiry->work->pair.sentence.count;
+    size_t *index = &inquiry->question.position;
+    *index = count - 1;
+    if (!position || selection_index(index, position, strlen(position), count))
         return 0;
     return err_usage(
         err, "--position: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
@@ -84,20 +100,21 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
                                    struct facts *facts, struct arena *arena, struct err *err)
 {
     const struct viewer *viewer = inquiry->viewer;
-    const struct label *after = &inquiry->pair->sentence.labels[inquiry->position];
+    const struct question *question = &inquiry->question;
+    const struct label *after = &inquiry->work->pair.sentence.labels[question->position];
     const char *cap = viewer->model.config.logit_cap > 0 ? soft_cap : NULL;
-    bool differs = inquiry->against >= 0;
+    bool differs = question->against >= 0;
     struct label name;
     struct label other = {.text = ""};
-    if (label_of_word(&name, viewer->tokenizer, (uint32_t)inquiry->answer, arena, err) ||
+    if (label_of_word(&name, viewer->tokenizer, (uint32_t)question->answer, arena, err) ||
         (differs &&
-         label_of_word(&other, viewer->tokenizer, (uint32_t)inquiry->against, arena, err)))
+         label_of_word(&other, viewer->tokenizer, (uint32_t)question->against, arena, err)))
         return NULL;
-    facts_integer(facts, "answer", inquiry->answer);
-    facts_integer(facts, "against", differs ? inquiry->against : COLUMN_MISSING);
+    facts_integer(facts, "answer", question->answer);
+    facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
     if (cap)
         facts_text(facts, "final_soft_cap", cap);
-    facts_integer(facts, "position", (long long)inquiry->position);
+    facts_integer(facts, "position", (long long)question->position);
     return arena_format(arena, err, "logit %s %s%s%s after %s%s%s%s", differs ? "difference" : "of",
                         name.text, differs ? " - " : "", other.text, after->text, cap ? " (" : "",
                         cap ? cap : "", cap ? " final soft cap)" : "");
@@ -135,7 +152,7 @@ const struct command command_lens = {
         "attn-cli lens \"The keys to the cabinet\" --target \" are: is\" --show target\n"
         "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
         "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
-    .task = &lens_task,
+    .task = &lens_instrument.task,
     .options = lens_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options, running_options},
@@ -150,8 +167,8 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     const struct scoring scoring = {.viewer = inquiry->viewer};
     struct selection selection = {0};
     struct lens_plan *plan = &inquiry->lens;
-    bool of_texts = inquiry->how->mean_of_texts;
-    bool mean = of_texts || inquiry->how->mean_of_layers;
+    bool of_texts = inquiry->driver->derivation.mean_of_texts;
+    bool mean = of_texts || inquiry->driver->derivation.mean_of_layers;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
@@ -164,19 +181,20 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     plan->layers = selection.layers;
     plan->best_count = mean ? 1 : (size_t)options->lens.best;
     plan->is_mean = of_texts;
-    plan->is_last = of_texts && inquiry->answer >= 0;
-    plan->target = inquiry->answer;
-    plan->against = inquiry->against;
+    plan->is_last = of_texts && inquiry->question.answer >= 0;
+    plan->target = inquiry->question.answer;
+    plan->against = inquiry->question.against;
     return 0;
 }
 
 static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct logit_lens lens;
+    struct work *work = inquiry->work;
     inquiry->lens.viewer = inquiry->viewer;
-    inquiry->report.source = inquiry->pair->source;
-    return err_if(lens_look(&lens, &inquiry->lens, inquiry->pair, arena, err) ||
-                  lens_report(&inquiry->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
+    work->report.source = work->pair.source;
+    return err_if(lens_look(&lens, &inquiry->lens, &work->pair, arena, err) ||
+                  lens_report(&work->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
                               arena, err));
 }
 
@@ -209,7 +227,7 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
-    .task = &attribute_task,
+    .task = &attribute_instrument.task,
     .options = attribute_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options, running_options},
@@ -231,28 +249,27 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
 static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct attribution *found = &inquiry->attribution;
+    struct report *report = &inquiry->work->report;
     struct facts *facts = facts_new(arena, err);
-    const struct attribution_question question = {inquiry->by, inquiry->position, inquiry->answer,
-                                                  inquiry->against, inquiry->number};
-    if (!facts || attribution_make(found, inquiry->viewer, inquiry->pair, &question, arena, err))
+    const struct attribution_plan plan = {inquiry->viewer, inquiry->by, &inquiry->question,
+                                          inquiry->work->index};
+    if (!facts || attribution_make(found, report, &plan, arena, err))
         return -1;
-    inquiry->answer = found->answer;
-    inquiry->report = found->report;
     const char *logit = describe_answer(inquiry, "before", facts, arena, err);
     if (!logit)
         return -1;
     facts_float(facts, "logit", found->logit);
     facts_float(facts, "remainder", found->logit - found->sum);
-    inquiry->report.facts = &facts->frame;
-    inquiry->report.about = arena_format(arena, err, "%s: %.4f", logit, found->logit);
-    return inquiry->report.about ? 0 : -1;
+    report->facts = &facts->frame;
+    report->about = arena_format(arena, err, "%s: %.4f", logit, found->logit);
+    return report->about ? 0 : -1;
 }
 
 static void note_remainder(void *state, const struct work *work)
 {
     const struct inquiry *inquiry = work->own;
     (void)state;
-    print_note("%s; the parts sum to it within %.1e", inquiry->report.about,
+    print_note("%s; the parts sum to it within %.1e", work->report.about,
                fabs(inquiry->attribution.logit - inquiry->attribution.sum));
 }
 
@@ -306,7 +323,7 @@ const struct command command_patch = {
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
         "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
-    .task = &patch_task,
+    .task = &patch_instrument.task,
     .run = patch_command,
     .options = patch_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
@@ -396,8 +413,8 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
     if (input_wrap(&input, inquiry->viewer->chat, arena, err) ||
         viewer_read(inquiry->viewer, &corrupt, &input, NULL, arena, err))
         return err_prefix(err, "--corrupt");
-    inquiry->pair->source = corrupt.sentence;
-    return patching_check_texts(&inquiry->pair->sentence, &inquiry->pair->source, err);
+    inquiry->work->pair.source = corrupt.sentence;
+    return patching_check_texts(&inquiry->work->pair.sentence, &corrupt.sentence, err);
 }
 
 static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -407,13 +424,14 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
     return err_if(read_over(plan, inquiry->options, err) ||
                   read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
                   read_path(plan, inquiry->options, err) ||
-                  (inquiry->pair && read_corrupt(inquiry, arena, err)));
+                  (inquiry->work && read_corrupt(inquiry, arena, err)));
 }
 
 /* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
-static int describe_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
+static int describe_patch(struct inquiry *inquiry, const struct patching *found,
+                          struct arena *arena, struct err *err)
 {
-    const struct patching *found = &inquiry->patching;
+    struct report *report = &inquiry->work->report;
     struct facts *facts = facts_new(arena, err);
     if (!facts)
         return -1;
@@ -424,147 +442,111 @@ static int describe_patch(struct inquiry *inquiry, struct arena *arena, struct e
         return -1;
     facts_float(facts, "clean", found->clean);
     facts_float(facts, "corrupt", found->corrupt);
-    inquiry->report.facts = &facts->frame;
-    inquiry->report.about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
-                                         found->plan->noise ? "corrupt into clean · " : "", logit,
-                                         found->clean, found->corrupt);
-    return inquiry->report.about ? 0 : -1;
+    report->facts = &facts->frame;
+    report->about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
+                                 found->plan->noise ? "corrupt into clean · " : "", logit,
+                                 found->clean, found->corrupt);
+    return report->about ? 0 : -1;
 }
 
 static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct patching_plan *plan = &inquiry->plan;
+    struct work *work = inquiry->work;
+    struct patching found;
     plan->viewer = inquiry->viewer;
-    plan->clean = &inquiry->pair->sentence;
-    plan->corrupt = &inquiry->pair->source;
-    plan->position = inquiry->position;
-    plan->answer = inquiry->answer;
-    plan->against = inquiry->against;
-    if (patching_make(&inquiry->patching, plan, arena, err) ||
-        patching_report(&inquiry->report, &inquiry->patching, inquiry->numbers, arena, err))
-        return -1;
-    inquiry->answer = inquiry->patching.answer;
-    return describe_patch(inquiry, arena, err);
+    plan->clean = &work->pair.sentence;
+    plan->corrupt = &work->pair.source;
+    plan->question = &inquiry->question;
+    return err_if(patching_make(&found, plan, arena, err) ||
+                  patching_report(&work->report, &found, inquiry->numbers, arena, err) ||
+                  describe_patch(inquiry, &found, arena, err));
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-struct instrument {
-    const struct task *task;
-    const char *answer; /* the option that names tokens */
-
-    /* Read the options and refuse a text that does not fit them; later fill the report. */
-    int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
-    int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
-};
-
-enum { LENS, ATTRIBUTE, PATCH, INSTRUMENTS };
-
-static const struct instrument instruments[INSTRUMENTS] = {
-    [LENS] = {&lens_task, "--target", ask_lens, find_lens},
-    [ATTRIBUTE] = {&attribute_task, "--answer", ask_attribution, find_attribution},
-    [PATCH] = {&patch_task, "--answer", ask_patch, find_patch},
-};
-
-struct state {
-    const struct instrument *instrument;
-};
-
-static const char *answer_option(const struct state *own, const struct options *options)
+static const struct instrument *instrument_of(const struct driver *driver)
 {
-    return own->instrument == &instruments[LENS] ? options->lens.target : options->attribute.answer;
+    return (const struct instrument *)driver->task;
 }
 
 /* `--answer ' are' ' is'` makes ' is' a text. */
-static void note_second_token(const struct state *own, const struct options *options)
+static void note_second_token(const struct options *options)
 {
     const struct texts *operands = &options->input.operands;
-    const char *answer = answer_option(own, options);
+    const char *answer = NULL;
+    const char *option = answer_option(&answer, options);
     const char *last = operands->count ? operands->items[operands->count - 1] : "";
     if (answer && !strchr(answer, ':') && *last == ' ')
         print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
-                   own->instrument->answer, answer, last);
+                   option, answer, last);
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
-    own->instrument = instruments;
-    while (own->instrument->task != driver->task)
-        own->instrument++;
+    (void)state;
     if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
-    driver->style.two_sided = own->instrument == &instruments[PATCH];
+    driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     driver->output.draws_pages = true;
-    note_second_token(own, driver->options);
+    note_second_token(driver->options);
     return 0;
 }
 
-static int ask(const struct state *own, struct inquiry *inquiry, struct arena *arena,
-               struct err *err)
+static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    const struct options *options = inquiry->options;
-    return err_if(
-        read_answer(inquiry, own->instrument->answer, answer_option(own, options), arena, err) ||
-        own->instrument->ask(inquiry, arena, err) ||
-        (inquiry->pair && read_position(inquiry, err)));
+    return err_if(read_answer(inquiry, arena, err) ||
+                  instrument_of(inquiry->driver)->ask(inquiry, arena, err) ||
+                  (inquiry->work && read_position(inquiry, err)));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
-    struct inquiry inquiry = {.options = session->options,
-                              .format = driver->output.format,
-                              .how = &driver->derivation,
-                              .viewer = &session->viewer};
-    return ask(state, &inquiry, &session->arena, err);
+    struct inquiry inquiry = {driver, session->options, &session->viewer, NULL};
+    (void)state;
+    return ask(&inquiry, &session->arena, err);
 }
 
 /* A lens makes the logits of every layer; patches run about as many copies as there are tokens. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
-    const struct state *own = state;
     struct viewer *viewer = &driver->session.viewer;
-    bool once = own->instrument == &instruments[ATTRIBUTE];
+    bool once = instrument_of(driver) == &attribute_instrument;
     size_t steps = once ? tokens : tokens * viewer->model.config.n_layer;
-    viewer_expect(viewer, own->instrument == &instruments[PATCH] ? tokens * steps : tokens);
+    (void)state;
+    viewer_expect(viewer, instrument_of(driver) == &patch_instrument ? tokens * steps : tokens);
     viewer_expect_steps(viewer, steps);
 }
 
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    struct inquiry *inquiry = arena_alloc(arena, 1, sizeof *inquiry, err);
+    struct inquiry *inquiry = work->own = arena_alloc(arena, 1, sizeof *inquiry, err);
+    (void)state;
     if (!inquiry)
         return -1;
-    *inquiry = (struct inquiry){.options = &work->item.options,
-                                .format = driver->output.format,
-                                .how = &driver->derivation,
-                                .viewer = &driver->session.viewer,
-                                .pair = &work->pair,
-                                .number = work->index};
-    work->own = inquiry;
-    return ask(state, inquiry, arena, err);
+    *inquiry = (struct inquiry){driver, &work->item.options, &driver->session.viewer, work};
+    return ask(inquiry, arena, err);
 }
 
 /* One text after another. Progress counts the patches of a text, not layers. */
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct state *own = state;
     const struct progress_sink **progress = &group->viewer->machine.progress;
     const struct progress_sink *sink = *progress;
     struct text_origin origin = {.viewer = group->viewer};
     int failed = text_origin_attends(&origin, group->arena, err);
+    (void)state;
     *progress = NULL;
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct work *work = group->works[i];
         struct inquiry *inquiry = work->own;
         inquiry->viewer = group->viewer;
-        inquiry->report = text_origin_report(&origin, &work->pair.sentence);
         inquiry->plan.progress = sink;
-        failed = own->instrument->find(inquiry, group->arena, err);
-        work->report = inquiry->report;
+        work->report = text_origin_report(&origin, &work->pair.sentence);
+        failed = instrument_of(group->driver)->find(inquiry, group->arena, err);
     }
     *progress = sink;
     return failed;
@@ -572,19 +554,25 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- the commands ----------------------------------------------------------------------------- */
 
-#define TASK(columns, axes)                                                     \
-    .fields = columns, .many = ITEMS_SOME, .state_bytes = sizeof(struct state), \
-    .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run, .means = axes
+#define TASK(columns, axes)                                                                    \
+    .fields = columns, .many = ITEMS_SOME, .prepare = prepare, .open = open, .expect = expect, \
+    .read = read, .run = run, .means = axes
 
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
-static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .takes_source = true,
-                                      .pages = "attn-cli page --lens", .at_once = true};
+static const struct instrument lens_instrument = {
+    {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .takes_source = true, .pages = "attn-cli page --lens",
+     .at_once = true},
+    ask_lens,
+    find_lens};
 
-static const struct task attribute_task = {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder};
+static const struct instrument attribute_instrument = {
+    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder}, ask_attribution, find_attribution};
 
-static const struct task patch_task = {
-    TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, MEAN_OF_TEXTS), .parts = "patches"};
+static const struct instrument patch_instrument = {
+    {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, MEAN_OF_TEXTS), .parts = "patches"},
+    ask_patch,
+    find_patch};
 
 /* The clean text is the command's only text, or those of a file are. */
 int patch_command(const struct options *options, struct err *err)
@@ -602,5 +590,5 @@ int patch_command(const struct options *options, struct err *err)
         own.input.ids = clean;
     else if (clean)
         own.input.sentences = (struct texts){&own.patch.clean, 1};
-    return driver_do(&patch_task, &own, err);
+    return driver_do(&patch_instrument.task, &own, err);
 }

@@ -27,7 +27,7 @@ enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 /* The pass in reverse, from the logits to the embedding. */
 struct way {
     struct attribution *attribution;
-    const struct attribution_question *question;
+    const struct attribution_plan *plan;
     const struct config *config;
     struct weights *weights;
     const struct edits *edits; /* of the run; NULL: none */
@@ -71,25 +71,23 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     return 0;
 }
 
-static int run(struct way *way, struct viewer *viewer, const struct text_pair *pair)
+static int run(struct way *way, const uint32_t *ids)
 {
     const struct config *c = way->config;
     struct selection selection = {.last_logits = true, .head_count = c->n_head};
-    struct text text = {.ids = pair->sentence.ids,
-                        .count = way->tokens,
-                        .whole_count = way->whole,
-                        .prompt_count = way->whole};
-    struct text_list one = {&text, 1, way->question->number, NULL};
+    struct text text = {
+        .ids = ids, .count = way->tokens, .whole_count = way->whole, .prompt_count = way->whole};
+    struct text_list one = {&text, 1, way->plan->number, NULL};
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
         bool of_source = captured_sites[i] == SITE_V || captured_sites[i] == SITE_WEIGHTS;
-        if (site_exists(c, captured_sites[i]) && (!of_source || way->question->by == BY_SOURCE))
+        if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
             selection.sites |= site_bit(captured_sites[i]);
     }
     way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
     if (!way->rows || selection_layers(&selection, NULL, c, &way->scratch, way->err))
         return -1;
-    return viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = way},
-                      way->err);
+    return viewer_run(way->plan->viewer, &selection, &one,
+                      (struct tap){.sink = keep, .context = way}, way->err);
 }
 
 /* --- back through edits, a norm and a matrix -------------------------------------------------- */
@@ -105,7 +103,7 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
     struct edit_block block = {
         .site = site,
         .layer = layer,
-        .number = way->question->number,
+        .number = way->plan->number,
         .heads = heads,
         .rows = 1,
         .columns = columns,
@@ -199,7 +197,7 @@ static void put(struct way *way, size_t row, size_t part, double value)
 {
     size_t columns = way->config->n_head + part_count(way->edits);
     way->attribution->sum += value;
-    if (way->question->by == BY_PART)
+    if (way->plan->by == BY_PART)
         way->cells[row * columns + part] = (float)value;
 }
 
@@ -234,7 +232,7 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
     for (size_t head = 0; head < c->n_head; head++)
         put(way, layer + 1, head,
             product(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
-    if (way->question->by != BY_SOURCE)
+    if (way->plan->by != BY_SOURCE)
         return 0;
     double edited = way->edited; /* values that edits put into a context belong to no token */
     if (edits_back(way, way->inner, SITE_CONTEXT, layer))
@@ -253,7 +251,7 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
         return -1;
     put(way, layer + 1, c->n_head + PART_OF_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
-    for (size_t i = 0; way->question->by == BY_NEURON && i < c->n_inner; i++)
+    for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
         way->cells[layer * c->n_inner + i] = (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
     return 0;
 }
@@ -318,21 +316,18 @@ static int logits_back(struct way *way)
     const float *bias = NULL;
     double *direction = way->inner; /* zeros so far */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
-    struct likely best = {0};
-    topk(&best, 1, logits, c->vocab_size, 0);
-    uint32_t answer = way->question->answer < 0 ? best.id : (uint32_t)way->question->answer;
-    way->attribution->answer = answer;
+    struct question *question = way->plan->question;
+    way->attribution->logit = question_ask(question, logits, c->vocab_size);
     if (weights_unembedding(way->weights, &words, way->err) ||
         weights_logit_bias(way->weights, &bias, way->err))
         return -1;
-    const long long ids[] = {answer, way->question->against};
+    const long long ids[] = {question->answer, question->against};
     for (int of = 0; of < 2 && ids[of] >= 0; of++) {
         size_t id = (size_t)ids[of];
         double sign = of ? -1 : 1;
         way->bias += bias ? sign * (double)bias[id] / divisor : 0;
         for (size_t i = 0; i < words.in; i++)
             direction[i] += sign * (double)weight_element(&words, i, id);
-        way->attribution->logit += sign * (double)logits[id];
     }
     for (size_t i = 0; i < words.in; i++)
         direction[i] /= divisor;
@@ -426,21 +421,20 @@ static int make_axis(struct axis *axis, const char *const *names, size_t before,
 }
 
 /* A sheet without values; by source that of a layer. */
-static int make_frame(struct sheet *frame, const struct viewer *viewer, enum attribution_by by,
-                      size_t layer, const struct tokenized *sentence, struct arena *arena,
-                      struct err *err)
+static int make_frame(struct sheet *frame, const struct attribution_plan *plan, size_t layer,
+                      const struct tokenized *sentence, struct arena *arena, struct err *err)
 {
     static const char *const stages[] = {"embed", "final"};
     static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
-    const struct config *c = &viewer->model.config;
+    const struct config *c = &plan->viewer->model.config;
     *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
-    if (by == BY_SOURCE) {
+    if (plan->by == BY_SOURCE) {
         frame->tensor = "attribution_by_source";
         frame->layer = (int)layer;
         frame->columns = (struct axis){"key", sentence->count, sentence->labels, 0};
         return axis_of_heads(&frame->rows, layer, c->n_head, arena, err);
     }
-    if (by == BY_NEURON) {
+    if (plan->by == BY_NEURON) {
         frame->tensor = "attribution_by_neuron";
         return err_if(axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
                       axis_of_numbers(&frame->columns, "neuron", c->n_inner, arena, err));
@@ -448,27 +442,20 @@ static int make_frame(struct sheet *frame, const struct viewer *viewer, enum att
     frame->tensor = "attribution";
     frame->rows = (struct axis){"layer", c->n_layer, NULL, 0};
     frame->columns = (struct axis){"part", c->n_head, NULL, 0};
-    return err_if(make_axis(&frame->rows, stages, 1, 1, arena, err) ||
-                  make_axis(&frame->columns, parts, 0, part_count(viewer->edits), arena, err));
+    return err_if(
+        make_axis(&frame->rows, stages, 1, 1, arena, err) ||
+        make_axis(&frame->columns, parts, 0, part_count(plan->viewer->edits), arena, err));
 }
 
-static float *make_report(struct report *report, const struct viewer *viewer,
-                          const struct text_pair *pair, const struct attribution_question *question,
-                          struct arena *arena, struct err *err)
+/* The values of all sheets, zeros so far. */
+static float *add_sheets(struct report *report, const struct attribution_plan *plan,
+                         struct arena *arena, struct err *err)
 {
-    struct text_origin origin = {.viewer = viewer};
-    struct tokenized begin = pair->sentence; /* the text up to the position */
-    size_t count = question->by == BY_SOURCE ? viewer->model.config.n_layer : 1;
+    size_t count = plan->by == BY_SOURCE ? plan->viewer->model.config.n_layer : 1;
     float *values = NULL;
-    begin.count = question->position + 1;
-    if (begin.text)
-        begin.size = begin.tokens[question->position].end;
-    if (text_origin_attends(&origin, arena, err))
-        return NULL;
-    *report = text_origin_report(&origin, &begin);
     for (size_t i = 0; i < count; i++) {
         struct sheet sheet;
-        if (make_frame(&sheet, viewer, question->by, i, &begin, arena, err))
+        if (make_frame(&sheet, plan, i, &report->sentence, arena, err))
             return NULL;
         size_t cells = sheet.rows.size * sheet.columns.size; /* the same in all layers */
         values = values ? values : arena_alloc(arena, count * cells, sizeof *values, err);
@@ -479,30 +466,33 @@ static float *make_report(struct report *report, const struct viewer *viewer,
     return values;
 }
 
-int attribution_make(struct attribution *attribution, struct viewer *viewer,
-                     const struct text_pair *pair, const struct attribution_question *question,
-                     struct arena *arena, struct err *err)
+int attribution_make(struct attribution *attribution, struct report *report,
+                     const struct attribution_plan *plan, struct arena *arena, struct err *err)
 {
+    struct viewer *viewer = plan->viewer;
+    struct tokenized *sentence = &report->sentence;
     struct way way = {
         .attribution = attribution,
-        .question = question,
+        .plan = plan,
         .config = &viewer->model.config,
         .weights = &viewer->model.weights,
         .edits = viewer->edits,
-        .tokens = question->position + 1,
-        .whole = pair->sentence.count,
+        .tokens = plan->question->position + 1,
+        .whole = sentence->count,
         .err = err,
     };
     *attribution = (struct attribution){0};
     if (text_origin_check_alone(viewer, err))
         return -1;
-    way.cells = make_report(&attribution->report, viewer, pair, question, arena, err);
-    int failed = !way.cells || run(&way, viewer, pair) || take_room(&way) || end_back(&way);
+    sentence->count = way.tokens;
+    if (sentence->text)
+        sentence->size = sentence->tokens[way.tokens - 1].end;
+    way.cells = add_sheets(report, plan, arena, err);
+    int failed = !way.cells || run(&way, sentence->ids) || take_room(&way) || end_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
-    failed = failed || begin_back(&way, pair->sentence.ids[question->position]) ||
-             report_add_strongest(&attribution->report, attribution->report.tensors->made->tensor,
-                                  0, arena, err);
+    failed = failed || begin_back(&way, sentence->ids[way.tokens - 1]) ||
+             report_add_strongest(report, report->tensors->made->tensor, 0, arena, err);
     arena_release(&way.scratch);
     return err_if(failed);
 }

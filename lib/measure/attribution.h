@@ -6,8 +6,9 @@
  * part is its product with u, in float64. Contributions sum to the logit before a cap. Edits change
  * the contributions that pass them, and the values that they add are the part "edits".
  *
- *     struct attribution_question question = {.answer = -1, .against = -1};
- *     if (attribution_make(&attribution, &viewer, &pair, &question, &arena, err)) ...
+ *     struct question question = {.answer = -1, .against = -1};
+ *     struct attribution_plan plan = {&viewer, BY_PART, &question};
+ *     if (attribution_make(&attribution, &report, &plan, &arena, err)) ...
  */
 #ifndef ATTN_MEASURE_ATTRIBUTION_H
 #define ATTN_MEASURE_ATTRIBUTION_H
@@ -23,26 +24,23 @@ struct attribution_way {
 
 extern const struct attribution_way attribution_ways[ATTRIBUTION_WAYS];
 
-struct attribution_question {
+struct attribution_plan {
+    struct viewer *viewer;
     enum attribution_by by;
-    size_t position;           /* of the token before the answer */
-    long long answer, against; /* ids; -1: the most likely; none */
+    struct question *question; /* its answer is filled in */
     size_t number;             /* of the text, by which '= resample' draws */
 };
 
 struct attribution {
-    struct report report;
-    uint32_t answer;
     double logit; /* or the difference */
     double sum;   /* of all contributions */
 };
 
-/* Run the text up to the position. The report, whose memory is the arena's, has a sheet of all
- * parts [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H, T], or of neurons [L, I];
- * and for people a table of the strongest. Refused: as not supported, models other than decoders of
- * one text; as usage, edits of logits. */
-int attribution_make(struct attribution *attribution, struct viewer *viewer,
-                     const struct text_pair *pair, const struct attribution_question *question,
-                     struct arena *arena, struct err *err);
+/* Run the report's text up to the position, where its sentence ends from then on. Add, in memory of
+ * the arena, a sheet of all parts [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H,
+ * T], or of neurons [L, I]; and for people a table of the strongest. Refused: as not supported,
+ * models other than decoders of one text; as usage, edits of logits. */
+int attribution_make(struct attribution *attribution, struct report *report,
+                     const struct attribution_plan *plan, struct arena *arena, struct err *err);
 
 #endif

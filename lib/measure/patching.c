@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "measure/text_origin.h"
 #include "model/cache.h"
-#include "model/sampler.h"
 
 enum {
     BATCH_TOKENS = 1024,
@@ -71,11 +69,9 @@ struct copies {
     double *logits; /* [count] results */
 };
 
-/* The answer's logit, or the difference, of all logits. */
 static double answer_of(const struct sweep *s, const float *logits)
 {
-    long long against = s->plan->against;
-    return (double)logits[s->found->answer] - (against < 0 ? 0 : (double)logits[against]);
+    return question_ask(s->plan->question, logits, s->config->vocab_size);
 }
 
 /* --- copies in passes ------------------------------------------------------------------------- */
@@ -407,7 +403,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
-    bool early = plan->position + 1 < plan->clean->count;
+    bool early = plan->question->position + 1 < plan->clean->count;
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->source && edit->source->count > 1)
@@ -461,9 +457,6 @@ static int read_sides(struct sweep *s)
     struct patching *found = s->found;
     const struct side *clean = s->plan->noise ? &s->base : &s->other;
     const struct side *corrupt = s->plan->noise ? &s->other : &s->base;
-    struct likely best = {0};
-    topk(&best, 1, clean->logits, s->config->vocab_size, 0);
-    found->answer = s->plan->answer < 0 ? best.id : s->plan->answer;
     found->clean = answer_of(s, clean->logits);
     found->corrupt = answer_of(s, corrupt->logits);
     if (found->clean != found->corrupt)
@@ -485,7 +478,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .config = &viewer->model.config,
         .found = patching,
         .site = patch_overs[plan->over].site,
-        .tokens = plan->position + 1,
+        .tokens = plan->question->position + 1,
         .base.ids = base->ids,
         .other.ids = other->ids,
         .edits = viewer->edits,
@@ -529,7 +522,7 @@ static const struct label *label_tokens(const struct patching *patching, struct 
 {
     const struct tokenized *clean = patching->plan->clean;
     const struct tokenized *corrupt = patching->plan->corrupt;
-    size_t count = patching->plan->position + 1;
+    size_t count = patching->plan->question->position + 1;
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
         const struct label *a = &clean->labels[i], *b = &corrupt->labels[i];
@@ -548,7 +541,7 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
 {
     bool by_token = patching->plan->over == PATCH_HEADS_BY_TOKEN;
     bool of_tokens = by_token || !site_has_heads(patch_overs[patching->plan->over].site);
-    size_t columns = of_tokens ? patching->plan->position + 1 : patching->columns;
+    size_t columns = of_tokens ? patching->plan->question->position + 1 : patching->columns;
     size_t layers = patching->first_layer + patching->layers;
     const struct label *numbers =
         labels_of_numbers(layers + patching->first_column + columns, arena, err);

@@ -10,7 +10,8 @@
  * tokens before it are in a cache. (If tokens see later ones, or an edit changes the stream into a
  * layer, the whole copy is run.) A value that is equal in both texts is not run.
  *
- *     struct patching_plan plan = {&viewer, &clean, &corrupt, .answer = 4, .against = -1};
+ *     struct question question = {position, .answer = 4, .against = -1};
+ *     struct patching_plan plan = {&viewer, &clean, &corrupt, &question};
  *     struct patching patching;
  *     if (patching_make(&patching, &plan, &arena, err) ||
  *         patching_report(&report, &patching, 1 << PATCH_FRACTION, &arena, err)) ...
@@ -19,7 +20,7 @@
 #define ATTN_MEASURE_PATCHING_H
 
 #include "base/progress_sink.h"
-#include "lens/viewer.h"
+#include "measure/text_origin.h"
 
 enum patch_over {
     PATCH_HEADS,
@@ -57,18 +58,16 @@ struct patch_path {
 struct patching_plan {
     struct viewer *viewer;
     const struct tokenized *clean, *corrupt;
+    struct question *question; /* an answer of -1 becomes the clean text's */
     enum patch_over over;
     bool noise;                           /* corrupt values replace clean ones */
     struct patch_path path;               /* of PATCH_PATHS */
-    size_t position;                      /* of the token before the answer */
-    long long answer, against;            /* ids; -1: the most likely after the clean text; none */
     size_t batch_tokens;                  /* of one pass; 0: the default */
     const struct progress_sink *progress; /* of patches; NULL: none */
 };
 
 struct patching {
     const struct patching_plan *plan;
-    long long answer;
     double clean, corrupt;        /* the logits, or differences */
     size_t first_layer, layers;   /* rows */
     size_t first_column, columns; /* heads; tokens up to the position; or [heads, tokens] */

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "model/mechanism.h"
+#include "model/sampler.h"
 
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err)
 {
@@ -38,6 +39,17 @@ int text_origin_check_alone(const struct viewer *viewer, struct err *err)
             err, "'%s': expected a model of one text, found one that attends to a second text",
             viewer->model.name);
     return text_origin_check(viewer, err);
+}
+
+double question_ask(struct question *question, const float *logits, size_t count)
+{
+    struct likely best = {0};
+    if (question->answer < 0) {
+        topk(&best, 1, logits, count, 0);
+        question->answer = best.id;
+    }
+    return (double)logits[question->answer] -
+           (question->against < 0 ? 0 : (double)logits[question->against]);
 }
 
 struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)

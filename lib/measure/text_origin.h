@@ -23,6 +23,15 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
 int text_origin_check(const struct viewer *viewer, struct err *err);
 int text_origin_check_alone(const struct viewer *viewer, struct err *err);
 
+/* The logit of a token after a position of a text, or its difference from another's. */
+struct question {
+    size_t position;           /* of the token before the answer */
+    long long answer, against; /* ids; -1: the most likely token; none */
+};
+
+/* Its value in logits [count]; an answer that is not given becomes the most likely token. */
+double question_ask(struct question *question, const float *logits, size_t count);
+
 /* A report without tensors. */
 struct report text_origin_report(const struct text_origin *origin,
                                  const struct tokenized *sentence);

@@ -11,7 +11,8 @@ static struct arena arena;
 static struct err err;
 static struct text_pair pair;
 static struct attribution attribution;
-static struct attribution_question question;
+static struct report report;
+static struct question question;
 
 static void leave(void)
 {
@@ -26,14 +27,14 @@ static void open(const char *model, const char *ids)
     struct input input = {.ids = ids};
     ck_assert_msg(!viewer_open(&viewer, model, 1, &err), "%s", err.text);
     ck_assert_msg(!viewer_read(&viewer, &pair, &input, NULL, &arena, &err), "%s", err.text);
-    question = (struct attribution_question){
-        .position = pair.sentence.count - 1, .answer = -1, .against = -1};
+    question = (struct question){pair.sentence.count - 1, -1, -1};
 }
 
 static void ask(enum attribution_by by)
 {
-    question.by = by;
-    int failed = attribution_make(&attribution, &viewer, &pair, &question, &arena, &err);
+    const struct attribution_plan plan = {&viewer, by, &question, 0};
+    report = (struct report){.sentence = pair.sentence};
+    int failed = attribution_make(&attribution, &report, &plan, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
 }
 
@@ -41,9 +42,8 @@ static void ask(enum attribution_by by)
 
 static void expect(const struct instruments_golden *golden)
 {
-    const struct report *report = &attribution.report;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
+    for (size_t i = 0; i < report.tensor_count; i++) {
+        const struct kept *kept = &report.tensors[i];
         char name[SITE_NAME_BYTES];
         instruments_expect(golden, kept_name(name, kept), kept->data, kept_cells(kept), 1e-5);
     }
@@ -58,7 +58,7 @@ TEST_LOOP(parts_are_those_of_the_reference, INSTRUMENTS_FAMILIES)
     question.against = (long long)answer[1];
     for (enum attribution_by by = BY_PART; by <= BY_NEURON; by++) {
         ask(by);
-        ck_assert_uint_eq(attribution.answer, (uint32_t)answer[0]);
+        ck_assert_int_eq(question.answer, (long long)answer[0]);
         ck_assert(fabs(attribution.logit - attribution.sum) <= 3e-6 * fabs(attribution.logit));
         expect(&golden);
     }
@@ -163,10 +163,10 @@ TEST(an_ablated_head_adds_nothing_and_reads_from_no_token)
     ck_assert(!edit_list_add(&list, EDIT_ABLATION, "1.2", &err));
     viewer.edits = &list.edits;
     ask(BY_PART);
-    const struct kept *parts = attribution.report.tensors;
+    const struct kept *parts = report.tensors;
     ck_assert_float_eq(parts->data[2 * parts->shape[1] + 2], 0);
     ask(BY_SOURCE);
-    const struct kept *sources = attribution.report.tensors + 1;
+    const struct kept *sources = report.tensors + 1;
     for (size_t key = 0; key < sources->shape[1]; key++)
         ck_assert_float_eq(sources->data[2 * sources->shape[1] + key], 0);
 }

@@ -13,6 +13,7 @@ static struct viewer viewer;
 static struct arena arena;
 static struct err err;
 static struct text_pair clean, corrupt;
+static struct question question;
 static struct patching_plan plan;
 static struct patching found;
 static const struct edits *own; /* of all runs */
@@ -39,9 +40,8 @@ static void open(const char *model, size_t threads, const char *clean_ids, const
     plan = (struct patching_plan){.viewer = &viewer,
                                   .clean = &clean.sentence,
                                   .corrupt = &corrupt.sentence,
-                                  .position = clean.sentence.count - 1,
-                                  .answer = 4,
-                                  .against = 9};
+                                  .question = &question};
+    question = (struct question){clean.sentence.count - 1, .answer = 4, .against = 9};
 }
 
 static void patch(enum patch_over over)
@@ -54,10 +54,10 @@ static void patch(enum patch_over over)
 
 static int keep_answer(void *context, const struct announcement *seen, struct err *e)
 {
-    struct tensor row = tensor_slice(&seen->values, plan.position);
+    struct tensor row = tensor_slice(&seen->values, question.position);
     const float *logits = row.data;
     (void)e;
-    *(double *)context = (double)logits[plan.answer] - (double)logits[plan.against];
+    *(double *)context = (double)logits[question.answer] - (double)logits[question.against];
     return 0;
 }
 
@@ -107,7 +107,7 @@ static void expect_edits(enum patch_over over)
     enum site site = patch_overs[over].site;
     bool by_token = over == PATCH_HEADS_BY_TOKEN;
     bool by_heads = site_has_heads(site);
-    size_t tokens = plan.position + 1;
+    size_t tokens = question.position + 1;
     struct edit_source source = other_values(site);
     patch(over);
     for (size_t layer = 0; layer < found.layers; layer++) {
@@ -150,7 +150,7 @@ TEST_LOOP(a_patch_is_an_edit_to_the_bit, INSTRUMENTS_FAMILIES)
     open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     expect_all_edits();
     plan.noise = true;
-    plan.position = 4;
+    question.position = 4;
     expect_all_edits();
 }
 
