@@ -86,7 +86,7 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     double sum = logsumexp_entropy(&entropy, logits, count);
     if (target < 0 && token + 1 < work->lens->tokens)
         target = work->sentence->ids[token + 1];
-    double less = work->lens->of_difference ? (double)logits[work->plan->against] : sum;
+    double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
     topk(best, best_count, logits, count, sum);
     *cell = (struct lens_cell){
         .best = best,
@@ -120,23 +120,22 @@ static struct matrix find(const struct report *report, enum site site, size_t la
 
 static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
 {
-    const struct logit_lens *lens = work->lens;
-    const struct config *config = &work->plan->viewer->model.config;
-    size_t left = lens->layers.count; /* layers whose logits are not the model's own */
-    bool is_brief = work->plan->is_brief;
+    const struct lens_plan *plan = work->plan;
+    const struct config *config = &plan->viewer->model.config;
+    size_t left = plan->layers.count; /* layers whose logits are not the model's own */
     bool ends =
-        lens->layers.items[left - 1] + 1 == config->n_layer && lens->site == site_of_output(config);
-    struct logits_work logits = {.viewer = work->plan->viewer, .context = work, .normed = true};
-    logits.see = is_brief ? see_cell : ends ? keep_and_see : keep_last;
+        plan->layers.items[left - 1] + 1 == config->n_layer && plan->site == site_of_output(config);
+    struct logits_work logits = {.viewer = plan->viewer, .context = work, .normed = true};
+    logits.see = plan->is_brief ? see_cell : ends ? keep_and_see : keep_last;
     logits.rows = matrix_rows(work->ends, work->first, count);
     left -= ends;
     work->layer = left;
-    if ((ends || !is_brief) && logits_of_rows(&logits, err))
+    if ((ends || !plan->is_brief) && logits_of_rows(&logits, err))
         return -1;
     logits.normed = false;
     logits.see = see_cell;
     for (work->layer = 0; work->layer < left; work->layer++) {
-        struct matrix rows = find(work->report, lens->site, lens->layers.items[work->layer]);
+        struct matrix rows = find(work->report, plan->site, plan->layers.items[work->layer]);
         logits.rows = matrix_rows(rows, work->first, count);
         if (logits_of_rows(&logits, err))
             return -1;
@@ -168,7 +167,7 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
     struct lens_known *known = work->plan->known;
     size_t tokens = work->lens->tokens;
     size_t best_count = work->lens->best_count;
-    size_t best_room = work->lens->layers.count * tokens * best_count;
+    size_t best_room = work->plan->layers.count * tokens * best_count;
     size_t step = logits_piece_rows(config->vocab_size, tokens);
     work->last = arena_room(arena, step, config->vocab_size * sizeof *work->last, err);
     work->last_sums = arena_room(arena, step, sizeof *work->last_sums, err);
@@ -198,13 +197,7 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
 {
     size_t words = plan->viewer->model.config.vocab_size;
     struct lens_work work = {.plan = plan, .lens = lens, .report = report, .sentence = sentence};
-    *lens = (struct logit_lens){.site = plan->site,
-                                .layers = plan->layers,
-                                .tokens = sentence->count,
-                                .best_count = num_min(plan->best_count, words),
-                                .of_difference = plan->against >= 0,
-                                .is_mean = plan->is_mean,
-                                .is_last = plan->is_last};
+    *lens = (struct logit_lens){plan, sentence->count, num_min(plan->best_count, words), NULL};
     lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
     return lens->cells ? look_at_all(&work, arena, err) : -1;
 }
@@ -219,7 +212,7 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
         viewer_look(plan->viewer, &look, arena, err) ||
         look_at_report(lens, plan, &report, &pair->sentence, arena, err))
         return -1;
-    for (size_t i = 0; i < lens->layers.count && plan->is_last; i++)
+    for (size_t i = 0; i < plan->layers.count && plan->is_last; i++)
         lens->cells[i] = lens->cells[(i + 1) * lens->tokens - 1];
     lens->tokens = plan->is_last ? 1 : lens->tokens;
     return 0;
@@ -249,8 +242,8 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
     struct label best = {0};
     label_of_word(&best, tokenizer, cell->best->id, rows->arena, rows->err);
     rows_integer(rows, "layer", COLUMN_KEY,
-                 (long long)lens->layers.items[rows->row / lens->tokens]);
-    rows_integer(rows, "position", COLUMN_KEY, lens->is_last ? -1 : (long long)token);
+                 (long long)lens->plan->layers.items[rows->row / lens->tokens]);
+    rows_integer(rows, "position", COLUMN_KEY, lens->plan->is_last ? -1 : (long long)token);
     rows_label(rows, "token", COLUMN_KEY, sentence->labels[token]);
     if (numbers >> LENS_BEST & 1) {
         rows_label(rows, "best", 0, best);
@@ -265,9 +258,9 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
         rows_float(rows, (struct column){"kl", .unit = "nats"}, cell->kl);
     if (numbers >> LENS_RANK & 1)
         rows_integer(rows, "rank", 0, rank);
-    if (numbers >> LENS_TARGET & 1 && lens->of_difference)
+    if (numbers >> LENS_TARGET & 1 && lens->plan->against >= 0)
         rows_float(rows, (struct column){"logit_difference"}, cell->target);
-    if (numbers >> LENS_TARGET & 1 && !lens->of_difference) {
+    if (numbers >> LENS_TARGET & 1 && lens->plan->against < 0) {
         rows_float(rows, (struct column){"target"}, probability(cell->target));
         rows_float(rows, (struct column){"target_logprob", .unit = "nats"}, cell->target);
     }
@@ -280,17 +273,17 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
 {
     static const struct label last_token = {"-1", "-1", "-1"};
     const struct column *column = &table->columns[index];
-    bool has_texts = strcmp(column->name, "probability") == 0 && !lens->is_mean;
-    const size_t *layers = lens->layers.items;
-    size_t last = layers[lens->layers.count - 1];
+    const struct lens_plan *plan = lens->plan;
+    const struct layers *layers = &plan->layers;
+    bool has_texts = strcmp(column->name, "probability") == 0 && !plan->is_mean;
     float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
     const char **texts = arena_alloc(arena, table->rows.size, sizeof *texts, err);
-    struct label *labels = arena_alloc(arena, lens->layers.count, sizeof *labels, err);
-    const struct label *numbers = labels_of_numbers(last + 1, arena, err);
+    struct label *labels = arena_alloc(arena, layers->count, sizeof *labels, err);
+    const struct label *numbers = labels_of_numbers(plan->viewer->model.config.n_layer, arena, err);
     if (!values || !texts || !labels || !numbers)
         return -1;
-    for (size_t i = 0; i < lens->layers.count; i++)
-        labels[i] = numbers[layers[i]];
+    for (size_t i = 0; i < layers->count; i++)
+        labels[i] = numbers[layers->items[i]];
     for (size_t i = 0; i < table->rows.size; i++) {
         values[i] = (float)column_number(column, i);
         texts[i] = has_texts ? column_text(column - 1, i, true) : NULL;
@@ -299,11 +292,11 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
         .tensor = has_texts ? "best" : column->name,
         .layer = -1,
         .head = -1,
-        .rows = {"layer", lens->layers.count, labels, 0},
-        .columns = {lens->is_last   ? "last token"
-                    : lens->is_mean ? "position"
+        .rows = {"layer", layers->count, labels, 0},
+        .columns = {plan->is_last   ? "last token"
+                    : plan->is_mean ? "position"
                                     : "token",
-                    lens->tokens, lens->is_last ? &last_token : table->rows.labels, 0},
+                    lens->tokens, plan->is_last ? &last_token : table->rows.labels, 0},
         .whole = column->kind == COLUMN_INTEGER,
         .values = values,
         .texts = has_texts ? texts : NULL,
@@ -317,7 +310,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
-    size_t cells = lens->layers.count * lens->tokens;
+    size_t cells = lens->plan->layers.count * lens->tokens;
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
     struct frame_rows rows = {.most = cells, .arena = arena, .err = err};
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
@@ -347,7 +340,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     report->frame_count = lists ? 2 : 1;
     report->shows_tensors = true;
     report->facts = &facts->frame;
-    facts_text(facts, "site", site_rows[lens->site].name);
+    facts_text(facts, "site", site_rows[lens->plan->site].name);
     return 0;
 }
 
@@ -358,19 +351,10 @@ enum {
     HALVES_MAX = 4,   /* layers of a model whose page has steps for attention and MLP */
 };
 
-/* Append a lens of `count` layers. */
-static int add_lens(struct next_plan *plan, struct lens_plan lens, enum page_step step,
-                    size_t first, size_t count, struct arena *arena, struct err *err)
+static void add_lens(struct next_plan *plan, struct lens_plan lens, enum page_step step)
 {
-    size_t *layers = arena_alloc(arena, count, sizeof *layers, err);
-    if (!layers)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        layers[i] = first + i;
-    lens.layers = (struct layers){layers, count};
     plan->steps[plan->count] = step;
     plan->lenses[plan->count++] = lens;
-    return 0;
 }
 
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
@@ -378,6 +362,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
 {
     const struct config *config = &viewer->model.config;
     const size_t layers = config->n_layer;
+    struct selection all = {0};
     struct err none = {0};
     struct lens_plan lens = {.viewer = viewer, .target = -1, .against = -1, .is_brief = true};
     bool halves = all_steps && config->norm_first && layers <= HALVES_MAX &&
@@ -386,18 +371,26 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     *plan = (struct next_plan){.count = 0};
     if (!best_count || text_origin_check_alone(viewer, &none))
         return 0;
+    if (selection_layers(&all, NULL, config, arena, err))
+        return -1;
+    const size_t *items = all.layers.items;
     lens.best_count = num_min(best_count, STEP_LISTED);
     lens.site = SITE_RESID_PRE;
-    if (all_steps && config->norm_first && add_lens(plan, lens, STEP_EMBEDDING, 0, 1, arena, err))
-        return -1;
+    lens.layers = (struct layers){items, 1};
+    if (all_steps && config->norm_first)
+        add_lens(plan, lens, STEP_EMBEDDING);
     lens.site = SITE_RESID_MID;
-    if (halves && add_lens(plan, lens, STEP_ATTENTION, 0, layers, arena, err))
-        return -1;
+    lens.layers = all.layers;
+    if (halves)
+        add_lens(plan, lens, STEP_ATTENTION);
     lens.site = site_of_output(config);
-    if (all_steps && layers > 1 && add_lens(plan, lens, step, 0, layers - 1, arena, err))
-        return -1;
+    lens.layers = (struct layers){items, layers - 1};
+    if (all_steps && layers > 1)
+        add_lens(plan, lens, step);
     lens.best_count = best_count;
-    return add_lens(plan, lens, step, layers - 1, 1, arena, err);
+    lens.layers = (struct layers){items + layers - 1, 1};
+    add_lens(plan, lens, step);
+    return 0;
 }
 
 uint64_t next_tokens_sites(const struct next_plan *plan)
@@ -437,19 +430,16 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
 }
 
 /* The best tokens of a layer's cells follow one another. */
-static int add_layer(struct page_next *next, struct page_next_layer *to,
-                     const struct logit_lens *lens, size_t index, struct arena *arena,
-                     struct err *err)
+static int make_layer(struct page_next_layer *to, enum page_step step,
+                      const struct logit_lens *lens, size_t index, struct arena *arena,
+                      struct err *err)
 {
     const struct lens_cell *cells = lens->cells + index * lens->tokens;
     float *came = arena_alloc(arena, lens->tokens, sizeof *came, err);
     for (size_t i = 0; came && i < lens->tokens; i++)
         came[i] = cells[i].target;
-    to->layer = lens->layers.items[index];
-    to->best_count = lens->best_count;
-    to->best = cells->best;
-    to->came = came;
-    next->layer_count++;
+    *to = (struct page_next_layer){step, lens->plan->layers.items[index], lens->best_count,
+                                   cells->best, came};
     return came ? 0 : -1;
 }
 
@@ -464,7 +454,7 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
     for (size_t i = 0; i < plan->count; i++) {
         if (look_at_report(&lenses[i], &plan->lenses[i], report, sentence, arena, err))
             return -1;
-        room += lenses[i].layers.count;
+        room += plan->lenses[i].layers.count;
     }
     struct page_next *next = arena_alloc(arena, 1, sizeof *next, err);
     struct page_next_layer *layers = arena_alloc(arena, room, sizeof *layers, err);
@@ -476,12 +466,10 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
                                .vocabulary = viewer->model.config.vocab_size};
     for (size_t layer = 0; layer < viewer->model.config.n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
-            size_t index = layer - *lenses[i].layers.items;
-            struct page_next_layer *to = &layers[next->layer_count];
-            if (index >= lenses[i].layers.count)
-                continue;
-            to->step = plan->steps[i];
-            if (add_layer(next, to, &lenses[i], index, arena, err))
+            size_t index = layer - *plan->lenses[i].layers.items;
+            if (index < plan->lenses[i].layers.count &&
+                make_layer(&layers[next->layer_count++], plan->steps[i], &lenses[i], index, arena,
+                           err))
                 return -1;
         }
     *found = next;

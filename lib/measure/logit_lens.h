@@ -23,22 +23,6 @@ struct lens_cell {
     size_t rank;               /* of the target, 1 for the most likely; 0: no target */
 };
 
-struct logit_lens {
-    enum site site;
-    struct layers layers;
-    size_t tokens, best_count;
-    bool of_difference;      /* targets are logit differences */
-    bool is_mean, is_last;   /* as in the plan */
-    struct lens_cell *cells; /* [layers, tokens] */
-};
-
-/* What was seen of a text, borrowed: a next one with the same first rows has the same cells. */
-struct lens_known {
-    struct logit_lens lens;
-    struct matrix ends; /* [tokens, C] what logits are made of */
-    const uint32_t *ids;
-};
-
 struct lens_plan {
     struct viewer *viewer;
     enum site site;
@@ -49,6 +33,19 @@ struct lens_plan {
     bool is_last;              /* of the last token alone, as position -1 */
     bool is_brief;             /* `best`, `entropy` and `target` alone, in less time */
     struct lens_known *known;  /* of a text before, then of this one; NULL: nothing is */
+};
+
+struct logit_lens {
+    const struct lens_plan *plan; /* borrowed */
+    size_t tokens, best_count;
+    struct lens_cell *cells; /* [layers, tokens] */
+};
+
+/* What was seen of a text, borrowed: a next one with the same first rows has the same cells. */
+struct lens_known {
+    struct logit_lens lens;
+    struct matrix ends; /* [tokens, C] what logits are made of */
+    const uint32_t *ids;
 };
 
 /* A site of every layer that is as wide as the stream; NULL: the output of the layer. Others are

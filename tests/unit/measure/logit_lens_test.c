@@ -15,6 +15,7 @@ static const char *const models[] = {
 static const char ids[] = "1,9,2,2,12,4,11";
 
 static struct viewer viewer;
+static struct lens_plan plan; /* of `see` */
 static struct arena arena;
 static struct text_pair pair;
 
@@ -50,8 +51,8 @@ static struct logit_lens see(void)
     struct err err = {0};
     struct logit_lens lens;
     struct selection all = {0};
-    struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = -1, .against = -1};
     const struct config *config = &viewer.model.config;
+    plan = (struct lens_plan){.viewer = &viewer, .best_count = 2, .target = -1, .against = -1};
     int failed = lens_find_site(&plan.site, NULL, config, &err);
     all.sites = site_bit(plan.site);
     failed = failed || selection_layers(&all, NULL, config, &arena, &err);
@@ -90,7 +91,7 @@ TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
     struct scoring scoring = {.viewer = &viewer, .best_count = 2};
     struct scored scored;
     ck_assert_int_eq(scoring_run(&scored, &scoring, &at, &arena, NULL), 0);
-    const struct lens_cell *last = lens.cells + (lens.layers.count - 1) * lens.tokens;
+    const struct lens_cell *last = lens.cells + (plan.layers.count - 1) * lens.tokens;
     for (size_t i = 0; i + 1 < lens.tokens; i++) {
         const struct token_score *next = &scored.tokens[i + 1];
         ck_assert_mem_eq(&last[i].target, &next->logprob, sizeof next->logprob);
@@ -113,7 +114,7 @@ TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
     ck_assert_int_eq(lens_report(&report, &lens, numbers, viewer.tokenizer, &arena, &err), 0);
     const struct frame *table = &report.frames[0];
     const struct frame *best = &report.frames[1];
-    ck_assert_uint_eq(table->rows.size, lens.layers.count * lens.tokens);
+    ck_assert_uint_eq(table->rows.size, plan.layers.count * lens.tokens);
     ck_assert_uint_eq(best->rows.size, 2 * table->rows.size);
     ck_assert_ptr_null(frame_column(table, "kl")); /* it was not asked for */
     ck_assert_uint_eq(report.tensor_count, 2);
