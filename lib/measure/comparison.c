@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "math/assignment.h"
 #include "math/portable_math.h"
+#include "measure/text_origin.h"
 #include "model/mechanism.h"
 #include "text/label.h"
 
@@ -183,10 +184,8 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 {
     const struct config *x = &a->config;
     const struct config *y = &b->config;
-    if (x->cross || y->cross)
-        return err_unsupported(
-            err, "'%s': expected a model of one text, found one that attends to a second text",
-            x->cross ? a->name : b->name);
+    if (model_check(a, ONE_TEXT, err) || model_check(b, ONE_TEXT, err))
+        return -1;
     if (x->n_layer == y->n_layer && x->n_head == y->n_head)
         return 0;
     return err_usage(err, "'%s': expected %zu layers of %zu heads, as '%s' has, found %zu of %zu",

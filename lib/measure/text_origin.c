@@ -14,17 +14,28 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
     return mechanism ? 0 : -1;
 }
 
-int text_origin_check(const struct viewer *viewer, struct err *err)
+int model_check(const struct model *model, unsigned properties, struct err *err)
 {
-    const struct config *c = &viewer->model.config;
-    const struct edits *edits = viewer->edits;
-    if (!site_exists(c, SITE_LOGITS))
+    const struct config *c = &model->config;
+    if (properties & LOGITS && !site_exists(c, SITE_LOGITS))
         return err_unsupported(err, "'%s': expected a model with logits, found one of type \"%s\"",
-                               viewer->model.name, config_kind_name(c));
-    if (!c->causal)
+                               model->name, config_kind_name(c));
+    if (properties & ONE_TEXT && c->cross)
+        return err_unsupported(
+            err, "'%s': expected a model of one text, found one that attends to a second text",
+            model->name);
+    if (properties & CAUSAL && !c->causal)
         return err_unsupported(
             err, "'%s': expected a causal model, found one that attends to later tokens",
-            viewer->model.name);
+            model->name);
+    return 0;
+}
+
+int text_origin_check(const struct viewer *viewer, struct err *err)
+{
+    const struct edits *edits = viewer->edits;
+    if (model_check(&viewer->model, LOGITS | CAUSAL, err))
+        return -1;
     for (size_t i = 0; edits && i < edits->count; i++)
         if (edits->items[i].site == SITE_LOGITS)
             return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
@@ -34,11 +45,8 @@ int text_origin_check(const struct viewer *viewer, struct err *err)
 
 int text_origin_check_alone(const struct viewer *viewer, struct err *err)
 {
-    if (viewer->model.config.cross && site_exists(&viewer->model.config, SITE_LOGITS))
-        return err_unsupported(
-            err, "'%s': expected a model of one text, found one that attends to a second text",
-            viewer->model.name);
-    return text_origin_check(viewer, err);
+    return err_if(model_check(&viewer->model, LOGITS | ONE_TEXT, err) ||
+                  text_origin_check(viewer, err));
 }
 
 double question_ask(struct question *question, const float *logits, size_t count)

@@ -18,6 +18,11 @@ struct text_origin {
 /* Find out how it attends, in words of the arena. */
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
 
+enum { LOGITS = 1, ONE_TEXT = 2, CAUSAL = 4 };
+
+/* Refuse, as not supported, models without these properties. */
+int model_check(const struct model *model, unsigned properties, struct err *err);
+
 /* Refuse, as not supported, models without logits and those that attend to later tokens; as usage,
  * edits of logits. The second also refuses models of two texts. */
 int text_origin_check(const struct viewer *viewer, struct err *err);
