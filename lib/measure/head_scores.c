@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "math/portable_math.h"
 #include "math/rng.h"
+#include "measure/text_origin.h"
 #include "text/label.h"
 
 enum {
@@ -148,23 +149,18 @@ const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 static int read_argument(struct score *score, const char *argument, const char *option,
                          struct err *err)
 {
-    bool on_rows = score->material == OF_TEXTS || score->material == OF_REPEATS;
-    score->material = strcmp(argument, "texts") == 0 ? OF_TEXTS : OF_REPEATS;
-    if (score->row->takes_offset) {
-        score->material = OF_TEXTS;
-        return num_parse_integer(argument, -OFFSET_MAX, 0, &score->offset)
-                   ? 0
-                   : err_usage(err,
-                               "%s: expected offset:N, where N is 0 or below: offset:-2, found "
-                               "'%s'",
-                               option, score->name);
-    }
-    if (on_rows && (score->material == OF_TEXTS || strcmp(argument, "repeats") == 0))
+    const struct score_row *row = score->row;
+    bool on_rows = row->material == OF_TEXTS || row->material == OF_REPEATS;
+    bool on_texts = row->takes_offset || strcmp(argument, "texts") == 0;
+    score->material = on_texts ? OF_TEXTS : OF_REPEATS;
+    if (row->takes_offset ? num_parse_integer(argument, -OFFSET_MAX, 0, &score->offset)
+                          : on_rows && (on_texts || strcmp(argument, "repeats") == 0))
         return 0;
-    return on_rows ? err_usage(err, "%s: expected %s, %s:texts or %s:repeats, found '%s'", option,
-                               score->row->name, score->row->name, score->row->name, score->name)
-                   : err_usage(err, "%s: expected %s, found '%s'", option, score->row->name,
-                               score->name);
+    return err_usage(err, "%s: expected %s%s, found '%s'", option, row->name,
+                     row->takes_offset ? ":N, where N is 0 or below: offset:-2"
+                     : on_rows         ? ", alone or with :texts or :repeats"
+                                       : "",
+                     score->name);
 }
 
 const struct score *score_choose(struct score_list *list, const char *option, const char *name,
@@ -217,13 +213,8 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
         (struct selection){.sites = site_bit(SITE_WEIGHTS), .head_count = config->n_head};
-    if (config->cross)
-        return err_unsupported(
-            err, "expected a model of one text, found one that attends to a second text");
-    if (!config->causal)
-        return err_unsupported(err,
-                               "expected a causal model, found one that attends to later tokens");
-    return selection_layers(&survey->selection, NULL, config, arena, err);
+    return err_if(model_check(&survey->viewer->model, ONE_TEXT | CAUSAL, err) ||
+                  selection_layers(&survey->selection, NULL, config, arena, err));
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -232,26 +223,18 @@ int head_sums_init(struct head_sums *sums, const struct head_survey *survey, str
                    struct err *err)
 {
     size_t count = survey->scores->count * survey->heads;
-    *sums = (struct head_sums){arena_alloc(arena, count, sizeof *sums->found, err),
-                               arena_alloc(arena, count, sizeof *sums->random, err),
-                               {0}};
-    return sums->found && sums->random ? 0 : -1;
-}
-
-static void merge_means(struct mean *means, const struct mean *others, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        means[i].sum += others[i].sum;
-        means[i].count += others[i].count;
-    }
+    *sums = (struct head_sums){.found = arena_alloc(arena, 2 * count, sizeof *sums->found, err)};
+    sums->random = sums->found ? sums->found + count : NULL;
+    return sums->found ? 0 : -1;
 }
 
 void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
                      const struct head_sums *others)
 {
-    size_t count = survey->scores->count * survey->heads;
-    merge_means(sums->found, others->found, count);
-    merge_means(sums->random, others->random, count);
+    for (size_t i = 0; i < 2 * survey->scores->count * survey->heads; i++) {
+        sums->found[i].sum += others->found[i].sum;
+        sums->found[i].count += others->found[i].count;
+    }
     for (size_t i = 0; i < SCORE_MATERIALS; i++)
         sums->counts[i] += others->counts[i];
 }
@@ -382,11 +365,11 @@ static const char *describe_origin(const struct head_survey *survey, const struc
                                    struct arena *arena, struct err *err)
 {
     static const char *const names[SCORE_MATERIALS][2] = {
-        [OF_REPEATS] = {"text of repeated random tokens", "texts of repeated random tokens"},
-        [OF_WORDS] = {"word", "words"},
-        [OF_PAIRS] = {"pair of words", "pairs of words"},
-        [OF_NEEDLES] = {"text with a needle", "texts with a needle"},
-        [OF_TEXTS] = {"text given", "texts given"},
+        [OF_REPEATS] = {"text", " of repeated random tokens"},
+        [OF_WORDS] = {"word", ""},
+        [OF_PAIRS] = {"pair", " of words"},
+        [OF_NEEDLES] = {"text", " with a needle"},
+        [OF_TEXTS] = {"text", " given"},
     };
     struct buf text = {0};
     int last = SCORE_MATERIALS - 1;
@@ -398,8 +381,8 @@ static const char *describe_origin(const struct head_survey *survey, const struc
         if (!count)
             continue;
         const char *others = material == last && text.size ? " (the others)" : "";
-        buf_format(&text, "%s%zu %s%s", text.size ? ", " : "", count, names[material][count != 1],
-                   others);
+        buf_format(&text, "%s%zu %s%s%s%s", text.size ? ", " : "", count, names[material][0],
+                   num_plural(count), names[material][1], others);
         for (size_t i = 0; i < survey->scores->count && material < last; i++) {
             const struct score *score = &survey->scores->items[i];
             if ((int)material_of(survey, score) != material)

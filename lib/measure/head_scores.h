@@ -84,7 +84,7 @@ struct head_survey {
 
 /* Each text has sums of its own, merged in the order of the texts, whatever the threads. */
 struct head_sums {
-    struct mean *found, *random;    /* [scores, heads] */
+    struct mean *found, *random;    /* [scores, heads], one after the other */
     size_t counts[SCORE_MATERIALS]; /* texts, words or pairs */
 };
 
