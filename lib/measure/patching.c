@@ -48,9 +48,15 @@ struct sweep {
     bool from_ids;             /* the stream into a layer is edited: copies begin at their ids */
     bool whole;                /* copies have all tokens: from_ids, or tokens see later ones */
     struct cache cache;        /* the base's */
-    struct cache *copies;      /* [most] */
-    struct arena kept, chunk;
+    struct arena kept, chunk;  /* of the sweep, of a pass */
     size_t done;
+
+    /* Copies of the base's text in a pass, each patched in a cell of the layer. */
+    size_t layer;
+    size_t count, *columns, *firsts; /* [most] the cell's column, the first token that changes */
+    struct cache *copies;            /* [most] */
+    struct edit_source *received;    /* [most] by the receiver of a path */
+    double *logits;                  /* [most] results */
     struct err *err;
 };
 
@@ -60,15 +66,6 @@ static struct text text_of(const struct sweep *s, const struct side *side)
         .ids = side->ids, .count = s->tokens, .whole_count = s->plan->clean->count};
 }
 
-/* Copies of the base's text, patched in one layer. */
-struct copies {
-    size_t layer;
-    size_t *columns; /* [count] the patched head, token, or head and token */
-    size_t *firsts;  /* [count] the first token that changes */
-    size_t count;
-    double *logits; /* [count] results */
-};
-
 static double answer_of(const struct sweep *s, const float *logits)
 {
     return question_ask(s->plan->question, logits, s->config->vocab_size);
@@ -76,76 +73,55 @@ static double answer_of(const struct sweep *s, const float *logits)
 
 /* --- copies in passes ------------------------------------------------------------------------- */
 
-struct reading {
-    const struct sweep *sweep;
-    double *logits; /* [copies] */
-};
-
 static int read_logits(void *context, const struct announcement *seen, struct err *err)
 {
-    const struct reading *reading = context;
+    struct sweep *s = context;
     (void)err;
-    reading->logits[seen->text] = answer_of(reading->sweep, tensor_slice(&seen->values, 0).data);
+    s->logits[seen->text] = answer_of(s, tensor_slice(&seen->values, 0).data);
     return 0;
 }
 
-/* The tokens of each copy from the first changed one on. */
-static struct text *changed_texts(struct sweep *s, const struct copies *copies)
-{
-    struct text *texts = arena_alloc(&s->chunk, copies->count, sizeof *texts, s->err);
-    for (size_t i = 0; texts && i < copies->count; i++) {
-        size_t first = copies->firsts[i];
-        texts[i] = text_of(s, &s->base);
-        texts[i].ids += first;
-        texts[i].count -= first;
-        if (s->whole)
-            continue;
-        if (cache_copy(&s->copies[i], &s->cache, s->err))
-            return NULL;
-        cache_forget(&s->copies[i], first);
-        texts[i].cache = &s->copies[i];
-    }
-    return texts;
-}
-
-/* The base's own stream into a layer, for each text. */
-static const float **base_streams(struct sweep *s, const struct copies *copies, size_t layer)
-{
-    const float **streams = arena_alloc(&s->chunk, copies->count, sizeof *streams, s->err);
-    for (size_t i = 0; streams && i < copies->count; i++)
-        streams[i] = s->base.streams[layer] + copies->firsts[i] * s->config->n_embd;
-    return streams;
-}
-
-/* Run the copies from a layer on, edited as all runs are and then by the patches. */
-static int run_from(struct sweep *s, const struct copies *copies, size_t layer,
-                    const struct edits *patches, const struct selection *selection, struct tap tap)
+/* Run the tokens of each copy from `firsts` on, from the base's own stream into a layer on, edited
+ * as all runs are and then by the patches. */
+static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
+                    const struct edits *patches, const struct selection *selection, tap_sink sink)
 {
     struct viewer *viewer = s->plan->viewer;
     size_t own = s->edits ? s->edits->count : 0;
-    struct text *texts = changed_texts(s, copies);
-    struct stream_start start = {layer, base_streams(s, copies, layer)};
-    struct text_list list = {texts, copies->count, 0, s->from_ids ? NULL : &start};
+    struct text *texts = arena_alloc(&s->chunk, s->count, sizeof *texts, s->err);
+    const float **streams = arena_alloc(&s->chunk, s->count, sizeof *streams, s->err);
     struct edit *items = arena_alloc(&s->chunk, own + patches->count, sizeof *items, s->err);
+    struct stream_start start = {layer, streams};
+    struct text_list list = {texts, s->count, 0, s->from_ids ? NULL : &start};
     struct edits edits = {items, own + patches->count};
-    if (!texts || !start.streams || !items)
+    if (!texts || !streams || !items)
         return -1;
+    for (size_t i = 0; i < s->count; i++) {
+        streams[i] = s->base.streams[layer] + firsts[i] * s->config->n_embd;
+        texts[i] = text_of(s, &s->base);
+        texts[i].ids += firsts[i];
+        texts[i].count -= firsts[i];
+        if (s->whole)
+            continue;
+        if (cache_copy(&s->copies[i], &s->cache, s->err))
+            return -1;
+        cache_forget(&s->copies[i], firsts[i]);
+        texts[i].cache = &s->copies[i];
+    }
     if (own)
         memcpy(items, s->edits->items, own * sizeof *items);
     memcpy(items + own, patches->items, patches->count * sizeof *items);
     viewer->edits = &edits;
-    int failed = viewer_run(viewer, selection, &list, tap, s->err);
+    int failed =
+        viewer_run(viewer, selection, &list, (struct tap){.sink = sink, .context = s}, s->err);
     viewer->edits = s->edits;
     return failed;
 }
 
-static int run_to_logits(struct sweep *s, const struct copies *copies, size_t layer,
-                         const struct edits *patches)
+static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patches)
 {
     const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
-    struct reading reading = {s, copies->logits};
-    struct tap tap = {.sink = read_logits, .context = &reading};
-    return run_from(s, copies, layer, patches, &selection, tap);
+    return run_from(s, s->firsts, layer, patches, &selection, read_logits);
 }
 
 /* --- patches as edits ------------------------------------------------------------------------- */
@@ -184,72 +160,62 @@ static struct edit_source source_of(const struct sweep *s, const struct tensor *
     return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* The query, key or value of the receiver in each copy. */
-struct received {
-    const struct sweep *sweep;
-    struct edit_source *sources; /* [copies] */
-    struct arena *arena;
-};
-
+/* Keep the query, key or value of the receiver in a copy. */
 static int keep_received(void *context, const struct announcement *seen, struct err *err)
 {
-    const struct received *received = context;
-    const struct patch_path *path = &received->sweep->plan->path;
+    struct sweep *s = context;
+    const struct patch_path *path = &s->plan->path;
     struct tensor head = tensor_slice(&seen->values, path->to_head);
-    struct tensor *values = arena_alloc(received->arena, path->to_layer + 1, sizeof *values, err);
-    float *data = arena_room(received->arena, tensor_count(&head), sizeof *data, err);
+    struct tensor *values = arena_alloc(&s->chunk, path->to_layer + 1, sizeof *values, err);
+    float *data = arena_room(&s->chunk, tensor_count(&head), sizeof *data, err);
     if (!values || !data)
         return -1;
     tensor_copy(data, &head);
     values[path->to_layer] =
         (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
-    received->sources[seen->text] = source_of(received->sweep, values);
+    s->received[seen->text] = source_of(s, values);
     return 0;
 }
 
 /* Two passes: the patches up to the receiver; then the base's text in which the receiver alone
  * takes what arrived. */
-static int run_received(struct sweep *s, struct copies *copies, const struct edits *patches)
+static int run_received(struct sweep *s, const struct edits *patches)
 {
     const struct patch_path *path = &s->plan->path;
-    struct received received = {s, NULL, &s->chunk};
     struct selection selection = {.sites = site_bit(path->to), .layers = {&path->to_layer, 1}};
-    struct tap tap = {.sink = keep_received, .context = &received};
     struct edit_range layer = only(path->to_layer);
     struct edit_range head = only(path->to_head);
-    struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
-    size_t *zeros = arena_alloc(&s->chunk, copies->count, sizeof *zeros, s->err);
-    struct copies from_first_token = *copies;
-    from_first_token.firsts = zeros;
-    received.sources = arena_alloc(&s->chunk, copies->count, sizeof *received.sources, s->err);
-    if (!items || !zeros || !received.sources ||
-        run_from(s, &from_first_token, copies->layer, patches, &selection, tap))
+    struct edit *items = arena_alloc(&s->chunk, s->count, sizeof *items, s->err);
+    size_t *zeros = arena_alloc(&s->chunk, s->count, sizeof *zeros, s->err);
+    s->received = arena_alloc(&s->chunk, s->count, sizeof *s->received, s->err);
+    if (!items || !zeros || !s->received ||
+        run_from(s, zeros, s->layer, patches, &selection, keep_received))
         return -1;
-    for (size_t i = 0; i < copies->count; i++) {
-        items[i] = take(path->to, &layer, &received.sources[i], i);
+    for (size_t i = 0; i < s->count; i++) {
+        items[i] = take(path->to, &layer, &s->received[i], i);
         items[i].heads = (struct edit_places){&head, 1};
     }
-    return run_to_logits(s, copies, path->to_layer, &(struct edits){items, copies->count});
+    return run_to_logits(s, path->to_layer, &(struct edits){items, s->count});
 }
 
 /* Each copy takes the other run's value of its column. Of a path the heads between sender and
  * receiver keep the base's. */
-static int run_copies(struct sweep *s, struct copies *copies)
+static int run_copies(struct sweep *s)
 {
     const struct patch_path *path = &s->plan->path;
     bool by_paths = s->plan->over == PATCH_PATHS;
     size_t end = path->to == SITE_LOGITS ? s->config->n_layer : path->to_layer;
     struct edit_source base = source_of(s, s->base.values);
     struct edit_source other = source_of(s, s->other.values);
-    struct edit_range layer = only(copies->layer);
+    struct edit_range layer = only(s->layer);
     struct edit_range between = {layer.first + 1, (ptrdiff_t)end - 1};
-    struct edit_range *places = arena_alloc(&s->chunk, 2 * copies->count, sizeof *places, s->err);
-    struct edit *items = arena_alloc(&s->chunk, copies->count + 1, sizeof *items, s->err);
-    struct edits patches = {items, copies->count};
+    struct edit_range *places = arena_alloc(&s->chunk, 2 * s->count, sizeof *places, s->err);
+    struct edit *items = arena_alloc(&s->chunk, s->count + 1, sizeof *items, s->err);
+    struct edits patches = {items, s->count};
     if (!places || !items)
         return -1;
-    for (size_t i = 0; i < copies->count; i++) {
-        size_t column = copies->columns[i];
+    for (size_t i = 0; i < s->count; i++) {
+        size_t column = s->columns[i];
         places[2 * i] = only(head_of(s, column));
         places[2 * i + 1] = only(token_of(s, column));
         items[i] = take(s->site, &layer, &other, i);
@@ -260,8 +226,8 @@ static int run_copies(struct sweep *s, struct copies *copies)
         items[patches.count] = take(SITE_CONTEXT, &between, &base, 0);
         items[patches.count++].one_text = false;
     }
-    return by_paths && path->to != SITE_LOGITS ? run_received(s, copies, &patches)
-                                               : run_to_logits(s, copies, copies->layer, &patches);
+    return by_paths && path->to != SITE_LOGITS ? run_received(s, &patches)
+                                               : run_to_logits(s, s->layer, &patches);
 }
 
 /* --- the two texts' own runs ------------------------------------------------------------------ */
@@ -308,11 +274,14 @@ static int take_copies(struct sweep *s)
     size_t most = s->plan->batch_tokens ? s->plan->batch_tokens : BATCH_TOKENS;
     most = num_min(num_min(most / s->tokens, CACHE_BYTES / each), columns);
     s->most = most ? most : 1;
+    s->columns = arena_alloc(&s->kept, s->most, sizeof *s->columns, s->err);
+    s->firsts = arena_alloc(&s->kept, s->most, sizeof *s->firsts, s->err);
+    s->logits = arena_alloc(&s->kept, s->most, sizeof *s->logits, s->err);
     s->copies = arena_alloc(&s->kept, s->most, sizeof *s->copies, s->err);
     for (size_t i = 0; s->copies && !s->whole && i < s->most; i++)
         if (cache_init(&s->copies[i], s->config, s->err))
             return -1;
-    return s->copies ? 0 : -1;
+    return s->columns && s->firsts && s->logits && s->copies ? 0 : -1;
 }
 
 /* The first token of use to the answer whose value in a cell differs; past the end: there is none.
@@ -334,31 +303,30 @@ static size_t first_change(const struct sweep *s, size_t layer, size_t column)
     return s->tokens;
 }
 
-static int run_layer(struct sweep *s, size_t layer, struct copies copies)
+static int run_layer(struct sweep *s)
 {
     struct patching *found = s->found;
-    double *cells = found->logits + (layer - found->first_layer) * found->columns;
-    double unpatched = s->plan->noise ? found->clean : found->corrupt;
-    copies.layer = layer;
-    if (!s->base.values[layer].rank)
+    double *cells = found->logits + (s->layer - found->first_layer) * found->columns;
+    if (!s->base.values[s->layer].rank)
         return 0;
     for (size_t i = 0; i < found->columns; i++) {
         size_t column = found->first_column + i;
-        size_t first = first_change(s, layer, column);
-        cells[i] = unpatched;
+        size_t first = first_change(s, s->layer, column);
+        cells[i] = s->plan->noise ? found->clean : found->corrupt;
         if (first < s->tokens) {
-            copies.columns[copies.count] = column;
-            copies.firsts[copies.count++] = s->whole ? 0 : first;
+            s->columns[s->count] = column;
+            s->firsts[s->count++] = s->whole ? 0 : first;
         }
-        if (copies.count < s->most && (i + 1 < found->columns || !copies.count))
+        if (s->count < s->most && (i + 1 < found->columns || !s->count))
             continue;
-        int failed = run_copies(s, &copies);
+        int failed = run_copies(s);
         arena_clear(&s->chunk);
         if (failed)
             return -1;
-        for (size_t k = 0; k < copies.count; k++)
-            cells[copies.columns[k] - found->first_column] = copies.logits[k];
-        copies.count = 0;
+        while (s->count > 0) {
+            s->count--;
+            cells[s->columns[s->count] - found->first_column] = s->logits[s->count];
+        }
     }
     s->done += found->columns;
     progress_tell(s->plan->progress, s->done, found->layers * found->columns);
@@ -367,16 +335,11 @@ static int run_layer(struct sweep *s, size_t layer, struct copies copies)
 
 static int run_all(struct sweep *s)
 {
-    struct patching *found = s->found;
-    struct copies copies = {
-        .columns = arena_alloc(&s->kept, s->most, sizeof *copies.columns, s->err),
-        .firsts = arena_alloc(&s->kept, s->most, sizeof *copies.firsts, s->err),
-        .logits = arena_alloc(&s->kept, s->most, sizeof *copies.logits, s->err),
-    };
-    int failed = !copies.columns || !copies.firsts || !copies.logits;
-    for (size_t i = 0; i < found->layers && !failed; i++)
-        failed = run_layer(s, found->first_layer + i, copies);
-    return err_if(failed);
+    size_t end = s->found->first_layer + s->found->layers;
+    for (s->layer = s->found->first_layer; s->layer < end; s->layer++)
+        if (run_layer(s))
+            return -1;
+    return 0;
 }
 
 /* --- the plan ------------------------------------------------------------------------------ */
