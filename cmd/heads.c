@@ -102,8 +102,7 @@ struct state {
     size_t layers, heads;         /* of the first model */
     struct head_survey survey;    /* of the open model */
     struct head_sums sums;        /* of the open model */
-    struct head_result *measured; /* [models] */
-    struct head_results results;  /* of all of them */
+    struct head_results results;  /* of all models */
     const struct derivation *how; /* --mean */
 };
 
@@ -214,9 +213,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
     own->results.count = num_max(driver->models.count, 1);
-    own->results.items = own->measured =
-        arena_alloc(&driver->kept, own->results.count, sizeof *own->measured, err);
-    if (!own->measured || choose_scores(own, driver, err))
+    own->results.items =
+        arena_alloc(&driver->kept, own->results.count, sizeof *own->results.items, err);
+    if (!own->results.items || choose_scores(own, driver, err))
         return -1;
     bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
     own->in_maps = own->map || (!joins && (format->is_picture || format_is(format, "safetensors")));
@@ -501,8 +500,8 @@ static int make_table(struct report *report, const struct state *own,
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* The report of one model, or of one text of a batch; NULL: of all models. */
-static int make_report(struct report *report, const struct state *own,
-                       const struct head_result *result, struct arena *arena, struct err *err)
+static int make_report(struct report *report, const struct state *own, struct head_result *result,
+                       struct arena *arena, struct err *err)
 {
     struct head_results one = own->results;
     one.items = result ? result : one.items;
@@ -516,12 +515,10 @@ static int make_report(struct report *report, const struct state *own,
 static int fill_report(const struct state *own, struct work *work, struct arena *arena,
                        struct err *err)
 {
-    struct head_result *result = arena_alloc(arena, 1, sizeof *result, err);
-    if (!result)
-        return -1;
+    struct head_result result;
     head_sums_merge(work->own, &own->survey, &own->sums);
-    if (head_result_keep(result, &own->survey, work->own, arena, err) ||
-        make_report(&work->report, own, result, arena, err))
+    if (head_result_keep(&result, &own->survey, work->own, arena, err) ||
+        make_report(&work->report, own, &result, arena, err))
         return -1;
     work->report.sentence = work->pair.sentence;
     return 0;
@@ -588,7 +585,7 @@ static int end(void *state, struct driver *driver, struct err *err)
         return err_if(circuits_report(&report, (enum composition)own->way, &driver->session.viewer,
                                       arena, err) ||
                       driver_write(driver, &report, err));
-    struct head_result *result = &own->measured[model];
+    struct head_result *result = &own->results.items[model];
     if (head_result_keep(result, &own->survey, &own->sums, &driver->kept, err))
         return -1;
     if (driver->sweep.of_models) {
@@ -613,7 +610,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
     struct report report;
     if (driver->is_batch || own->in_maps)
         return 0;
-    note_material(own, driver, own->measured[own->results.count - 1].origin);
+    note_material(own, driver, own->results.items[own->results.count - 1].origin);
     return err_if(make_report(&report, own, NULL, &driver->kept, err) ||
                   driver_write(driver, &report, err));
 }

@@ -34,6 +34,7 @@ struct inquiry {
     struct work *work;        /* NULL: texts are not read yet */
     struct question question; /* --answer or --target, and --position */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
+    struct facts *facts;      /* of the report */
     struct lens_plan lens;
     struct attribution attribution;
     enum attribution_by by;
@@ -97,8 +98,9 @@ static int read_position(struct inquiry *inquiry, struct err *err)
 /* "logit difference ␣Mary - ␣John after ␣to", and the facts of the answer; `soft_cap`: whether its
  * logit is "before" or "after" the cap of models that cap logits. NULL with `err`. */
 static const char *describe_answer(const struct inquiry *inquiry, const char *soft_cap,
-                                   struct facts *facts, struct arena *arena, struct err *err)
+                                   struct arena *arena, struct err *err)
 {
+    struct facts *facts = inquiry->facts;
     const struct viewer *viewer = inquiry->viewer;
     const struct question *question = &inquiry->question;
     const struct label *after = &inquiry->work->pair.sentence.labels[question->position];
@@ -193,6 +195,7 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct work *work = inquiry->work;
     inquiry->lens.viewer = inquiry->viewer;
     work->report.source = work->pair.source;
+    facts_text(inquiry->facts, "site", site_rows[inquiry->lens.site].name);
     return err_if(lens_look(&lens, &inquiry->lens, &work->pair, arena, err) ||
                   lens_report(&work->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
                               arena, err));
@@ -250,17 +253,15 @@ static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct
 {
     struct attribution *found = &inquiry->attribution;
     struct report *report = &inquiry->work->report;
-    struct facts *facts = facts_new(arena, err);
     const struct attribution_plan plan = {inquiry->viewer, inquiry->by, &inquiry->question,
                                           inquiry->work->index};
-    if (!facts || attribution_make(found, report, &plan, arena, err))
+    if (attribution_make(found, report, &plan, arena, err))
         return -1;
-    const char *logit = describe_answer(inquiry, "before", facts, arena, err);
+    const char *logit = describe_answer(inquiry, "before", arena, err);
     if (!logit)
         return -1;
-    facts_float(facts, "logit", found->logit);
-    facts_float(facts, "remainder", found->logit - found->sum);
-    report->facts = &facts->frame;
+    facts_float(inquiry->facts, "logit", found->logit);
+    facts_float(inquiry->facts, "remainder", found->logit - found->sum);
     report->about = arena_format(arena, err, "%s: %.4f", logit, found->logit);
     return report->about ? 0 : -1;
 }
@@ -432,17 +433,14 @@ static int describe_patch(struct inquiry *inquiry, const struct patching *found,
                           struct arena *arena, struct err *err)
 {
     struct report *report = &inquiry->work->report;
-    struct facts *facts = facts_new(arena, err);
-    if (!facts)
-        return -1;
+    struct facts *facts = inquiry->facts;
     facts_text(facts, "over", patch_overs[found->plan->over].name);
     facts_text(facts, "patched", found->plan->noise ? "clean" : "corrupt");
-    const char *logit = describe_answer(inquiry, "after", facts, arena, err);
+    const char *logit = describe_answer(inquiry, "after", arena, err);
     if (!logit)
         return -1;
     facts_float(facts, "clean", found->clean);
     facts_float(facts, "corrupt", found->corrupt);
-    report->facts = &facts->frame;
     report->about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
                                  found->plan->noise ? "corrupt into clean · " : "", logit,
                                  found->clean, found->corrupt);
@@ -545,11 +543,15 @@ static int run(void *state, const struct group *group, struct err *err)
         struct inquiry *inquiry = work->own;
         inquiry->viewer = group->viewer;
         inquiry->plan.progress = sink;
+        inquiry->facts = facts_new(group->arena, err);
+        if (!inquiry->facts)
+            break;
         work->report = text_origin_report(&origin, &work->pair.sentence);
+        work->report.facts = &inquiry->facts->frame;
         failed = instrument_of(group->driver)->find(inquiry, group->arena, err);
     }
     *progress = sink;
-    return failed;
+    return err_if(failed || err->kind);
 }
 
 /* --- the commands ----------------------------------------------------------------------------- */

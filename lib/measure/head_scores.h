@@ -130,7 +130,7 @@ struct head_result {
 struct head_results {
     const struct score_list *scores;
     bool with_baseline; /* a baseline column after each score */
-    const struct head_result *items;
+    struct head_result *items;
     size_t count;
 };
 

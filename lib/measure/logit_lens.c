@@ -315,8 +315,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     struct frame_rows rows = {.most = cells, .arena = arena, .err = err};
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     const struct likely **best = arena_alloc(arena, cells, sizeof *best, err);
-    struct facts *facts = facts_new(arena, err);
-    if (!frames || !best || !facts)
+    if (!frames || !best)
         return -1;
     for (size_t i = 0; i < cells && !err->kind; i++, rows_next(&rows)) {
         best[i] = lens->cells[i].best;
@@ -339,8 +338,6 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     report->frames = frames;
     report->frame_count = lists ? 2 : 1;
     report->shows_tensors = true;
-    report->facts = &facts->frame;
-    facts_text(facts, "site", site_rows[lens->plan->site].name);
     return 0;
 }
 
