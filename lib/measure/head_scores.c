@@ -408,26 +408,11 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
     return result->origin ? 0 : -1;
 }
 
-/* --- columns of results ----------------------------------------------------------------------- */
-
-/* Columns are scores, each with its baseline after it if there is one. */
-static size_t column_count(const struct head_results *results)
-{
-    return results->scores->count * (results->with_baseline ? 2 : 1);
-}
-
-static const struct score *score_of(const struct head_results *results, size_t column)
-{
-    return &results->scores->items[column / (results->with_baseline ? 2 : 1)];
-}
-
 /* A column without values, named "induction" or "induction_baseline". */
-static int make_column(struct column *to, const struct head_results *results, size_t column,
+static int make_column(struct column *to, const struct score *score, bool is_baseline,
                        struct arena *arena, struct err *err)
 {
-    const struct score *score = score_of(results, column);
     const struct score_row *row = score->row;
-    bool is_baseline = results->with_baseline && column % 2;
     bool argued = has_argument(score);
     *to = (struct column){
         .name = arena_format(arena, err, "%s%s", score->name, is_baseline ? "_baseline" : ""),
@@ -443,17 +428,6 @@ static int make_column(struct column *to, const struct head_results *results, si
         .fraction = !row->unit,
     };
     return to->name ? 0 : -1;
-}
-
-/* --- rows ------------------------------------------------------------------------------------- */
-
-/* The heads of all layers are counted from 0. */
-static double value_of(const struct head_results *results, const struct head_result *result,
-                       size_t column, size_t head)
-{
-    size_t ways = results->with_baseline ? 2 : 1;
-    return mean_value((column % ways ? result->sums.random : result->sums.found) +
-                      column / ways * result->layers * result->heads + head);
 }
 
 /* "previous token, induction": the names of high scores. NULL with `err`. */
@@ -480,6 +454,7 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
                       const struct head_results *results, const struct head_result *result)
 {
     size_t count = result->layers * result->heads;
+    size_t scores = results->scores->count;
     struct label label = {0}, model = label_borrowed(result->model, false, rows->arena, rows->err);
     for (size_t i = 0; i < count && !rows->err->kind; i++, rows_next(rows)) {
         size_t layer = i / result->heads, head = i % result->heads;
@@ -489,8 +464,12 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
             rows_label(rows, "model", COLUMN_KEY, model);
         rows_integer(rows, "layer", COLUMN_KEY, (long long)layer);
         rows_integer(rows, "head", COLUMN_KEY, (long long)head);
-        for (size_t k = 0; k < column_count(results); k++)
-            rows_float(rows, columns[k], value_of(results, result, k, i));
+        for (size_t k = 0; k < scores; k++) {
+            rows_float(rows, columns[k], mean_value(&result->sums.found[k * count + i]));
+            if (results->with_baseline)
+                rows_float(rows, columns[scores + k],
+                           mean_value(&result->sums.random[k * count + i]));
+        }
         rows_text(rows, "verdict", COLUMN_TEXT_ONLY,
                   describe_head(results, result, i, rows->arena, rows->err));
         rows_title(rows, "");
@@ -500,11 +479,12 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
 static int add_table(struct frame *frame, const struct head_results *results, struct arena *arena,
                      struct err *err)
 {
-    size_t scores = column_count(results);
+    size_t scores = results->scores->count;
     struct frame_rows rows = {.arena = arena, .err = err};
-    struct column *columns = arena_alloc(arena, scores, sizeof *columns, err);
-    for (size_t k = 0; k < scores; k++)
-        if (!columns || make_column(&columns[k], results, k, arena, err))
+    struct column *columns = arena_alloc(arena, 2 * scores, sizeof *columns, err);
+    for (size_t k = 0; k < 2 * scores; k++)
+        if (!columns ||
+            make_column(&columns[k], &results->scores->items[k % scores], k >= scores, arena, err))
             return -1;
     for (size_t m = 0; m < results->count; m++)
         rows.most += results->items[m].layers * results->items[m].heads;
@@ -585,30 +565,24 @@ int head_map_report(struct report *report, const struct head_results *results,
                     const struct score *only, struct arena *arena, struct err *err)
 {
     const struct head_result *result = results->items;
-    size_t most = column_count(results);
-    size_t cells = result->layers * result->heads;
-    struct axis layers, heads;
-    struct column column;
-    if (begin_report(report, results, arena, err) ||
-        axis_of_numbers(&layers, "layer", result->layers, arena, err) ||
-        axis_of_numbers(&heads, "head", result->heads, arena, err))
+    size_t heads = result->layers * result->heads;
+    struct sheet sheet = {.layer = -1, .head = -1};
+    struct frame table;
+    if (begin_report(report, results, arena, err) || add_table(&table, results, arena, err) ||
+        axis_of_numbers(&sheet.rows, "layer", result->layers, arena, err) ||
+        axis_of_numbers(&sheet.columns, "head", result->heads, arena, err))
         return -1;
-    for (size_t k = 0; k < most; k++) {
-        float *values = arena_alloc(arena, cells, sizeof *values, err);
-        if (only && only != score_of(results, k))
+    for (size_t k = 0; k < table.count; k++) {
+        const struct column *column = &table.columns[k];
+        if (!column_is_result(column))
             continue;
-        if (!values || make_column(&column, results, k, arena, err))
-            return -1;
-        for (size_t i = 0; i < cells; i++)
-            values[i] = (float)value_of(results, result, k, i);
-        const struct sheet sheet = {.tensor = column.name,
-                                    .layer = -1,
-                                    .head = -1,
-                                    .rows = layers,
-                                    .columns = heads,
-                                    .values = values,
-                                    .fraction = column.fraction};
-        if (report_add_sheet(report, &sheet, arena, err))
+        float *values = arena_alloc(arena, heads, sizeof *values, err);
+        for (size_t i = 0; values && i < heads; i++)
+            values[i] = (float)column_float(column, i);
+        sheet.tensor = column->name;
+        sheet.values = values;
+        sheet.fraction = column->fraction;
+        if (!values || report_add_sheet(report, &sheet, arena, err))
             return -1;
     }
     report->about = arena_format(arena, err, "%s%smeasured on %s", only ? only->row->about : "",

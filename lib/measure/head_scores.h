@@ -143,7 +143,7 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
 struct frame *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err);
 
-/* A matrix of layers by heads for each score of one model, or for `only` one. */
+/* A matrix of layers by heads for each score of one model; `only`: the one score, as a subject. */
 int head_map_report(struct report *report, const struct head_results *results,
                     const struct score *only, struct arena *arena, struct err *err);
 

@@ -505,9 +505,9 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
     bool by_token = patching->plan->over == PATCH_HEADS_BY_TOKEN;
     bool of_tokens = by_token || !site_has_heads(patch_overs[patching->plan->over].site);
     size_t columns = of_tokens ? patching->plan->question->position + 1 : patching->columns;
-    size_t layers = patching->first_layer + patching->layers;
-    const struct label *numbers =
-        labels_of_numbers(layers + patching->first_column + columns, arena, err);
+    size_t most =
+        num_max(patching->first_layer + patching->layers, patching->first_column + columns);
+    const struct label *numbers = labels_of_numbers(most, arena, err);
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err) : numbers;
     *frame = (struct sheet){.layer = by_token ? (int)index : -1, .head = -1};
     if (!numbers || !labels)
