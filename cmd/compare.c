@@ -166,26 +166,16 @@ static int compare_models(struct job *job, const struct options *options, struct
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Without --attention or an edit, an operand of one word is the misspelt name of a model. */
-static int check_names(const struct options *options, struct arena *arena, struct err *err)
-{
-    const struct texts *operands = &options->input.operands;
-    struct folder folder;
-    if (options_are_given(options, "attention") || edit_options_are_given(&options->edit))
-        return 0;
-    for (size_t i = 0; i < operands->count; i++)
-        if (!strpbrk(operands->items[i], " \t\n") &&
-            model_find(&folder, operands->items[i], arena, err))
-            return -1;
-    return 0;
-}
-
-/* Operands that name models are not texts. */
+/* Operands that name models are not texts. Without --attention or an edit, an operand of one word
+ * is the misspelt name of a model. */
 static int find_models(struct listing *models, struct options *options, struct arena *arena,
                        struct err *err)
 {
     struct texts *operands = &options->input.operands;
     struct texts texts = {arena_alloc(arena, operands->count, sizeof *texts.items, err), 0};
+    bool of_settings =
+        options_are_given(options, "attention") || edit_options_are_given(&options->edit);
+    struct folder folder;
     if (!texts.items || models_read(models, options, arena, err))
         return -1;
     for (size_t i = 0; i < operands->count; i++) {
@@ -197,9 +187,11 @@ static int find_models(struct listing *models, struct options *options, struct a
     }
     if (models->count > 2)
         return err_usage(err, "expected two models, found %zu", models->count);
-    if (models->count < 2)
-        return check_names(options, arena, err);
-    *operands = texts;
+    for (size_t i = 0; i < texts.count && models->count < 2 && !of_settings; i++)
+        if (!strpbrk(texts.items[i], " \t\n") && model_find(&folder, texts.items[i], arena, err))
+            return -1;
+    if (models->count == 2)
+        *operands = texts;
     return 0;
 }
 
