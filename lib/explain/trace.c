@@ -96,26 +96,15 @@ static int select_sites(struct selection *selection, const struct config *config
 
 /* --- what the pass computed ------------------------------------------------------------------- */
 
-/* A tensor of tokens, or of the kept heads; NULL: there is none. */
-static const struct kept *find(const struct trace *trace, enum site site, size_t layer)
-{
-    int number = site_rows[site].in_layer ? (int)layer : -1;
-    const struct kept *kept = trace->report->tensors;
-    const struct kept *end = kept + trace->report->tensor_count;
-    while (kept < end && (kept->site != site || kept->layer != number))
-        kept++;
-    return kept < end ? kept : NULL;
-}
-
 size_t trace_width(const struct trace *trace, enum site site)
 {
-    const struct kept *kept = find(trace, site_of(trace->part, site), trace->layer);
+    const struct kept *kept = report_find(trace->report, site_of(trace->part, site), trace->layer);
     return kept ? kept->shape[kept->rank - 1] : 0;
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
 {
-    const struct kept *kept = find(trace, site_of(trace->part, site), trace->layer);
+    const struct kept *kept = report_find(trace->report, site_of(trace->part, site), trace->layer);
     if (!kept)
         return NULL;
     size_t first = site == SITE_CONTEXT ? trace->head * kept->shape[1] : 0; /* of all heads */
@@ -124,7 +113,8 @@ const float *trace_row(const struct trace *trace, enum site site)
 
 const float *trace_context(const struct trace *trace, size_t head)
 {
-    const struct kept *context = find(trace, site_of(trace->part, SITE_CONTEXT), trace->layer);
+    const struct kept *context =
+        report_find(trace->report, site_of(trace->part, SITE_CONTEXT), trace->layer);
     assert(head < context->shape[0]);
     return context->data + (head * context->shape[1] + trace->query) * context->shape[2];
 }
@@ -148,23 +138,24 @@ static void find_inputs_and_keys(struct trace *trace)
     size_t layer = trace->layer;
     const struct kept *inputs;
     if (config->kind != MODEL_ATTENTION)
-        inputs = find(trace, input_site(config, trace->part), layer);
+        inputs = report_find(trace->report, input_site(config, trace->part), layer);
     else if (layer == 0)
-        inputs = find(trace, SITE_EMBEDDING, 0);
+        inputs = report_find(trace->report, SITE_EMBEDDING, 0);
     else
-        inputs = find(trace, SITE_ATTN_OUT, layer - 1);
+        inputs = report_find(trace->report, SITE_ATTN_OUT, layer - 1);
     trace->inputs = trace->sources = inputs->data;
     trace->input_size = inputs->shape[inputs->rank - 1];
     if (config->kind != MODEL_ATTENTION && config->norm_first && config->norm_in)
-        trace->streams = find(trace, stream_site(trace->part), layer)->data;
+        trace->streams = report_find(trace->report, stream_site(trace->part), layer)->data;
     if (config->cross)
-        trace->sources = find(trace, source_site(config), config->n_encoder_layer - 1)->data;
-    const struct kept *k = find(trace, site_of(trace->part, SITE_K), layer);
+        trace->sources =
+            report_find(trace->report, source_site(config), config->n_encoder_layer - 1)->data;
+    const struct kept *k = report_find(trace->report, site_of(trace->part, SITE_K), layer);
     trace->keys = k->shape[1];
     trace->k = k->data;
-    trace->v = find(trace, site_of(trace->part, SITE_V), layer)->data;
+    trace->v = report_find(trace->report, site_of(trace->part, SITE_V), layer)->data;
     if (trace->rotary)
-        trace->k_pre = find(trace, SITE_K_PRE, layer)->data;
+        trace->k_pre = report_find(trace->report, SITE_K_PRE, layer)->data;
 }
 
 /* Queries or keys of all tokens as they are projected, before the norm of heads. */

@@ -102,6 +102,15 @@ int report_add_sheet(struct report *report, const struct sheet *sheet, struct ar
     return 0;
 }
 
+const struct kept *report_find(const struct report *report, enum site site, size_t layer)
+{
+    int number = site_rows[site].in_layer ? (int)layer : -1;
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (report->tensors[i].site == site && report->tensors[i].layer == number)
+            return &report->tensors[i];
+    return NULL;
+}
+
 size_t kept_cells(const struct kept *kept)
 {
     size_t cells = 1;

@@ -153,19 +153,13 @@ static void add_values(struct site_sums *sums, const float *a, const float *b, s
     }
 }
 
-static bool have_same_shape(const struct kept *a, const struct kept *b)
+/* A tensor of the first model, and the other model's if it has as many channels. */
+static void add_tensor(struct comparison *s, const struct kept *a, const struct report *other)
 {
-    bool same = a->site == b->site && a->layer == b->layer && a->rank == b->rank;
-    for (size_t axis = 0; same && axis < a->rank; axis++)
-        same = a->shape[axis] == b->shape[axis];
-    return same;
-}
-
-static void add_tensor(struct comparison *s, const struct kept *a, const struct kept *b)
-{
+    const struct kept *b = report_find(other, a->site, (size_t)a->layer);
     size_t layer = 0;
     size_t heads = s->head_count;
-    if (!have_same_shape(a, b))
+    if (!b || kept_cells(a) != kept_cells(b))
         return;
     while (a->layer >= 0 && s->layers.items[layer] != (size_t)a->layer)
         layer++;
@@ -250,9 +244,8 @@ static int compare_layers(struct comparison *s, const struct look *at, size_t fi
         size_t place = (run - 1) * s->layers.count + first;
         if (look(&other, &plan->runs[run], *at, &s->other, err))
             return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
-        for (size_t i = 0; i < base.tensor_count * other.tensor_count && s->of_models; i++)
-            add_tensor(s, &base.tensors[i / other.tensor_count],
-                       &other.tensors[i % other.tensor_count]);
+        for (size_t i = 0; i < base.tensor_count && s->of_models; i++)
+            add_tensor(s, &base.tensors[i], &other);
         if (!s->of_models)
             add_heads(s->of_heads + place * s->head_count, &base, &other);
     }

@@ -112,9 +112,7 @@ static void keep_and_see(void *context, size_t row, const float *logits, size_t 
 /* The values of a site, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
-    const struct kept *kept = report->tensors;
-    while (kept->site != site || (site_rows[site].in_layer && kept->layer != (int)layer))
-        kept++;
+    const struct kept *kept = report_find(report, site, layer);
     return (struct matrix){(float *)kept->data, kept->shape[0], kept->shape[1], kept->shape[1]};
 }
 
