@@ -41,17 +41,12 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
     return 0;
 }
 
-static struct matrix matrix_of(float *data, size_t rows, size_t columns)
-{
-    return (struct matrix){data, rows, columns, columns};
-}
-
 static struct matrix new_matrix(struct arena *arena, size_t rows, size_t columns, struct err *err)
 {
     size_t cells = 0;
     bool fits = !__builtin_mul_overflow(rows, columns, &cells);
-    return matrix_of(arena_alloc(arena, fits ? cells : SIZE_MAX, sizeof(float), err), rows,
-                     columns);
+    float *data = arena_alloc(arena, fits ? cells : SIZE_MAX, sizeof *data, err);
+    return (struct matrix){data, rows, columns, columns};
 }
 
 /* --- from words to logits --------------------------------------------------------------------- */
@@ -61,7 +56,7 @@ struct circuit {
     struct machine *machine;
     const struct config *config;
     struct weights *weights;
-    float *embeddings;           /* [count, C] */
+    struct matrix embeddings;    /* [count, C] */
     struct weight to_logits;     /* [C or n_word, V] */
     size_t shift;                /* from a pair to another one, for the baseline */
     struct mean *found, *random; /* [heads] */
@@ -94,7 +89,7 @@ static int embed(struct circuit *circuit)
             return -1;
         norm_rows(stream, stream, &norm);
     }
-    circuit->embeddings = stream.data;
+    circuit->embeddings = stream;
     return 0;
 }
 
@@ -193,7 +188,7 @@ static int count_head(struct circuit *circuit, size_t layer, size_t head, struct
 static int count_layer(struct circuit *circuit, size_t layer)
 {
     const struct config *c = circuit->config;
-    struct matrix words = matrix_of(circuit->embeddings, circuit->words->count, c->n_embd);
+    struct matrix words = circuit->embeddings;
     struct matrix out;
     struct block_weights block;
     arena_clear(&circuit->of_layer);
