@@ -429,36 +429,30 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
 }
 
 /* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
-static int describe_patch(struct inquiry *inquiry, const struct patching *found,
-                          struct arena *arena, struct err *err)
-{
-    struct report *report = &inquiry->work->report;
-    struct facts *facts = inquiry->facts;
-    facts_text(facts, "over", patch_overs[found->plan->over].name);
-    facts_text(facts, "patched", found->plan->noise ? "clean" : "corrupt");
-    const char *logit = describe_answer(inquiry, "after", arena, err);
-    if (!logit)
-        return -1;
-    facts_float(facts, "clean", found->clean);
-    facts_float(facts, "corrupt", found->corrupt);
-    report->about = arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
-                                 found->plan->noise ? "corrupt into clean · " : "", logit,
-                                 found->clean, found->corrupt);
-    return report->about ? 0 : -1;
-}
-
 static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct patching_plan *plan = &inquiry->plan;
+    struct facts *facts = inquiry->facts;
     struct work *work = inquiry->work;
     struct patching found;
     plan->viewer = inquiry->viewer;
     plan->clean = &work->pair.sentence;
     plan->corrupt = &work->pair.source;
     plan->question = &inquiry->question;
-    return err_if(patching_make(&found, plan, arena, err) ||
-                  patching_report(&work->report, &found, inquiry->numbers, arena, err) ||
-                  describe_patch(inquiry, &found, arena, err));
+    if (patching_make(&found, plan, arena, err) ||
+        patching_report(&work->report, &found, inquiry->numbers, arena, err))
+        return -1;
+    facts_text(facts, "over", patch_overs[plan->over].name);
+    facts_text(facts, "patched", plan->noise ? "clean" : "corrupt");
+    const char *logit = describe_answer(inquiry, "after", arena, err);
+    if (!logit)
+        return -1;
+    facts_float(facts, "clean", found.clean);
+    facts_float(facts, "corrupt", found.corrupt);
+    work->report.about =
+        arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
+                     plan->noise ? "corrupt into clean · " : "", logit, found.clean, found.corrupt);
+    return work->report.about ? 0 : -1;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
