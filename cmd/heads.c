@@ -307,21 +307,6 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-static int read_word(uint32_t *id, const struct viewer *viewer, const char *path,
-                     const struct csv_record *record, size_t index, struct arena *arena,
-                     struct err *err)
-{
-    long long found = 0;
-    const char *place = arena_format(arena, err, "'%s' line %zu", path, record->line);
-    if (!place)
-        return -1;
-    int failed = token_option_read(&found, viewer, place, record->fields[index], arena, err);
-    if (failed && err->kind == ERR_USAGE)
-        err->kind = ERR_INPUT; /* the word is in a file, not in an option */
-    *id = (uint32_t)found;
-    return failed;
-}
-
 /* A line holds 3 bytes at least: "a,b". */
 static int read_pairs(struct circuit_words *words, const struct file *file, const char *path,
                       const struct viewer *viewer, struct arena *arena, struct err *err)
@@ -342,13 +327,20 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
             return err_prefix(err, "'%s'", path);
         if (!record.count)
             break;
-        if (record.count != 2)
-            return err_set(err, "'%s' line %zu: expected two words separated by a comma, found %zu",
-                           path, record.line, record.count);
-        if (read_word(&from[count], viewer, path, &record, 0, arena, err) ||
-            read_word(&to[count], viewer, path, &record, 1, arena, err))
-            return -1;
-        named[from[count]] = named[to[count]] = true;
+        const char *place = arena_format(arena, err, "'%s' line %zu", path, record.line);
+        if (place && record.count != 2)
+            return err_set(err, "%s: expected two words separated by a comma, found %zu", place,
+                           record.count);
+        for (size_t i = 0; i < 2; i++) {
+            long long id = 0;
+            if (!place || token_option_read(&id, viewer, place, record.fields[i], arena, err)) {
+                if (err->kind == ERR_USAGE)
+                    err->kind = ERR_INPUT; /* the word is in a file, not in an option */
+                return -1;
+            }
+            (i ? to : from)[count] = (uint32_t)id;
+            named[id] = true;
+        }
     }
     if (!count)
         return err_set(err, "'%s': expected at least one line, found none", path);
