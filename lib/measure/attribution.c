@@ -390,33 +390,21 @@ static int begin_back(struct way *way, uint32_t id)
     return 0;
 }
 
-static int take_room(struct way *way)
-{
-    const struct config *c = way->config;
-    size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
-    way->u = arena_alloc(&way->scratch, c->n_embd, sizeof *way->u, way->err);
-    way->added = arena_alloc(&way->scratch, c->n_embd, sizeof *way->added, way->err);
-    way->inner = arena_alloc(&way->scratch, inner, sizeof *way->inner, way->err);
-    return way->u && way->added && way->inner ? 0 : -1;
-}
-
 /* --- the report ------------------------------------------------------------------------------- */
 
 /* Numbers with names before and after them: "embed", layers, "final"; heads, "mlp", ... */
 static int make_axis(struct axis *axis, const char *const *names, size_t before, size_t after,
                      struct arena *arena, struct err *err)
 {
-    size_t end = before + axis->size;
-    struct label *labels = arena_alloc(arena, end + after, sizeof *labels, err);
+    struct label *labels = arena_alloc(arena, before + axis->size + after, sizeof *labels, err);
     const struct label *numbers = labels_of_numbers(axis->size, arena, err);
     if (!labels || !numbers)
         return -1;
-    for (size_t i = 0; i < end + after; i++) {
-        const char *name = i < before ? names[i] : i < end ? NULL : names[i - axis->size];
-        labels[i] = name ? (struct label){name, name, name} : numbers[i - before];
-    }
+    memcpy(labels + before, numbers, axis->size * sizeof *labels);
+    for (size_t i = 0; i < before + after; i++)
+        labels[i < before ? i : axis->size + i] = (struct label){names[i], names[i], names[i]};
     axis->labels = labels;
-    axis->size = end + after;
+    axis->size += before + after;
     return 0;
 }
 
@@ -481,6 +469,8 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .whole = sentence->count,
         .err = err,
     };
+    const struct config *c = way.config;
+    size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     *attribution = (struct attribution){0};
     if (text_origin_check_alone(viewer, err))
         return -1;
@@ -488,7 +478,11 @@ int attribution_make(struct attribution *attribution, struct report *report,
     if (sentence->text)
         sentence->size = sentence->tokens[way.tokens - 1].end;
     way.cells = add_sheets(report, plan, arena, err);
-    int failed = !way.cells || run(&way, sentence->ids) || take_room(&way) || end_back(&way);
+    way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
+    way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
+    way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
+    int failed = !way.cells || !way.u || !way.added || !way.inner || run(&way, sentence->ids) ||
+                 end_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, sentence->ids[way.tokens - 1]) ||
