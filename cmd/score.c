@@ -165,6 +165,7 @@ static int prepare_table(struct state *own, struct err *err)
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
         .are_single = !own->title && !per,
         .names = names,
+        .most = items->marks + items->count + own->driver->models.count,
         .texts = items->count};
     for (size_t i = 0; own->table.are_single && i < items->name_count; i++)
         names[count++] = items->names[i];
@@ -473,30 +474,18 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Add a total to the row of `keys`, which may always be a new one. NULL with `err`. */
-static struct score_total *add_total(struct state *own, struct score_total total, bool is_new,
-                                     struct err *err)
-{
-    size_t last = own->table.count;
-    total.keys = own->keys;
-    return score_totals_add(&own->table, &total, is_new, &last, &own->driver->kept, err);
-}
-
 /* Add a text to the columns of models, each of which has the last one's table; or to the means. */
-static int add_words(struct state *own, struct work *work, const struct score_total *row,
-                     struct err *err)
+static int add_words(struct state *own, struct work *work, size_t row, struct err *err)
 {
     struct driver *driver = own->driver;
     struct arena *arena = &driver->kept;
     struct report *report = &work->report;
     struct score_totals *words = own->title ? &own->by_model[work->index] : &own->means;
-    size_t line = own->title ? driver->setting : (size_t)(row - own->table.rows);
+    size_t line = own->title ? driver->setting : row - 1;
     if (own->title && !driver->setting) {
         *words =
             (struct score_totals){.kind = TOTALS_OF_MODELS, .are_single = true, .key_count = 1};
         words->lines = (struct names){driver->models.names, driver->models.count, sizeof(char *)};
-        if (score_totals_begin(words, report->frames->rows.size, arena, err))
-            return -1;
     }
     if (score_totals_add_words(words, line, report, arena, err) || !own->title ||
         driver->setting + 1 < driver->sweep.settings)
@@ -515,18 +504,21 @@ static int add_words(struct state *own, struct work *work, const struct score_to
 static int add_item(struct state *own, struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
-    const struct score_total *row = NULL;
-    bool single = own->table.are_single, is_new = single || own->per == of_suite;
+    struct score_totals *table = &own->table;
+    bool single = table->are_single, is_new = single || own->per == of_suite;
+    size_t row = 0;
     for (size_t i = 0; i < item->row_count; i++) {
         const char *other = own->title ? own->driver->models.names[own->driver->setting]
                             : single || work->item.region_count ? item->rows[i].name
                                                                 : NULL;
-        for (size_t k = 0; k < own->table.key_count; k++) {
-            const char *key =
-                k == own->other ? other : item_column(&work->item, own->table.names[k]);
+        for (size_t k = 0; k < table->key_count; k++) {
+            const char *key = k == own->other ? other : item_column(&work->item, table->names[k]);
             own->keys[k] = key || single ? key : "";
         }
-        if (!(row = add_total(own, item->rows[i], is_new, err)))
+        item->rows[i].keys = own->keys;
+        row =
+            score_totals_add(table, &item->rows[i], is_new, table->count, &own->driver->kept, err);
+        if (!row)
             return -1;
     }
     if (own->title ? own->totals != NULL : !own->view.words || !item->count)
@@ -539,33 +531,35 @@ static int predict(struct state *own, struct err *err)
 {
     static const char *const names[] = {"item", "prediction"};
     const struct suite *suite = &own->driver->items.suite;
-    const struct score_total *rows = own->table.rows, *end = rows + own->table.count;
-    struct score_total *all =
-        arena_alloc(&own->driver->session.arena, suite->formula_count, sizeof *all, err);
-    if (!all)
-        return -1;
-    own->table = (struct score_totals){
+    const struct score_total *next = own->table.rows, *end = next + own->table.count;
+    const char *keys[2] = {NULL, NULL};
+    struct arena *arena = &own->driver->kept;
+    struct score_totals table = {
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = own->table.texts};
-    for (const struct score_total *next = rows; rows; rows = rows < end ? next : NULL) {
-        const char *item = own->keys[0] = rows < end ? rows->keys[0] : NULL;
-        while (next < end && strcmp(next->keys[0], item) == 0 &&
+    for (const struct score_total *rows = next; rows < end; rows = next) {
+        while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
                !(next > rows && next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0))
             next++;
         for (size_t i = 0; i < suite->formula_count; i++) {
-            struct score_total total = all[i];
             bool holds = false;
-            own->keys[1] = suite->formulas[i];
-            if (item && suite_predict(&holds, own->keys[1], rows, (size_t)(next - rows), err))
+            keys[0] = rows->keys[0];
+            keys[1] = suite->formulas[i];
+            if (suite_predict(&holds, keys[1], rows, (size_t)(next - rows), err))
                 return -1;
-            if (item) {
-                total = (struct score_total){.count = 1, .correct = holds};
-                score_total_add(&all[i], &total);
-            }
-            if (!add_total(own, total, true, err))
-                return -1;
+            const struct score_total total = {.keys = keys, .count = 1, .correct = holds};
+            score_totals_add(&table, &total, true, table.count, arena, err);
         }
     }
-    return 0;
+    keys[0] = NULL;
+    for (size_t i = 0, count = table.count; i < suite->formula_count && i < count; i++) {
+        struct score_total total = {.keys = keys};
+        keys[1] = suite->formulas[i];
+        for (size_t row = i; row < count; row += suite->formula_count)
+            score_total_add(&total, &table.rows[row]);
+        score_totals_add(&table, &total, true, table.count, arena, err);
+    }
+    own->table = table;
+    return err_if(err->kind);
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -579,16 +573,17 @@ static int begin(void *state, struct driver *driver, struct err *err)
     if (driver->is_batch)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
-    own->means = (struct score_totals){
-        .kind = TOTALS_OF_WORDS, .are_single = true, .names = word_names, .key_count = 1};
+    own->means = (struct score_totals){.kind = TOTALS_OF_WORDS,
+                                       .are_single = true,
+                                       .names = word_names,
+                                       .key_count = 1,
+                                       .most = driver->survey.tokens};
     driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
                           (own->title && !is_last);
-    if (own->title && driver->setting)
-        return 0;
-    size_t rows = driver->items.marks + driver->items.count + driver->models.count;
-    return err_if(score_totals_begin(&own->table, rows, &driver->kept, err) ||
-                  (own->view.words &&
-                   score_totals_begin(&own->means, driver->survey.tokens, &driver->kept, err)));
+    (void)err;
+    if (!own->title || !driver->setting)
+        own->table.count = own->table.first = 0;
+    return 0;
 }
 
 static int add(void *state, struct work *work, struct err *err)
@@ -662,9 +657,10 @@ static int write_totals(struct state *own, struct err *err)
         return 0;
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";
+    own->all.keys = own->keys;
     if (own->per == of_suite ? predict(own, err)
         : own->totals && !own->title && driver->items.count > 1
-            ? !add_total(own, own->all, true, err)
+            ? !score_totals_add(&own->table, &own->all, true, table.count, &driver->kept, err)
             : 0)
         return -1;
     if (score_totals_report(&report, &own->view, &own->table, arena, err))

@@ -191,15 +191,6 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- rows by their keys ----------------------------------------------------------------------- */
 
-int score_totals_begin(struct score_totals *totals, size_t most, struct arena *arena,
-                       struct err *err)
-{
-    totals->count = totals->first = 0;
-    return most <= HASH_NUMBER_MAX
-               ? hash_index_init(&totals->found, most, arena, err)
-               : err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, most);
-}
-
 /* "reduced, verb": keys as a name, without those that are missing. NULL with `err`. */
 static const char *name_of(const char *const *keys, size_t count, struct arena *arena,
                            struct err *err)
@@ -218,20 +209,22 @@ static bool has_keys(const struct score_total *row, const struct score_total *to
     return same;
 }
 
-struct score_total *score_totals_add(struct score_totals *totals, const struct score_total *total,
-                                     bool is_new, size_t *last, struct arena *arena,
-                                     struct err *err)
+size_t score_totals_add(struct score_totals *totals, const struct score_total *total, bool is_new,
+                        size_t after, struct arena *arena, struct err *err)
 {
     size_t count = totals->key_count;
+    if (totals->most > HASH_NUMBER_MAX)
+        err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, totals->most);
+    if (err->kind || (!totals->count && hash_index_init(&totals->found, totals->most, arena, err)))
+        return 0;
     uint64_t hash = hash_mix(total->earlier, total->position);
     for (size_t i = 0; i < count && !is_new; i++)
         hash = hash_mix(hash, hash_bytes(total->keys[i], strlen(total->keys[i])));
     struct hash_probe probe = hash_probe(&totals->found, hash);
     for (uint32_t index; !is_new && hash_next(&probe, &index);)
         if (has_keys(&totals->rows[index], total, count)) {
-            *last = index + 1;
             score_total_add(&totals->rows[index], total);
-            return &totals->rows[index];
+            return index + 1;
         }
     if (!is_new)
         hash_put(&probe, (uint32_t)totals->count);
@@ -243,16 +236,16 @@ struct score_total *score_totals_add(struct score_totals *totals, const struct s
     }
     const char *name = keys && !totals->are_single ? name_of(keys, count, arena, err) : NULL;
     if (err->kind)
-        return NULL;
+        return 0;
     struct score_total *row = &totals->rows[totals->count++];
-    size_t *link = *last ? &totals->rows[*last - 1].next : &totals->first;
+    size_t *link = after ? &totals->rows[after - 1].next : &totals->first;
     *row = *total;
     row->name = name;
     row->keys = keys;
     row->bad = keys[count];
     row->next = *link;
-    *link = *last = totals->count;
-    return row;
+    *link = totals->count;
+    return *link;
 }
 
 /* --- words of several models or conditions ---------------------------------------------------- */
@@ -290,6 +283,7 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
     const char *region = NULL;
     struct score_total total = {.keys = &region, .count = 1};
     totals->texts++;
+    totals->most = totals->most ? totals->most : axis->size;
     for (size_t i = 0, last = 0; i < axis->size; i++, total.position++) {
         const struct label *label = &axis->labels[i];
         if (region_name(regions, i) != region) {
@@ -307,8 +301,8 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
                 "--words or --total compares models of different vocabularies",
                 axis->name, names_at(totals->lines, 0), axis->name, i, label->text);
         total.logprob = column_float(logprobs, i);
-        struct score_total *row = score_totals_add(totals, &total, false, &last, arena, err);
-        if (!row || add_word(row, line, &total, label->plain, arena, err))
+        last = score_totals_add(totals, &total, false, last, arena, err);
+        if (!last || add_word(&totals->rows[last - 1], line, &total, label->plain, arena, err))
             return -1;
     }
     return 0;
