@@ -80,12 +80,12 @@ struct state {
     /* Of a command; the results of a batch are those of single texts. */
     struct score_total all;    /* of the open model */
     struct score_totals table; /* of all texts */
-    size_t other;              /* the key that is no column of the input; SIZE_MAX: there is none */
+    const char *other;         /* its key that is no column of the input; NULL: there is none */
     const char **keys;         /* [table.key_count] of the row that is looked for */
-    struct score_totals means; /* of words; a column for each row of the table */
-    const char *title;         /* "2 models"; NULL: models follow one another */
-    const char *folder;        /* of words, totals and a figure; NULL: one output */
-    struct score_totals *by_model; /* [texts] */
+    struct score_totals
+        *words;         /* of each text, by model; or of all, by row of the table; or NULL */
+    const char *title;  /* "2 models"; NULL: models follow one another */
+    const char *folder; /* of words, totals and a figure; NULL: one output */
 };
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
@@ -100,8 +100,7 @@ struct scored_item {
 };
 
 static const char of_suite[] = "item,condition,region"; /* the totals that predictions are about */
-static const char *const word_names[] = {"word"};
-static const char *const labels[] = {"text", "text", "continuation", "good", "prediction"};
+static const char *const labels[] = {"text", "text", "continuation", "good"};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -132,19 +131,27 @@ static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
-    const char *per = own->per;
-    size_t index = 0, count = 0, most = items->name_count + (per ? strlen(per) : 0) + 1;
-    const char **known = arena_alloc(arena, items->name_count + 1, sizeof *known, err);
-    const char **names = arena_alloc(arena, most, sizeof *names, err);
+    const char *per = own->per, **names = NULL;
+    size_t index = 0, most = items->name_count + 1 + (per ? strlen(per) : 0);
+    const char **known = arena_alloc(arena, most, sizeof *known, err);
+    struct names columns = {known, items->name_count, sizeof *known};
     own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
-    if (!known || !names || !own->keys)
+    if (!known || !own->keys)
         return -1;
     for (size_t i = 0; i < items->name_count; i++)
         known[i] = items->names[i];
-    known[items->name_count] = "region";
-    struct names columns = {known, items->name_count, sizeof *known};
+    known[items->name_count] = per ? "region" : own->title ? "model" : labels[own->kind];
+    own->other = per ? NULL : known[items->name_count];
+    own->table = (struct score_totals){
+        .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
+        .are_single = !own->title && !per,
+        .names = own->title ? &known[items->name_count] : known,
+        .key_count = per          ? 0
+                     : own->title ? 1
+                                  : items->name_count + 1,
+        .most = items->marks + items->count + own->driver->models.count,
+        .texts = items->count};
     columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
-    own->other = SIZE_MAX;
     for (const char *next = per; next; next = *next ? next + 1 : NULL) {
         size_t size = strcspn(next, ",");
         if (!columns.count)
@@ -152,46 +159,18 @@ static int prepare_table(struct state *own, struct err *err)
                              "--per: expected a table with the column '%.*s', found texts alone: "
                              "--file FILE.csv reads one",
                              (int)size, next);
-        if (names_choose_item(&index, columns, "--per", next, size, err))
+        names = arena_grow(arena, names, own->table.key_count, sizeof *names, err);
+        if (!names || names_choose_item(&index, columns, "--per", next, size, err))
             return -1;
-        own->other = index == items->name_count ? count : own->other;
-        names[count++] = known[index];
+        own->other = index == items->name_count ? known[index] : own->other;
+        names[own->table.key_count++] = known[index];
+        own->table.names = names;
         next += size;
     }
-    if (own->other < count && own->driver->options->select.words)
-        return err_usage(err, "--per region and --words cannot be combined: without --words, each "
-                              "region has a row");
-    own->table = (struct score_totals){
-        .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
-        .are_single = !own->title && !per,
-        .names = names,
-        .most = items->marks + items->count + own->driver->models.count,
-        .texts = items->count};
-    for (size_t i = 0; own->table.are_single && i < items->name_count; i++)
-        names[count++] = items->names[i];
-    if (!per) {
-        own->other = count;
-        names[count++] = own->title ? "model" : labels[own->kind];
-    }
-    own->table.key_count = count;
-    return 0;
-}
-
-/* Several models are columns, but for formats that have a record of each, and --per. */
-static int prepare_models(struct state *own, struct driver *driver, struct err *err)
-{
-    const struct format *format = driver->output.format;
-    size_t count = num_max(driver->models.count, 1);
-    bool each = format_is(format, "json jsonl tidy");
-    bool is_mean = driver->derivation.mean_of_texts;
-    bool in_columns = count > 1 && !each && !own->per && !is_mean;
-    driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
-    driver->place.count = driver->place.sentences * (in_columns ? 1 : count);
-    if (!in_columns)
-        return 0;
-    own->title = arena_format(&driver->kept, err, "%zu models", count);
-    own->by_model = arena_alloc(&driver->kept, driver->items.count, sizeof *own->by_model, err);
-    return err_if(err->kind);
+    return per && own->other && own->driver->options->select.words
+               ? err_usage(err, "--per region and --words cannot be combined: without --words, "
+                                "each region has a row")
+               : 0;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -199,11 +178,12 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     const struct options *options = driver->options;
     struct output *output = &driver->output;
-    bool words = options->select.words;
+    bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
+    size_t models = num_max(driver->models.count, 1);
     own->driver = driver;
     choose_totals(own, options);
     driver->begins_texts = words || own->totals;
-    if (driver->derivation.mean_of_texts && own->totals)
+    if (is_mean && own->totals)
         return err_usage(err,
                          "--mean does not apply to %s, which reports totals: --per COLUMN has "
                          "means per token",
@@ -227,7 +207,13 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
                          "for one figure, or use a folder (-o DIR/)",
                          output->format->name, driver->items.count, words ? "" : "--words ");
-    return err_if(prepare_models(own, driver, err) || prepare_table(own, err));
+    driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
+    driver->place.count = driver->place.sentences * models;
+    if (models > 1 && !own->per && !is_mean && !format_is(output->format, "json jsonl tidy")) {
+        own->title = arena_format(&driver->kept, err, "%zu models", models);
+        driver->place.count = driver->place.sentences;
+    }
+    return prepare_table(own, err);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -386,7 +372,7 @@ static int make_rows(const struct state *task, struct work *work, struct arena *
     struct scored_item *own = work->own;
     const struct scored *scored = own->scored;
     const struct item *item = &work->item;
-    const struct score_region *regions = task->per && task->other != SIZE_MAX ? own->regions : NULL;
+    const struct score_region *regions = task->per && task->other ? own->regions : NULL;
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
     size_t prompt = work->pair.sentence.count;
     size_t count = regions ? item->region_count : continues ? own->count : 1;
@@ -474,68 +460,45 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Add a text to the columns of models, each of which has the last one's table; or to the means. */
-static int add_words(struct state *own, struct work *work, size_t row, struct err *err)
-{
-    struct driver *driver = own->driver;
-    struct arena *arena = &driver->kept;
-    struct report *report = &work->report;
-    struct score_totals *words = own->title ? &own->by_model[work->index] : &own->means;
-    size_t line = own->title ? driver->setting : row - 1;
-    if (own->title && !driver->setting) {
-        *words =
-            (struct score_totals){.kind = TOTALS_OF_MODELS, .are_single = true, .key_count = 1};
-        words->lines = (struct names){driver->models.names, driver->models.count, sizeof(char *)};
-    }
-    if (score_totals_add_words(words, line, report, arena, err) || !own->title ||
-        driver->setting + 1 < driver->sweep.settings)
-        return err_if(err->kind);
-    struct score_view view = own->view;
-    view.origin.source = &work->pair.source;
-    words->names = &report->frames->rows.name;
-    words->sentence = &work->pair.sentence;
-    if (score_totals_report(report, &view, words, &driver->session.arena, err))
-        return -1;
-    report->model = own->title;
-    return 0;
-}
-
-/* Add the rows of an item to the table of all, which may have a key that is no column. */
+/* Add the rows of an item to the table of all, and its words to a column of theirs. */
 static int add_item(struct state *own, struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
+    struct driver *driver = own->driver;
     struct score_totals *table = &own->table;
     bool single = table->are_single, is_new = single || own->per == of_suite;
     size_t row = 0;
     for (size_t i = 0; i < item->row_count; i++) {
-        const char *other = own->title ? own->driver->models.names[own->driver->setting]
+        const char *other = own->title ? driver->models.names[driver->setting]
                             : single || work->item.region_count ? item->rows[i].name
                                                                 : NULL;
         for (size_t k = 0; k < table->key_count; k++) {
-            const char *key = k == own->other ? other : item_column(&work->item, table->names[k]);
+            const char *name = table->names[k];
+            const char *key = name == own->other ? other : item_column(&work->item, name);
             own->keys[k] = key || single ? key : "";
         }
         item->rows[i].keys = own->keys;
-        row =
-            score_totals_add(table, &item->rows[i], is_new, table->count, &own->driver->kept, err);
+        row = score_totals_add(table, &item->rows[i], is_new, table->count, &driver->kept, err);
         if (!row)
             return -1;
     }
-    if (own->title ? own->totals != NULL : !own->view.words || !item->count)
+    if (!own->words || (!own->title && !item->count))
         return 0;
-    return add_words(own, work, row, err);
+    return own->title
+               ? score_totals_add_words(&own->words[work->index], driver->setting, &work->report,
+                                        &driver->kept, err)
+               : score_totals_add_words(own->words, row - 1, &work->report, &driver->kept, err);
 }
 
 /* Replace the totals of a suite's regions by its predictions: of each item, and of all. */
-static int predict(struct state *own, struct err *err)
+static int predict(struct score_totals *table, const struct suite *suite, struct arena *arena,
+                   struct err *err)
 {
     static const char *const names[] = {"item", "prediction"};
-    const struct suite *suite = &own->driver->items.suite;
-    const struct score_total *next = own->table.rows, *end = next + own->table.count;
+    const struct score_total *next = table->rows, *end = next + table->count;
     const char *keys[2] = {NULL, NULL};
-    struct arena *arena = &own->driver->kept;
-    struct score_totals table = {
-        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = own->table.texts};
+    *table = (struct score_totals){
+        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
     for (const struct score_total *rows = next; rows < end; rows = next) {
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
                !(next > rows && next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0))
@@ -547,18 +510,17 @@ static int predict(struct state *own, struct err *err)
             if (suite_predict(&holds, keys[1], rows, (size_t)(next - rows), err))
                 return -1;
             const struct score_total total = {.keys = keys, .count = 1, .correct = holds};
-            score_totals_add(&table, &total, true, table.count, arena, err);
+            score_totals_add(table, &total, true, table->count, arena, err);
         }
     }
     keys[0] = NULL;
-    for (size_t i = 0, count = table.count; i < suite->formula_count && i < count; i++) {
+    for (size_t i = 0, count = table->count; i < suite->formula_count && i < count; i++) {
         struct score_total total = {.keys = keys};
         keys[1] = suite->formulas[i];
         for (size_t row = i; row < count; row += suite->formula_count)
-            score_total_add(&total, &table.rows[row]);
-        score_totals_add(&table, &total, true, table.count, arena, err);
+            score_total_add(&total, &table->rows[row]);
+        score_totals_add(table, &total, true, table->count, arena, err);
     }
-    own->table = table;
     return err_if(err->kind);
 }
 
@@ -567,38 +529,60 @@ static int predict(struct state *own, struct err *err)
 /* Results are collected for totals, and where models are columns until the last of them. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
+    static const char *const names[] = {"word"};
     struct state *own = state;
+    size_t count = own->title ? driver->items.count : 1;
     bool is_last = driver->setting + 1 == driver->sweep.settings;
     own->blank = own->unscored = 0;
     if (driver->is_batch)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
-    own->means = (struct score_totals){.kind = TOTALS_OF_WORDS,
-                                       .are_single = true,
-                                       .names = word_names,
-                                       .key_count = 1,
-                                       .most = driver->survey.tokens};
     driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
                           (own->title && !is_last);
-    (void)err;
-    if (!own->title || !driver->setting)
-        own->table.count = own->table.first = 0;
-    return 0;
+    if (own->title && driver->setting)
+        return 0;
+    own->table.count = own->table.first = 0;
+    if (own->title ? own->totals != NULL : !own->totals || !own->view.words)
+        return 0;
+    own->words = arena_alloc(&driver->kept, count, sizeof *own->words, err);
+    for (size_t i = 0; own->words && i < count; i++)
+        own->words[i] = (struct score_totals){
+            .kind = own->title ? TOTALS_OF_MODELS : TOTALS_OF_WORDS,
+            .are_single = true,
+            .names = names,
+            .key_count = 1,
+            .lines = {driver->models.names, driver->models.count, sizeof(char *)},
+            .most = own->title ? 0 : driver->survey.tokens};
+    return err_if(err->kind);
 }
 
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
+    struct driver *driver = own->driver;
+    struct report *report = &work->report;
     const struct scored_item *item = work->own;
     if (!item->count && !own->blank++)
         own->first_blank = work->index;
     own->unscored += item->count && !work->pair.sentence.added_before;
-    if (own->driver->derivation.mean_of_texts)
-        work->report.facts = NULL; /* of a text: the perplexity of all is not a mean of these */
-    if (own->driver->is_batch)
+    if (driver->derivation.mean_of_texts)
+        report->facts = NULL; /* of a text: the perplexity of all is not a mean of these */
+    if (driver->is_batch)
         return 0;
     score_total_add(&own->all, &item->total);
-    return own->title || own->totals ? add_item(own, work, err) : 0;
+    if ((own->title || own->totals) && add_item(own, work, err))
+        return -1;
+    if (!own->title || driver->accumulates)
+        return 0;
+    struct score_view view = own->view;
+    struct score_totals *words = &own->words[work->index];
+    view.origin.source = &work->pair.source;
+    words->names = &report->frames->rows.name;
+    words->sentence = &work->pair.sentence;
+    if (score_totals_report(report, &view, words, &driver->session.arena, err))
+        return -1;
+    report->model = own->title;
+    return 0;
 }
 
 static void note_fables(const struct driver *driver, const struct score_total *all)
@@ -646,27 +630,26 @@ static int write_totals(struct state *own, struct err *err)
 {
     struct report report;
     struct driver *driver = own->driver;
-    const struct score_totals table = own->table;
+    struct score_totals table = own->table;
     struct arena *arena = &driver->session.arena;
-    bool means = own->view.words && !own->title;
-    own->means.lines = (struct names){&table.rows->name, table.count, sizeof *table.rows};
-    if (means && (score_totals_report(&report, &own->view, &own->means, arena, err) ||
-                  write_as(driver, own->folder, "surprisal.svg", &report, err)))
-        return -1;
-    if (means && !own->folder)
-        return 0;
+    if (own->words && !own->title) {
+        own->words->lines = (struct names){&table.rows->name, table.count, sizeof *table.rows};
+        if (score_totals_report(&report, &own->view, own->words, arena, err) ||
+            write_as(driver, own->folder, "surprisal.svg", &report, err))
+            return -1;
+        if (!own->folder)
+            return 0;
+    }
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
-    if (own->per == of_suite ? predict(own, err)
-        : own->totals && !own->title && driver->items.count > 1
-            ? !score_totals_add(&own->table, &own->all, true, table.count, &driver->kept, err)
-            : 0)
-        return -1;
-    if (score_totals_report(&report, &own->view, &own->table, arena, err))
+    if (own->per == of_suite)
+        predict(&table, &driver->items.suite, arena, err);
+    else if (own->totals && !own->title && driver->items.count > 1)
+        score_totals_add(&table, &own->all, true, table.count, arena, err);
+    if (err->kind || score_totals_report(&report, &own->view, &table, arena, err))
         return -1;
     report.model = own->title ? own->title : report.model;
-    own->table = table;
     return write_as(driver, own->folder, "totals.csv", &report, err);
 }
 
