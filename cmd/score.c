@@ -413,7 +413,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
     view.origin.source = &work->pair.source;
     view.regions = own->regions;
-    view.region_count = work->item.region_count;
+    view.region_count = own->regions ? work->item.region_count : 0;
     if (make_rows(task, work, arena, err))
         return -1;
     if (!continues && (!task->totals || view.words))
