@@ -201,14 +201,6 @@ static const char *name_of(const char *const *keys, size_t count, struct arena *
     return buf_keep(&name, arena, err);
 }
 
-static bool has_keys(const struct score_total *row, const struct score_total *total, size_t count)
-{
-    bool same = row->earlier == total->earlier && row->position == total->position;
-    for (size_t i = 0; i < count && same; i++)
-        same = strcmp(row->keys[i], total->keys[i]) == 0;
-    return same;
-}
-
 size_t score_totals_add(struct score_totals *totals, const struct score_total *total, bool is_new,
                         size_t after, struct arena *arena, struct err *err)
 {
@@ -221,11 +213,16 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
     for (size_t i = 0; i < count && !is_new; i++)
         hash = hash_mix(hash, hash_bytes(total->keys[i], strlen(total->keys[i])));
     struct hash_probe probe = hash_probe(&totals->found, hash);
-    for (uint32_t index; !is_new && hash_next(&probe, &index);)
-        if (has_keys(&totals->rows[index], total, count)) {
-            score_total_add(&totals->rows[index], total);
+    for (uint32_t index; !is_new && hash_next(&probe, &index);) {
+        struct score_total *row = &totals->rows[index];
+        bool same = row->earlier == total->earlier && row->position == total->position;
+        for (size_t i = 0; i < count && same; i++)
+            same = strcmp(row->keys[i], total->keys[i]) == 0;
+        if (same) {
+            score_total_add(row, total);
             return index + 1;
         }
+    }
     if (!is_new)
         hash_put(&probe, (uint32_t)totals->count);
     const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* and the bad text */
@@ -353,8 +350,7 @@ static void put_word(struct frame_rows *rows, const struct score_view *view,
 
 /* A total is compared with the first one; of pairs, sums are means. */
 static void put_total(struct frame_rows *rows, const struct score_view *view,
-                      const struct score_totals *totals, const struct score_total *total,
-                      double first)
+                      const struct score_totals *totals, const struct score_total *total)
 {
     enum totals_kind kind = totals->kind;
     size_t last = totals->key_count - 1;
@@ -365,7 +361,9 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     const char *bad = total->bad ? total->bad : "";
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
-    double other = pairs ? mean_of(total->bad_logprob, total->count) : first;
+    double other = pairs           ? mean_of(total->bad_logprob, total->count)
+                   : totals->count ? totals->rows->logprob
+                                   : 0;
     double surprisal = surprisal_of(view, logprob);
     for (size_t i = 0; i < last; i++)
         rows_text(rows, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
@@ -411,6 +409,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
     const struct score_total none = {"", totals->names}; /* without rows, for the columns */
     struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct facts *facts = facts_new(arena, err);
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
         const struct score_total *total = next ? &totals->rows[next - 1] : &none;
         next = total->next;
@@ -419,9 +418,9 @@ int score_totals_report(struct report *report, const struct score_view *view,
         if (of_words)
             put_word(&rows, view, totals, total);
         else
-            put_total(&rows, view, totals, total, next ? totals->rows->logprob : 0);
+            put_total(&rows, view, totals, total);
     }
-    if (!frame || !row ||
+    if (!frame || !row || !facts ||
         rows_finish(frame, &rows, of_words ? surprisal_name(view) : names[totals->kind], row))
         return -1;
     frame->rows.size = totals->count;
@@ -437,15 +436,12 @@ int score_totals_report(struct report *report, const struct score_view *view,
     *report = text_origin_report(&view->origin, totals->sentence ? totals->sentence : &no_text);
     report->frames = frame;
     report->frame_count = 1;
-    if (totals->sentence || err->kind)
-        return err_if(err->kind);
-    struct facts *facts = facts_new(arena, err);
-    report->about =
-        arena_format(arena, err, "%zu %s%s", totals->texts,
-                     totals->kind == TOTALS_OF_PAIRS ? "pair" : "text", num_plural(totals->texts));
-    if (!facts || !report->about)
-        return -1;
-    facts_integer(facts, "texts", (long long)totals->texts);
-    report->facts = &facts->frame;
-    return 0;
+    if (!totals->sentence) {
+        const char *thing = totals->kind == TOTALS_OF_PAIRS ? "pair" : "text";
+        report->about =
+            arena_format(arena, err, "%zu %s%s", totals->texts, thing, num_plural(totals->texts));
+        facts_integer(facts, "texts", (long long)totals->texts);
+        report->facts = &facts->frame;
+    }
+    return err_if(err->kind);
 }
