@@ -90,12 +90,11 @@ struct state {
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
 struct scored_item {
-    struct text_pair *pairs;     /* [count] */
-    const struct scored *scored; /* [count], of a blank text one without tokens */
-    size_t count;                /* 0: it is blank */
-    struct score_total total;    /* of its own text, or of the pair */
-    struct score_total *rows;    /* [row_count] that, or totals of continuations or regions */
-    size_t row_count;
+    struct text_pair *pairs;            /* [count] */
+    const struct scored *scored;        /* [count], of a blank text one without tokens */
+    size_t count;                       /* 0: it is blank */
+    struct score_total total;           /* of its own text, or of the pair */
+    struct score_totals rows;           /* that, or totals of continuations or regions */
     const struct score_region *regions; /* NULL: it has none */
 };
 
@@ -364,23 +363,31 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
-/* The rows of an item: its total, or those of its continuations or regions, of which only a suite
- * needs those without tokens. */
-static int make_rows(const struct state *task, struct work *work, struct arena *arena,
-                     struct err *err)
+/* The rows of an item are its total, or those of its continuations or regions, of which only a
+ * suite needs those without tokens. */
+static int report_item(const struct state *task, struct work *work, struct arena *arena,
+                       struct err *err)
 {
     struct scored_item *own = work->own;
     const struct scored *scored = own->scored;
     const struct item *item = &work->item;
+    const struct tokenized *sentence = &work->pair.sentence;
     const struct score_region *regions = task->per && task->other ? own->regions : NULL;
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
-    size_t prompt = work->pair.sentence.count;
     size_t count = regions ? item->region_count : continues ? own->count : 1;
-    struct score_total *total = &own->total, *row = arena_alloc(arena, count, sizeof *row, err);
-    own->rows = row;
+    struct score_view view = task->view;
+    struct score_total *total = &own->total;
+    const char *name = visible_text(sentence, arena, err);
+    view.origin.source = &work->pair.source;
+    view.regions = own->regions;
+    view.region_count = own->regions ? item->region_count : 0;
+    own->rows = (struct score_totals){.kind = task->kind,
+                                      .are_single = !continues,
+                                      .names = &labels[task->kind],
+                                      .key_count = 1,
+                                      .sentence = sentence};
     *total = score_total_of(scored, 0, scored->count);
     total->number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
-    total->name = visible_text(&work->pair.sentence, arena, err);
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         total->count = 1;
         total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
@@ -388,45 +395,24 @@ static int make_rows(const struct state *task, struct work *work, struct arena *
         total->bad = visible_text(&own->pairs[1].sentence, arena, err);
     }
     for (size_t i = 0; i < count && !err->kind; i++) {
-        *row = *total;
+        struct score_total row = *total;
         if (regions) {
-            *row = score_total_of(scored, regions[i].first, regions[i].count);
-            row->number = (long long)i + 1;
-            row->name = regions[i].name;
+            row = score_total_of(scored, regions[i].first, regions[i].count);
+            row.number = (long long)i + 1;
+            name = regions[i].name;
         } else if (continues) {
-            *row = score_total_of(&scored[i], prompt, scored[i].count - prompt);
-            row->name = item->options.score.continuations.items[i];
+            row = score_total_of(&scored[i], sentence->count, scored[i].count - sentence->count);
+            name = item->options.score.continuations.items[i];
         }
-        row->keys = &row->name;
-        row->next = (size_t)(row - own->rows) + 2;
-        row += !regions || regions[i].count || task->per == of_suite;
+        row.keys = &name;
+        if (!regions || regions[i].count || task->per == of_suite)
+            score_totals_add(&own->rows, &row, true, own->rows.count, arena, err);
     }
-    own->row_count = (size_t)(row - own->rows);
-    return err_if(err->kind);
-}
-
-static int report_item(const struct state *task, struct work *work, struct arena *arena,
-                       struct err *err)
-{
-    struct scored_item *own = work->own;
-    struct score_view view = task->view;
-    bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
-    view.origin.source = &work->pair.source;
-    view.regions = own->regions;
-    view.region_count = own->regions ? work->item.region_count : 0;
-    if (make_rows(task, work, arena, err))
+    if (err->kind)
         return -1;
-    if (!continues && (!task->totals || view.words))
-        return score_report(&work->report, &view, &work->pair.sentence, own->scored, arena, err);
-    const struct score_totals totals = {.kind = task->kind,
-                                        .are_single = !continues,
-                                        .names = &labels[task->kind],
-                                        .key_count = 1,
-                                        .rows = own->rows,
-                                        .count = own->row_count,
-                                        .first = own->row_count > 0,
-                                        .sentence = &work->pair.sentence};
-    return score_totals_report(&work->report, &view, &totals, arena, err);
+    return continues || (task->totals && !view.words)
+               ? score_totals_report(&work->report, &view, &own->rows, arena, err)
+               : score_report(&work->report, &view, sentence, scored, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -468,60 +454,60 @@ static int add_item(struct state *own, struct work *work, struct err *err)
     struct score_totals *table = &own->table;
     bool single = table->are_single, is_new = single || own->per == of_suite;
     size_t row = 0;
-    for (size_t i = 0; i < item->row_count; i++) {
+    for (size_t i = 0; i < item->rows.count; i++) {
+        struct score_total total = item->rows.rows[i];
         const char *other = own->title ? driver->models.names[driver->setting]
-                            : single || work->item.region_count ? item->rows[i].name
+                            : single || work->item.region_count ? *total.keys
                                                                 : NULL;
         for (size_t k = 0; k < table->key_count; k++) {
             const char *name = table->names[k];
             const char *key = name == own->other ? other : item_column(&work->item, name);
             own->keys[k] = key || single ? key : "";
         }
-        item->rows[i].keys = own->keys;
-        row = score_totals_add(table, &item->rows[i], is_new, table->count, &driver->kept, err);
+        total.keys = own->keys;
+        row = score_totals_add(table, &total, is_new, table->count, &driver->kept, err);
         if (!row)
             return -1;
     }
     if (!own->words || (!own->title && !item->count))
         return 0;
-    return own->title
-               ? score_totals_add_words(&own->words[work->index], driver->setting, &work->report,
-                                        &driver->kept, err)
-               : score_totals_add_words(own->words, row - 1, &work->report, &driver->kept, err);
+    struct score_totals *words = &own->words[own->title ? work->index : 0];
+    size_t line = own->title ? driver->setting : row - 1;
+    return score_totals_add_words(words, line, &work->report, &driver->kept, err);
 }
 
-/* Replace the totals of a suite's regions by its predictions: of each item, and of all. */
+/* Replace the totals of a suite's regions by its predictions: of each item, and then of all. */
 static int predict(struct score_totals *table, const struct suite *suite, struct arena *arena,
                    struct err *err)
 {
     static const char *const names[] = {"item", "prediction"};
     const struct score_total *next = table->rows, *end = next + table->count;
     const char *keys[2] = {NULL, NULL};
+    size_t last = 0;
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
+    for (size_t i = 0; i < suite->formula_count && next < end; i++) {
+        keys[1] = suite->formulas[i];
+        score_totals_add(table, &(struct score_total){.keys = keys}, true, i, arena, err);
+    }
     for (const struct score_total *rows = next; rows < end; rows = next) {
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
                !(next > rows && next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0))
             next++;
+        keys[0] = rows->keys[0];
         for (size_t i = 0; i < suite->formula_count; i++) {
             bool holds = false;
-            keys[0] = rows->keys[0];
             keys[1] = suite->formulas[i];
             if (suite_predict(&holds, keys[1], rows, (size_t)(next - rows), err))
                 return -1;
             const struct score_total total = {.keys = keys, .count = 1, .correct = holds};
-            score_totals_add(table, &total, true, table->count, arena, err);
+            last = score_totals_add(table, &total, true, last, arena, err);
+            if (!last)
+                return -1;
+            score_total_add(&table->rows[i], &total);
         }
     }
-    keys[0] = NULL;
-    for (size_t i = 0, count = table->count; i < suite->formula_count && i < count; i++) {
-        struct score_total total = {.keys = keys};
-        keys[1] = suite->formulas[i];
-        for (size_t row = i; row < count; row += suite->formula_count)
-            score_total_add(&total, &table->rows[row]);
-        score_totals_add(table, &total, true, table->count, arena, err);
-    }
-    return err_if(err->kind);
+    return 0;
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -574,24 +560,14 @@ static int add(void *state, struct work *work, struct err *err)
         return -1;
     if (!own->title || driver->accumulates)
         return 0;
-    struct score_view view = own->view;
     struct score_totals *words = &own->words[work->index];
-    view.origin.source = &work->pair.source;
     words->names = &report->frames->rows.name;
     words->sentence = &work->pair.sentence;
-    if (score_totals_report(report, &view, words, &driver->session.arena, err))
+    if (score_totals_report(report, &own->view, words, &driver->session.arena, err))
         return -1;
+    report->source = work->pair.source;
     report->model = own->title;
     return 0;
-}
-
-static void note_fables(const struct driver *driver, const struct score_total *all)
-{
-    double perplexity = score_perplexity(all);
-    if (perplexity > FABLES_PERPLEXITY && model_is_of_fables(&driver->session.viewer.model))
-        print_note("'%s' was trained only on short fables, which these texts do not resemble "
-                   "(perplexity %.0f): the scores mean little",
-                   bundled_default, perplexity);
 }
 
 /* Rows without numbers never come without a note. */
@@ -658,13 +634,17 @@ static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     size_t count = driver->items.count;
+    double perplexity = score_perplexity(&own->all);
     bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
                    own->kind != TOTALS_OF_CONTINUATIONS;
     if (note_missing(own, err))
         return -1;
     if (driver->is_batch)
         return 0;
-    note_fables(driver, &own->all);
+    if (perplexity > FABLES_PERPLEXITY && model_is_of_fables(&driver->session.viewer.model))
+        print_note("'%s' was trained only on short fables, which these texts do not resemble "
+                   "(perplexity %.0f): the scores mean little",
+                   bundled_default, perplexity);
     if (own->title && driver->setting + 1 < driver->sweep.settings)
         return 0;
     if (own->totals || (own->title && on_page))
