@@ -78,14 +78,13 @@ struct state {
     size_t first_blank;     /* the first of which is this item */
 
     /* Of a command; the results of a batch are those of single texts. */
-    struct score_total all;    /* of the open model */
-    struct score_totals table; /* of all texts */
-    const char *other;         /* its key that is no column of the input; NULL: there is none */
-    const char **keys;         /* [table.key_count] of the row that is looked for */
-    struct score_totals
-        *words;         /* of each text, by model; or of all, by row of the table; or NULL */
-    const char *title;  /* "2 models"; NULL: models follow one another */
-    const char *folder; /* of words, totals and a figure; NULL: one output */
+    struct score_total all;     /* of the open model */
+    struct score_totals table;  /* of all texts */
+    const char *other;          /* its key that is no column of the input; NULL: there is none */
+    const char **keys;          /* [table.key_count] of the row that is looked for */
+    struct score_totals *words; /* [texts] by model, or one by row of the table; NULL: none */
+    const char *title;          /* "2 models"; NULL: models follow one another */
+    const char *folder;         /* of words, totals and a figure; NULL: one output */
 };
 
 /* The texts that are scored for an item: its own, or that with each continuation. */
@@ -131,6 +130,7 @@ static int prepare_table(struct state *own, struct err *err)
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
     const char *per = own->per, **names = NULL;
+    bool single = !own->title && !per;
     size_t index = 0, most = items->name_count + 1 + (per ? strlen(per) : 0);
     const char **known = arena_alloc(arena, most, sizeof *known, err);
     struct names columns = {known, items->name_count, sizeof *known};
@@ -143,12 +143,13 @@ static int prepare_table(struct state *own, struct err *err)
     own->other = per ? NULL : known[items->name_count];
     own->table = (struct score_totals){
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
-        .are_single = !own->title && !per,
+        .are_single = single,
         .names = own->title ? &known[items->name_count] : known,
         .key_count = per          ? 0
                      : own->title ? 1
                                   : items->name_count + 1,
-        .most = items->marks + items->count + own->driver->models.count,
+        .most =
+            single || per == of_suite ? 0 : items->marks + items->count + own->driver->models.count,
         .texts = items->count};
     columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
     for (const char *next = per; next; next = *next ? next + 1 : NULL) {
@@ -357,9 +358,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 static const char *visible_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
     struct buf visible = {0};
-    buf_text(&visible, "");
-    if (text->count)
-        tokenized_visible(&visible, text);
+    tokenized_visible(&visible, text);
     return buf_keep(&visible, arena, err);
 }
 
@@ -406,7 +405,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
         }
         row.keys = &name;
         if (!regions || regions[i].count || task->per == of_suite)
-            score_totals_add(&own->rows, &row, true, own->rows.count, arena, err);
+            score_totals_add(&own->rows, &row, own->rows.count, arena, err);
     }
     if (err->kind)
         return -1;
@@ -452,7 +451,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
     const struct scored_item *item = work->own;
     struct driver *driver = own->driver;
     struct score_totals *table = &own->table;
-    bool single = table->are_single, is_new = single || own->per == of_suite;
+    bool single = table->are_single;
     size_t row = 0;
     for (size_t i = 0; i < item->rows.count; i++) {
         struct score_total total = item->rows.rows[i];
@@ -465,7 +464,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
             own->keys[k] = key || single ? key : "";
         }
         total.keys = own->keys;
-        row = score_totals_add(table, &total, is_new, table->count, &driver->kept, err);
+        row = score_totals_add(table, &total, table->count, &driver->kept, err);
         if (!row)
             return -1;
     }
@@ -488,7 +487,7 @@ static int predict(struct score_totals *table, const struct suite *suite, struct
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
     for (size_t i = 0; i < suite->formula_count && next < end; i++) {
         keys[1] = suite->formulas[i];
-        score_totals_add(table, &(struct score_total){.keys = keys}, true, i, arena, err);
+        score_totals_add(table, &(struct score_total){.keys = keys}, i, arena, err);
     }
     for (const struct score_total *rows = next; rows < end; rows = next) {
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
@@ -496,12 +495,10 @@ static int predict(struct score_totals *table, const struct suite *suite, struct
             next++;
         keys[0] = rows->keys[0];
         for (size_t i = 0; i < suite->formula_count; i++) {
-            bool holds = false;
+            struct score_total total = {.keys = keys, .count = 1};
             keys[1] = suite->formulas[i];
-            if (suite_predict(&holds, keys[1], rows, (size_t)(next - rows), err))
-                return -1;
-            const struct score_total total = {.keys = keys, .count = 1, .correct = holds};
-            last = score_totals_add(table, &total, true, last, arena, err);
+            suite_predict(&total.correct, keys[1], rows, (size_t)(next - rows), err);
+            last = score_totals_add(table, &total, last, arena, err);
             if (!last)
                 return -1;
             score_total_add(&table->rows[i], &total);
@@ -518,13 +515,12 @@ static int begin(void *state, struct driver *driver, struct err *err)
     static const char *const names[] = {"word"};
     struct state *own = state;
     size_t count = own->title ? driver->items.count : 1;
-    bool is_last = driver->setting + 1 == driver->sweep.settings;
     own->blank = own->unscored = 0;
     if (driver->is_batch)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
     driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
-                          (own->title && !is_last);
+                          (own->title && driver->setting + 1 < driver->sweep.settings);
     if (own->title && driver->setting)
         return 0;
     own->table.count = own->table.first = 0;
@@ -619,10 +615,11 @@ static int write_totals(struct state *own, struct err *err)
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
+    table.most = 0; /* the row of all texts is a new one */
     if (own->per == of_suite)
         predict(&table, &driver->items.suite, arena, err);
     else if (own->totals && !own->title && driver->items.count > 1)
-        score_totals_add(&table, &own->all, true, table.count, arena, err);
+        score_totals_add(&table, &own->all, table.count, arena, err);
     if (err->kind || score_totals_report(&report, &own->view, &table, arena, err))
         return -1;
     report.model = own->title ? own->title : report.model;

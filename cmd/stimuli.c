@@ -189,7 +189,7 @@ static bool read_value(double *value, struct formula *formula, size_t level)
     return true;
 }
 
-int suite_predict(bool *holds, const char *text, const struct score_total *rows, size_t count,
+int suite_predict(size_t *holds, const char *text, const struct score_total *rows, size_t count,
                   struct err *err)
 {
     double value;

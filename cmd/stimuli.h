@@ -27,9 +27,9 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
  * text and regions. Refused: metrics other than the sum. */
 int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena, struct err *err);
 
-/* Whether a prediction holds of an item, by the totals of its regions, whose keys begin with item
- * and condition. Refused: regions that the item lacks. */
-int suite_predict(bool *holds, const char *formula, const struct score_total *rows, size_t count,
+/* 1: a prediction holds of an item, by the totals of its regions, whose keys begin with item and
+ * condition; else 0. Refused: regions that the item lacks. */
+int suite_predict(size_t *holds, const char *formula, const struct score_total *rows, size_t count,
                   struct err *err);
 
 #endif

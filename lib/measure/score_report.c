@@ -83,15 +83,6 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-/* The name of the region of a token; NULL: it is in none. */
-static const char *region_of(const struct score_view *view, size_t token)
-{
-    for (size_t i = 0; i < view->region_count; i++)
-        if (token - view->regions[i].first < view->regions[i].count)
-            return view->regions[i].name;
-    return NULL;
-}
-
 /* The row of a token or a word, whose entropy is that of its first token; or of a blank text, where
  * integers are still to become missing. */
 static void put_score(struct frame_rows *rows, const struct score_view *view,
@@ -102,6 +93,7 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     static const struct label no_label = {"", "", ""};
     bool words = view->words;
     size_t row = rows->row;
+    const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
     const struct token_score *score = is_blank ? &no_score : &scored->tokens[span.first];
@@ -112,8 +104,11 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     if (!words)
         rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
+    for (size_t i = 0; i < view->region_count; i++)
+        if (span.first - view->regions[i].first < view->regions[i].count)
+            region = view->regions[i].name;
     if (view->has_regions)
-        rows_text(rows, "region", COLUMN_KEY, region_of(view, span.first));
+        rows_text(rows, "region", COLUMN_KEY, region);
     put_float(rows, "logprob_nats", 0, logprob);
     put_float(rows, surprisal_name(view), COLUMN_COLOURED, surprisal_of(view, logprob));
     put_float(rows, view->bits ? "entropy_bits" : "entropy_nats", 0, entropy);
@@ -201,19 +196,20 @@ static const char *name_of(const char *const *keys, size_t count, struct arena *
     return buf_keep(&name, arena, err);
 }
 
-size_t score_totals_add(struct score_totals *totals, const struct score_total *total, bool is_new,
-                        size_t after, struct arena *arena, struct err *err)
+size_t score_totals_add(struct score_totals *totals, const struct score_total *total, size_t after,
+                        struct arena *arena, struct err *err)
 {
     size_t count = totals->key_count;
+    uint64_t hash = hash_mix(total->earlier, total->position);
     if (totals->most > HASH_NUMBER_MAX)
         err_usage(err, "expected at most %d totals, found %zu", HASH_NUMBER_MAX, totals->most);
-    if (err->kind || (!totals->count && hash_index_init(&totals->found, totals->most, arena, err)))
+    if (err->kind || (totals->most && !totals->count &&
+                      hash_index_init(&totals->found, totals->most, arena, err)))
         return 0;
-    uint64_t hash = hash_mix(total->earlier, total->position);
-    for (size_t i = 0; i < count && !is_new; i++)
+    for (size_t i = 0; i < count && totals->most; i++)
         hash = hash_mix(hash, hash_bytes(total->keys[i], strlen(total->keys[i])));
     struct hash_probe probe = hash_probe(&totals->found, hash);
-    for (uint32_t index; !is_new && hash_next(&probe, &index);) {
+    for (uint32_t index; totals->most && hash_next(&probe, &index);) {
         struct score_total *row = &totals->rows[index];
         bool same = row->earlier == total->earlier && row->position == total->position;
         for (size_t i = 0; i < count && same; i++)
@@ -223,7 +219,7 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
             return index + 1;
         }
     }
-    if (!is_new)
+    if (totals->most)
         hash_put(&probe, (uint32_t)totals->count);
     const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* and the bad text */
     totals->rows = arena_grow(arena, totals->rows, totals->count, sizeof *total, err);
@@ -280,7 +276,7 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
     const char *region = NULL;
     struct score_total total = {.keys = &region, .count = 1};
     totals->texts++;
-    totals->most = totals->most ? totals->most : axis->size;
+    totals->most = num_max(totals->most, axis->size);
     for (size_t i = 0, last = 0; i < axis->size; i++, total.position++) {
         const struct label *label = &axis->labels[i];
         if (region_name(regions, i) != region) {
@@ -298,36 +294,21 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
                 "--words or --total compares models of different vocabularies",
                 axis->name, names_at(totals->lines, 0), axis->name, i, label->text);
         total.logprob = column_float(logprobs, i);
-        last = score_totals_add(totals, &total, false, last, arena, err);
+        last = score_totals_add(totals, &total, last, arena, err);
         if (!last || add_word(&totals->rows[last - 1], line, &total, label->plain, arena, err))
             return -1;
     }
     return 0;
 }
 
-/* The column of a line, called by its unit. */
-static struct column column_of(const struct score_totals *totals, size_t line,
-                               const struct score_view *view, struct arena *arena, struct err *err)
-{
-    struct buf title = {0};
-    const struct label label = label_borrowed(names_at(totals->lines, line), false, arena, err);
-    const char *kind = totals->kind == TOTALS_OF_WORDS ? "condition" : "model";
-    struct column column = {
-        .unit = view->bits ? "bits" : "nats", .digits = DIGITS, .flags = COLUMN_COLOURED};
-    column.name = arena_format(arena, err, "%s:%s", surprisal_name(view), label.plain);
-    if (label.text)
-        text_label(&title, &(struct axis){kind, 1, &label, 0}, 0, MODEL_COLUMNS);
-    column.title = buf_keep(&title, arena, err);
-    return column;
-}
-
-/* The row of a word, with a column for each line. */
+/* The row of a word, with a column for each line, called by its unit. */
 static void put_word(struct frame_rows *rows, const struct score_view *view,
                      const struct score_totals *totals, const struct score_total *total)
 {
     const char *name = *totals->names, *region = *total->keys;
     bool continued = strcmp(name, "continuation") == 0;
     bool is_blank = totals->count == 1 && !*total->name;
+    const char *kind = totals->kind == TOTALS_OF_WORDS ? "condition" : "model";
     if (!continued) {
         rows_integer(rows, "position", COLUMN_KEY,
                      is_blank ? COLUMN_MISSING : (long long)rows->row);
@@ -339,9 +320,17 @@ static void put_word(struct frame_rows *rows, const struct score_view *view,
         rows_text(rows, "region", COLUMN_KEY, *region ? region : NULL);
     for (size_t i = 0; i < totals->lines.count; i++) {
         struct score_total sum = i < total->line_count ? total->lines[i] : (struct score_total){0};
-        struct column column = {.name = NULL};
-        if (!rows->row)
-            column = column_of(totals, i, view, rows->arena, rows->err);
+        struct column column = {
+            .unit = view->bits ? "bits" : "nats", .digits = DIGITS, .flags = COLUMN_COLOURED};
+        if (!rows->row) {
+            const char *line = names_at(totals->lines, i);
+            struct label label = label_borrowed(line, false, rows->arena, rows->err);
+            struct buf title = {0};
+            if (label.text)
+                text_label(&title, &(struct axis){kind, 1, &label, 0}, 0, MODEL_COLUMNS);
+            column.name = arena_format(rows->arena, rows->err, "%s:%s", surprisal_name(view), line);
+            column.title = buf_keep(&title, rows->arena, rows->err);
+        }
         rows_float(rows, column, surprisal_of(view, mean_of(sum.logprob, sum.count)));
     }
 }
@@ -361,9 +350,8 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     const char *bad = total->bad ? total->bad : "";
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
-    double other = pairs           ? mean_of(total->bad_logprob, total->count)
-                   : totals->count ? totals->rows->logprob
-                                   : 0;
+    const struct score_total *first = totals->count ? totals->rows : total;
+    double other = pairs ? mean_of(total->bad_logprob, total->count) : first->logprob;
     double surprisal = surprisal_of(view, logprob);
     for (size_t i = 0; i < last; i++)
         rows_text(rows, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
@@ -399,7 +387,6 @@ int score_totals_report(struct report *report, const struct score_view *view,
 {
     static const char *const names[] = {"totals", "totals", "continuations", "pairs",
                                         "predictions"};
-    static const struct tokenized no_text;
     const char *unit = view->bits ? "bits" : "nats";
     bool means = totals->kind == TOTALS_OF_WORDS;
     bool of_words = means || totals->kind == TOTALS_OF_MODELS;
@@ -433,7 +420,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
         frame->note = arena_format(
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
-    *report = text_origin_report(&view->origin, totals->sentence ? totals->sentence : &no_text);
+    *report = text_origin_report(&view->origin,
+                                 totals->sentence ? totals->sentence : &(struct tokenized){0});
     report->frames = frame;
     report->frame_count = 1;
     if (!totals->sentence) {

@@ -76,16 +76,16 @@ struct score_totals {
     struct names lines; /* models or conditions */
     struct score_total *rows;
     size_t count, first; /* the number, from 1, of the first row */
-    size_t most;         /* rows that are found by their keys; 0: those of the first report */
+    size_t most;         /* rows that are found by their keys; 0: each total has a row of its own */
     struct hash_index found;
     const struct tokenized *sentence; /* the only text; NULL: they are of several, */
     size_t texts;                     /* and this is their number */
 };
 
-/* Add a total to the row with its keys and place; where there is none, or it `is_new`, as a new row
- * after that of number `after`. Returns the row's number; 0 with `err`. */
-size_t score_totals_add(struct score_totals *totals, const struct score_total *total, bool is_new,
-                        size_t after, struct arena *arena, struct err *err);
+/* Add a total to the row with its keys and place, or as a new row after that of number `after`.
+ * Returns the row's number; 0 with `err`. */
+size_t score_totals_add(struct score_totals *totals, const struct score_total *total, size_t after,
+                        struct arena *arena, struct err *err);
 
 /* Add a report of score_report, or of continuations, to a line. Refused as usage: rows of a model
  * that differ from those of the first one, whose vocabulary splits the text differently. */
