@@ -131,10 +131,11 @@ static int prepare_table(struct state *own, struct err *err)
     struct arena *arena = &own->driver->kept;
     const char *per = own->per, **names = NULL;
     bool single = !own->title && !per;
-    size_t index = 0, most = items->name_count + 1 + (per ? strlen(per) : 0);
-    const char **known = arena_alloc(arena, most, sizeof *known, err);
+    size_t index = 0, models = own->driver->models.count;
+    const char **known = arena_alloc(arena, items->name_count + 1, sizeof *known, err);
     struct names columns = {known, items->name_count, sizeof *known};
-    own->keys = arena_alloc(arena, most, sizeof *own->keys, err);
+    own->keys =
+        arena_alloc(arena, items->name_count + 1 + (per ? strlen(per) : 0), sizeof *own->keys, err);
     if (!known || !own->keys)
         return -1;
     for (size_t i = 0; i < items->name_count; i++)
@@ -145,11 +146,8 @@ static int prepare_table(struct state *own, struct err *err)
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
         .are_single = single,
         .names = own->title ? &known[items->name_count] : known,
-        .key_count = per          ? 0
-                     : own->title ? 1
-                                  : items->name_count + 1,
-        .most =
-            single || per == of_suite ? 0 : items->marks + items->count + own->driver->models.count,
+        .key_count = single ? items->name_count + 1 : own->title != NULL,
+        .most = single || per == of_suite ? 0 : items->marks + items->count + models,
         .texts = items->count};
     columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
     for (const char *next = per; next; next = *next ? next + 1 : NULL) {
@@ -512,7 +510,7 @@ static int predict(struct score_totals *table, const struct suite *suite, struct
 /* Results are collected for totals, and where models are columns until the last of them. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
-    static const char *const names[] = {"word"};
+    static const char *const names[] = {"token", "word", "continuation"};
     struct state *own = state;
     size_t count = own->title ? driver->items.count : 1;
     own->blank = own->unscored = 0;
@@ -531,7 +529,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
         own->words[i] = (struct score_totals){
             .kind = own->title ? TOTALS_OF_MODELS : TOTALS_OF_WORDS,
             .are_single = true,
-            .names = names,
+            .names = &names[own->kind == TOTALS_OF_CONTINUATIONS ? 2 : own->view.words],
             .key_count = 1,
             .lines = {driver->models.names, driver->models.count, sizeof(char *)},
             .most = own->title ? 0 : driver->survey.tokens};
@@ -557,7 +555,6 @@ static int add(void *state, struct work *work, struct err *err)
     if (!own->title || driver->accumulates)
         return 0;
     struct score_totals *words = &own->words[work->index];
-    words->names = &report->frames->rows.name;
     words->sentence = &work->pair.sentence;
     if (score_totals_report(report, &own->view, words, &driver->session.arena, err))
         return -1;
