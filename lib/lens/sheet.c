@@ -186,7 +186,7 @@ void rows_next(struct frame_rows *rows)
 static void *next_cell(struct frame_rows *rows, struct column column)
 {
     size_t size = cell_bytes[column.kind];
-    for (size_t i = 0; i < rows->count && rows->row == 0; i++)
+    for (size_t i = 0; i < rows->count && rows->row == 0 && !rows->err->kind; i++)
         if (strcmp(rows->columns[i].name, column.name) == 0)
             err_usage(rows->err,
                       "column '%s': results already have a column with this name: rename it",
