@@ -90,11 +90,9 @@ static int read_lengths(struct job *job, struct err *err)
 {
     const char *item = options_own(job->options)->lengths;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
-        char text[32];
         long long tokens = 0;
         size = strcspn(item, ",");
-        snprintf(text, sizeof text, "%.*s", (int)size, item);
-        if (size >= sizeof text || !num_parse_integer(text, 1, TOKENS_MAX, &tokens))
+        if (!num_parse_part(item, size, 1, TOKENS_MAX, &tokens))
             return err_usage(err, "--tokens: expected whole numbers from 1 to %d, found '%.*s'",
                              TOKENS_MAX, (int)size, item);
         if (job->plan.length_count == LENGTHS_MAX)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@ enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */
     SETTINGS_MAX = 1000000,
     SHARDS_MAX = 1000000,
-    NUMBER_BYTES = 24,
 };
 
 static const char repeat[] = "repeat";
@@ -42,12 +40,9 @@ static int add_values(struct swept_option *swept, const char *value, struct aren
 {
     long long first = 0;
     long long last = 0;
-    char text[NUMBER_BYTES] = "";
     size_t size = strspn(value, "0123456789");
-    if (size && size < sizeof text && value[size] == '-')
-        memcpy(text, value, size);
-    if (!isdigit((unsigned char)value[size + (*text != 0)]) ||
-        !num_parse_integer(text, 0, SETTINGS_MAX, &first) ||
+    if (value[size] != '-' || !isdigit((unsigned char)value[size + 1]) ||
+        !num_parse_part(value, size, 0, SETTINGS_MAX, &first) ||
         !num_parse_integer(value + size + 1, first, SETTINGS_MAX, &last))
         return add_value(swept, value, err);
     for (long long i = first; i <= last; i++)
@@ -286,7 +281,6 @@ static int find_shard(struct job_shard *shard, struct err *err)
 int shard_read(struct job_shard *shard, const char *text, struct err *err)
 {
     static const char *const words[] = {"auto"};
-    char first[NUMBER_BYTES];
     char guess[NAMES_GUESS_BYTES];
     long long index = 0;
     long long count = 0;
@@ -296,9 +290,8 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
     if (strcmp(text, words[0]) == 0)
         return find_shard(shard, err);
     size_t size = strcspn(text, "/");
-    snprintf(first, sizeof first, "%.*s", (int)num_min(size, sizeof first), text);
     if (text[size] && num_parse_integer(text + size + 1, 1, SHARDS_MAX, &count) &&
-        num_parse_integer(first, 1, count, &index)) {
+        num_parse_part(text, size, 1, count, &index)) {
         *shard = (struct job_shard){(size_t)index, (size_t)count};
         return 0;
     }

@@ -53,6 +53,16 @@ bool num_parse_integer(const char *text, long long min, long long max, long long
     return true;
 }
 
+bool num_parse_part(const char *text, size_t size, long long min, long long max, long long *value)
+{
+    char digits[24];
+    if (size >= sizeof digits)
+        return false;
+    memcpy(digits, text, size);
+    digits[size] = '\0';
+    return num_parse_integer(digits, min, max, value);
+}
+
 bool num_parse_double(const char *text, double min, double max, double *value)
 {
     if (*text == '\0' || strspn(text, "+-.0123456789eE") != strlen(text))

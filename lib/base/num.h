@@ -31,8 +31,10 @@ static inline size_t num_max(size_t a, size_t b)
 /* Up to 8 bytes as a number, the lowest first. */
 uint64_t num_of_bytes(const char *bytes, size_t size);
 
-/* The whole text is one decimal number in [min, max], else false: no blanks, no `3x`, no `0x1`. */
+/* The whole text, or `size` bytes of one, is one decimal number in [min, max], else false: no
+ * blanks, no `3x`, no `0x1`. */
 bool num_parse_integer(const char *text, long long min, long long max, long long *value);
+bool num_parse_part(const char *text, size_t size, long long min, long long max, long long *value);
 bool num_parse_double(const char *text, double min, double max, double *value);
 
 /* Write the shortest decimal that reads back to the same float32, `0.1`, `3.4e-08`, `inf`, in every

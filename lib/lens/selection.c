@@ -92,13 +92,8 @@ static int bad_item(const struct range *range, const char *item, size_t size, st
 
 static bool read_number(ptrdiff_t *number, const char *text, size_t size)
 {
-    char digits[24];
     long long value = 0;
-    if (size == 0 || size >= sizeof digits)
-        return false;
-    memcpy(digits, text, size);
-    digits[size] = '\0';
-    if (!num_parse_integer(digits, -(1LL << 40), 1LL << 40, &value))
+    if (!num_parse_part(text, size, -(1LL << 40), 1LL << 40, &value))
         return false;
     *number = (ptrdiff_t)value;
     return true;

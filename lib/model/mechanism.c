@@ -44,16 +44,6 @@ static struct word word_up_to(const char *text, const char *ends)
     return (struct word){text, strcspn(text, ends)};
 }
 
-static bool word_number(struct word word, long long min, long long max, long long *number)
-{
-    char digits[24];
-    if (word.size >= sizeof digits)
-        return false;
-    memcpy(digits, word.text, word.size);
-    digits[word.size] = '\0';
-    return num_parse_integer(digits, min, max, number);
-}
-
 /* --- attention -------------------------------------------------------------------------------- */
 
 /* The row of a name; NULL where there is none, which `err` says. */
@@ -87,7 +77,7 @@ static int set_seed(struct mechanism *mechanism, struct word rest, struct err *e
     if (rest.size == 0)
         return 0;
     struct word digits = {rest.text + 1, rest.size - 1};
-    if (!word_number(digits, 0, LLONG_MAX, &seed))
+    if (!num_parse_part(digits.text, digits.size, 0, LLONG_MAX, &seed))
         return err_usage(err,
                          "--attention random: expected a seed from 0 to %lld after the second "
                          "colon, found '%.*s'",
@@ -110,7 +100,7 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
     bool seeded = row->offset == NUMBER(pattern.random);
     if (seeded && memchr(digits.text, ':', digits.size))
         digits.size = strcspn(digits.text, ":");
-    if (!word_number(digits, 1, SIZE_MAX_GIVEN, &number))
+    if (!num_parse_part(digits.text, digits.size, 1, SIZE_MAX_GIVEN, &number))
         return err_usage(err,
                          "--attention: expected a whole number from 1 to %d in '%s:%s', found "
                          "'%.*s'",
