@@ -51,7 +51,7 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct work {
-    size_t job, index; /* from 0: among all jobs, among the items */
+    size_t job, index; /* from 0: among all jobs, among the items; SIZE_MAX: a result of many */
     struct item item;
     struct text_pair pair; /* its text and --source as tokens */
     void *own;             /* the task's, in memory of the arena */

@@ -340,6 +340,10 @@ int log_open(struct log *log, struct err *err)
 
 int log_flush(struct log *log, struct err *err)
 {
+    if (!log)
+        return 0;
+    if (log->is_folder && stream_sync(log->path, err))
+        return -1;
     stream_flush(&log->out);
     return log->out.failure ? refuse_write(log->part, log->out.failure, err) : 0;
 }

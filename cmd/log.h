@@ -72,7 +72,7 @@ struct log {
  * unless it `forces`; and a file of another kind called NAME.batch. */
 int log_open(struct log *log, struct err *err);
 
-/* Write all lines so far to the file. */
+/* Write all lines so far to the file, after the files of their folders; NULL: no log, no lines. */
 int log_flush(struct log *log, struct err *err);
 
 /* All jobs are done, `failed` of them failed, the first with that message: note it in NAME.batch,

@@ -74,17 +74,6 @@ static void put_columns(struct json_writer *json, const char *name,
         json_put_close(json, '}');
 }
 
-/* As members of JSON: "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
-static void put_identity(struct json_writer *json, const struct driver *driver,
-                         const struct work *work, const struct place *place)
-{
-    size_t settings = driver->sweep.count - driver->sweep.of_models;
-    if (driver->is_batch && !driver->accumulates)
-        json_put_integer(json, "item", (long long)work->item.number);
-    put_columns(json, "settings", place->extras, settings);
-    put_columns(json, "columns", place->extras + settings, place->extra_count - settings);
-}
-
 /* `index` results precede it; with `blank` added, the number of a text is that of its item. */
 static void set_index(struct place *place, const struct work *work, size_t index)
 {
@@ -99,19 +88,26 @@ static const char *name_of_model(const struct driver *driver)
     return driver->sweep.of_models && follow ? driver->session.viewer.model.name : NULL;
 }
 
+/* Its item, of a batch: "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {…} */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err)
 {
+    size_t settings = driver->sweep.count - driver->sweep.of_models;
     struct buf identity = {0};
     struct json_writer json = {.buf = &identity};
     *place = driver->place;
+    if (work->index == SIZE_MAX)
+        place->sentences = 1;
     set_index(place, work, work->before);
     place->model = name_of_model(driver);
     if (find_columns(driver, work, place, arena, err))
         return -1;
     if (driver->is_batch)
         json_put_integer(&json, "job", (long long)work->job);
-    put_identity(&json, driver, work, place);
+    if (driver->is_batch && !driver->accumulates)
+        json_put_integer(&json, "item", (long long)work->item.number);
+    put_columns(&json, "settings", place->extras, settings);
+    put_columns(&json, "columns", place->extras + settings, place->extra_count - settings);
     if (identity.size || identity.out_of_memory)
         place->item = buf_keep(&identity, arena, err);
     return err_if(err->kind);
@@ -119,9 +115,11 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
 
 /* --- lines of the log ------------------------------------------------------------------------- */
 
-static bool is_json(const struct driver *driver)
+/* Whether each result, or failure, is a line of JSON. */
+static bool is_lines(const struct driver *driver)
 {
-    return format_is(driver->output.format, "json jsonl") && !driver->output.to_folder;
+    return driver->is_batch && !driver->output.to_folder &&
+           format_is(driver->output.format, "json jsonl");
 }
 
 /* The files of a job, in a folder of their own. */
@@ -169,6 +167,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
     const char *name = has_folder ? name_folder(driver, work, arena, err) : NULL;
     if (has_folder && (!name || write_folder(driver, work, place, name, err)))
         return -1;
+    size_t job = strcspn(place->item, ","); /* what follows the job comes after the result */
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "job", (long long)work->job);
     if (work->fault) {
@@ -182,7 +181,8 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
                (place->index == 0 && put_output(&json, "next", driver, work, *place, 1, err))) {
         return -1; /* the log ends with half a line, which a resumed run cuts off */
     }
-    put_identity(&json, driver, work, place);
+    if (place->item[job])
+        json_put_raw(&json, NULL, place->item + job + sizeof ",");
     json_put_text(&json, "format",
                   work->fault ? JSON_FORMAT("batch-failure") : JSON_FORMAT("batch-item"));
     json_put_close(&json, '}');
@@ -200,12 +200,12 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
     struct place place;
     if (driver_place(driver, work, &place, arena, err))
         return -1;
-    if (work->fault || (driver->log && !is_json(driver)))
+    if (work->fault || (driver->log && !is_lines(driver)))
         return write_line(driver, out, work, &place, arena, err);
     if (out == &driver->output.stream && !driver->is_batch)
         return output_write(&driver->output, &work->report, &place, err);
-    return format_write(is_json(driver) && driver->is_batch ? format_find("jsonl") : format, out,
-                        &work->report, &place, err);
+    return format_write(is_lines(driver) ? format_find("jsonl") : format, out, &work->report,
+                        &place, err);
 }
 
 /* Write a result to memory, in a thread that does not write to the output. */
@@ -223,40 +223,30 @@ int driver_make_bytes(struct driver *driver, struct work *work, struct arena *ar
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
-/* A result, a failure, or in a batch the mean of a setting, which has the setting's number. */
+/* A result, a failure, or the mean of a setting, which has the setting's number. */
 static int write_work(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
-    bool is_array = driver->is_batch && !driver->log && format_is(driver->output.format, "json");
+    bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
     driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
     work->before = driver->written;
     if (is_array)
         stream_text(out, work->job * driver->jobs_of_result == driver->first ? "[" : ",");
-    if (work->fault && !is_json(driver))
+    if (work->fault && !is_lines(driver))
         print_failure(work->message);
     if (is_made)
         stream_bytes(out, work->bytes.bytes, work->bytes.size);
-    else if (work->fault ? is_json(driver) || driver->log : !work->is_written)
+    else if (work->fault ? is_lines(driver) || driver->log : !work->is_written)
         if (write_result(driver, out, work, arena, err))
             return -1;
     if (is_array && (work->job + 1) * driver->jobs_of_result == driver->end)
         stream_text(out, "]\n");
     driver->written += !work->fault;
-    if (driver->task->note && !driver->is_batch)
+    if (driver->task->note && !driver->is_batch && !driver->accumulates)
         driver->task->note(driver->state, work);
     return 0;
-}
-
-/* All lines so far, after the files of their folders. */
-static int flush_log(struct driver *driver, struct err *err)
-{
-    if (!driver->log)
-        return 0;
-    if (driver->output.to_folder && stream_sync(driver->log->path, err))
-        return -1;
-    return log_flush(driver->log, err);
 }
 
 int driver_count_failure(struct driver *driver, const struct work *work, struct err *err)
@@ -282,22 +272,16 @@ int driver_write_works(struct driver *driver, struct work *works, size_t count, 
         if (work->fault && driver_count_failure(driver, work, err))
             return -1;
     }
-    return flush_log(driver, err);
+    return log_flush(driver->log, err);
 }
 
 int driver_write(struct driver *driver, const struct report *report, struct err *err)
 {
-    struct work work = {.job = driver->setting, .before = SIZE_MAX, .report = *report};
-    struct place place = driver->place;
-    if (driver->is_batch)
-        return err_if((!driver->log && output_open(&driver->output, err)) ||
-                      write_work(driver, &work, &driver->session.arena, err) ||
-                      flush_log(driver, err));
-    place.index = driver->written++;
-    place.sentences = 1;
-    place.model = name_of_model(driver);
-    return err_if(output_open(&driver->output, err) ||
-                  output_write(&driver->output, report, &place, err));
+    struct work work = {
+        .job = driver->setting, .index = SIZE_MAX, .before = SIZE_MAX, .report = *report};
+    return err_if((!driver->log && output_open(&driver->output, err)) ||
+                  write_work(driver, &work, &driver->session.arena, err) ||
+                  log_flush(driver->log, err));
 }
 
 int driver_write_mean(struct driver *driver, struct err *err)
