@@ -200,20 +200,6 @@ static int add_models(struct buf *text, const struct driver *driver, struct err 
     return 0;
 }
 
-/* A fact that `add` puts together; NULL with `err`. */
-static const char *make_fact(const struct driver *driver, struct arena *arena,
-                             int (*add)(struct buf *text, const struct driver *driver,
-                                        struct err *err),
-                             struct err *err)
-{
-    struct buf text = {0};
-    buf_text(&text, "");
-    if (!add(&text, driver, err))
-        return buf_keep(&text, arena, err);
-    buf_release(&text);
-    return NULL;
-}
-
 /* --- a batch ---------------------------------------------------------------------------------- */
 
 /* What has a name and can be written only in place gets no log: a device, a pipe. */
@@ -228,6 +214,9 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     const struct output *output = &driver->output;
     struct arena *arena = &driver->kept;
+    struct buf input = {0};
+    struct buf models = {0};
+    int failed = add_input(&input, driver, err) || add_models(&models, driver, err);
     *log =
         (struct log){.path = output->path,
                      .arena = arena,
@@ -237,12 +226,12 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
                      .shard = driver->shard,
                      .jobs = driver->jobs / driver->jobs_of_result,
                      .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
-                               [LOG_INPUT] = make_fact(driver, arena, add_input, err),
-                               [LOG_MODELS] = make_fact(driver, arena, add_models, err),
+                               [LOG_INPUT] = buf_keep(&input, arena, err),
+                               [LOG_MODELS] = buf_keep(&models, arena, err),
                                [LOG_RESULTS] = arena_format(arena, err, "%s%s",
                                                             output->to_folder ? "folder of " : "",
                                                             output->format->name)}};
-    if (log_open(log, err) || (log->is_folder && file_make_directory(log->path, err)))
+    if (failed || log_open(log, err) || (log->is_folder && file_make_directory(log->path, err)))
         return -1;
     if (log->resumes && log->done)
         print_note("'%s': %zu of %zu %s skipped: already done", log->name, log->done,
@@ -281,11 +270,9 @@ static int run_logged(struct driver *driver, struct err *err)
 static int check_failed(size_t failed, size_t jobs, const char *how, const char *first,
                         struct err *err)
 {
-    if (!failed)
-        return 0;
-    err_failed(err, "%zu of %zu items %s%s: %s", failed, jobs, how, failed > 1 ? ", the first" : "",
-               first);
-    return -1;
+    return failed ? err_failed(err, "%zu of %zu items %s%s: %s", failed, jobs, how,
+                               failed > 1 ? ", the first" : "", first)
+                  : 0;
 }
 
 static int run_batch(struct driver *driver, struct err *err)
@@ -331,58 +318,46 @@ static int preview_batch(struct driver *driver, struct err *err)
 /* --- --join ----------------------------------------------------------------------------------- */
 
 /* The format of the result is that of the shards; json and jsonl hold the same lines. */
-static int check_joined(bool *is_array, const struct log *shard, const struct options *options,
-                        struct err *err)
+static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
     const struct names formats = NAMES(format_rows, format_count);
     const char *path = options->output.path;
-    const char *results = shard->facts[LOG_RESULTS];
+    const char *results = shards->facts[LOG_RESULTS];
     bool is_lines = strncmp(results, "json", 4) == 0;
     size_t index = 0;
-    *is_array = strcmp(results, "json") == 0;
-    if (output_is_folder(path) != shard->is_folder)
+    if (output_is_folder(path) != shards->is_folder)
         return err_usage(err, "--join: expected %s as --output, found '%s'",
-                         shard->is_folder ? "the folder of the shards" : "a file",
+                         shards->is_folder ? "the folder of the shards" : "a file",
                          path ? path : "none");
-    if (shard->is_folder ||
+    if (shards->is_folder ||
         (!options->output.format &&
          (output_is_standard(path) || !format_find_ending(&index, formats, path))))
         return 0;
     const struct format *format = format_choose(formats, &options->output, err);
-    if (!format)
-        return -1;
-    *is_array = format_is(format, "json");
-    if (format_is(format, results) || (is_lines && strncmp(format->name, "json", 4) == 0))
-        return 0;
-    return err_usage(err, "--join: expected --format %s, as the shards have, found %s", results,
-                     format->name);
+    if (format && !format_is(format, is_lines ? "json jsonl" : results))
+        err_usage(err, "--join: expected --format %s, as the shards have, found %s", results,
+                  format->name);
+    else if (format)
+        shards->facts[LOG_RESULTS] = format->name;
+    return err_if(err->kind);
 }
 
 static int join_logs(const struct options *options, struct err *err)
 {
     const struct texts *paths = &options->input.operands;
-    const char *path = output_is_standard(options->output.path) ? NULL : options->output.path;
     struct arena arena = {0};
-    bool is_array = false;
-    size_t jobs = 0;
     size_t broken = 0;
     const char *failure = NULL;
     if (!paths->count)
         return err_usage(err, "--join: expected the logs of all shards, such as out.jsonl.*.part");
-    struct log *logs = arena_alloc(&arena, paths->count, sizeof *logs, err);
-    for (size_t i = 0; logs && i < paths->count; i++)
-        logs[i].arena = &arena;
-    int failed = !logs || log_join(logs, paths->items, paths->count, err) ||
-                 check_joined(&is_array, logs, options, err) ||
-                 (logs->is_folder && output_clear_folder(path, err)) ||
-                 log_write_results(logs, paths->count, path, is_array, err);
-    for (size_t i = 0; !failed && i < paths->count; i++) {
-        jobs += logs[i].end - logs[i].first;
+    struct log *logs = log_join(paths->items, paths->count, &arena, err);
+    bool failed = !logs || choose_joined(logs, options, err) ||
+                  log_write_results(logs, paths->count, options->output.path, err);
+    for (size_t i = paths->count; !failed && i-- > 0;) {
         broken += logs[i].failed;
-        if (logs[i].failed && !failure)
-            failure = logs[i].failure;
+        failure = logs[i].failed ? logs[i].failure : failure;
     }
-    failed = failed || check_failed(broken, jobs, "failed", failure, err);
+    failed = failed || check_failed(broken, logs[paths->count - 1].end, "failed", failure, err);
     arena_release(&arena);
     return err_if(failed);
 }

@@ -239,32 +239,27 @@ static int check_shared_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* Refuse other files where no batch has begun. */
-static int check_files(const struct log *log, struct err *err)
+/* Of a file NAME must be a file that may be replaced, or nothing; where no batch has begun, other
+ * files are refused, too. */
+static int check_place(const struct log *log, bool has_begun, struct err *err)
 {
     struct stat status;
+    mode_t kind = 0;
+    if (!log->is_folder &&
+        (file_kind(&kind, log->name, err) || replacement_check_name(log->name, err)))
+        return -1;
+    if (kind && !S_ISREG(kind))
+        return err_output(err, "'%s': expected a file, found a link or a special file", log->name);
+    if (has_begun)
+        return 0;
     if (stat(log->part, &status) == 0 && status.st_size)
         return err_output(err, "'%s' exists and was not written by a batch: choose another output",
                           log->part);
     if (log->is_folder)
         return log->shard.count ? check_shared_folder(log->path, err)
                                 : target_folder_check(log->path, log->forces, err);
-    if (!log->forces && file_exists(log->name))
-        return err_output(err, "'%s' exists: --force overwrites it", log->name);
-    return 0;
-}
-
-/* Of a file NAME must be a file that may be replaced, or nothing. */
-static int check_name(const struct log *log, struct err *err)
-{
-    mode_t kind = 0;
-    if (log->is_folder)
-        return 0;
-    if (file_kind(&kind, log->name, err) || replacement_check_name(log->name, err))
-        return -1;
-    return kind && !S_ISREG(kind)
-               ? err_output(err, "'%s': expected a file, found a link or a special file", log->name)
-               : 0;
+    return kind && !log->forces ? err_output(err, "'%s' exists: --force overwrites it", log->name)
+                                : 0;
 }
 
 /* A file system without locks has to do without. */
@@ -288,9 +283,9 @@ static int open_part(struct log *log, bool continues, struct err *err)
         stream_to(&log->out, log->part_file, err))
         return -1;
     if (!continues) {
-        log->done = log->failed = 0;
-        log->failure = NULL;
         log->finished = false;
+        log->failed = 0;
+        log->failure = NULL;
         return write_facts(log, false, err);
     }
     if (visit_lines(log, count_line, log, &bytes, err))
@@ -320,12 +315,12 @@ static int prepare(struct log *log, struct err *err)
 
 int log_open(struct log *log, struct err *err)
 {
-    if (prepare(log, err) || check_name(log, err))
+    if (prepare(log, err))
         return -1;
     bool is_there = file_exists(log->header);
     replacement_keep_private(log->name);
-    if ((!is_there && check_files(log, err)) || lock(log, err) || read_header(log, err) ||
-        (is_there && !log->header_bytes && check_files(log, err)))
+    if (check_place(log, is_there, err) || lock(log, err) || read_header(log, err) ||
+        (!log->header_bytes && check_place(log, false, err)))
         return -1;
     bool continues = log->header_bytes && log->resumes;
     if (log->header_bytes && !log->resumes && !log->forces)
@@ -350,13 +345,11 @@ int log_flush(struct log *log, struct err *err)
 
 void log_close(struct log *log)
 {
-    if (log->out.buffer)
-        stream_discard(&log->out);
+    stream_discard(&log->out);
     if (log->part_file)
         close(log->part_file);
     if (log->header_file)
         close(log->header_file);
-    *log = (struct log){.path = NULL};
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -398,43 +391,37 @@ static int add_line(void *context, struct span line, struct span value, struct e
     return 0;
 }
 
-int log_write_results(const struct log *logs, size_t count, const char *path, bool is_array,
-                      struct err *err)
+int log_write_results(const struct log *logs, size_t count, const char *path, struct err *err)
 {
-    struct arena arena = {0};
     size_t bytes = 0;
     const char *results = logs->facts[LOG_RESULTS];
-    struct assembly result = {.is_lines = logs->is_folder || strncmp(results, "json", 4) == 0};
-    result.is_array = is_array && result.is_lines && !logs->is_folder;
-    if (logs->is_folder && !(path = arena_format(&arena, err, "%s/%s", path, items_file)))
+    struct assembly result = {.is_lines = logs->is_folder || strncmp(results, "json", 4) == 0,
+                              .is_array = strcmp(results, "json") == 0};
+    if (logs->is_folder && (output_clear_folder(path, err) ||
+                            !(path = arena_format(logs->arena, err, "%s/%s", path, items_file))))
         return -1;
     int failed = output_to(&result.out, path, err);
     for (size_t i = 0; i < count && !failed; i++)
         failed = visit_lines(&logs[i], add_line, &result, &bytes, err);
     if (!failed && result.is_array)
         stream_text(&result.out, result.begun ? "]\n" : "[]\n");
-    failed = stream_end(&result.out, failed, err);
-    arena_release(&arena);
-    return err_if(failed);
+    return stream_end(&result.out, failed, err);
 }
 
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err)
 {
-    const char *results = log->facts[LOG_RESULTS];
     if (!log->finished) {
         log->facts[LOG_FAILED] = arena_format(log->arena, err, "%zu", failed);
         log->facts[LOG_FAILURE] = failure ? failure : "";
-        if (!log->facts[LOG_FAILED] || log_flush(log, err) || write_facts(log, true, err))
+        if (!log->facts[LOG_FAILED] || write_facts(log, true, err))
             return -1;
         log->finished = true;
     }
     if (log->shard.count || !file_exists(log->part))
         return 0;
-    if (strcmp(results, "jsonl") == 0)
+    if (strcmp(log->facts[LOG_RESULTS], "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
-    return err_if((log->is_folder && output_clear_folder(log->name, err)) ||
-                  log_write_results(log, 1, log->name, strcmp(results, "json") == 0, err) ||
-                  file_remove(log->part, err));
+    return err_if(log_write_results(log, 1, log->name, err) || file_remove(log->part, err));
 }
 
 /* --- shards ----------------------------------------------------------------------------------- */
@@ -442,7 +429,6 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
 static int read_shard(struct log *log, const char *path, struct err *err)
 {
     static const char ending[] = ".part";
-    static const char folder_of[] = "folder of ";
     long long jobs = 0;
     size_t size = strlen(path) - (name_ends_in(path, ending) ? sizeof ending - 1 : 0);
     if (name_files(log, arena_text(log->arena, path, size, err), err) || read_header(log, err))
@@ -456,7 +442,7 @@ static int read_shard(struct log *log, const char *path, struct err *err)
     if (!log->finished)
         return err_set(err, "'%s': expected a finished shard: --resume continues it", log->name);
     shard_range(&log->shard, (size_t)jobs, &log->first, &log->end);
-    log->is_folder = strncmp(log->facts[LOG_RESULTS], folder_of, sizeof folder_of - 1) == 0;
+    log->is_folder = strncmp(log->facts[LOG_RESULTS], "folder of ", 10) == 0;
     return 0;
 }
 
@@ -483,28 +469,32 @@ static int check_same(const struct log *first, const struct log *other, struct e
 static int check_all_there(const struct log *logs, size_t count, struct err *err)
 {
     size_t lacking = 0;
-    struct buf missing = {0};
     for (size_t i = 1; i < count; i++)
         if (logs[i].shard.index == logs[i - 1].shard.index)
             return err_set(err, "expected shard %zu once, found '%s' and '%s'", logs[i].shard.index,
                            logs[i - 1].name, logs[i].name);
-    for (size_t shard = 1, next = 0; shard <= logs->shard.count; shard++)
+    for (size_t shard = 1, next = 0; shard <= logs->shard.count && lacking <= MISSING_NAMED;
+         shard++)
         if (next < count && logs[next].shard.index == shard)
             next++;
-        else if (lacking++ < MISSING_NAMED)
-            buf_format(&missing, "%s%zu", lacking > 1 ? ", " : "", shard);
-    if (lacking && !buf_check(&missing, err))
-        err_set(err, "expected %zu shards, missing: %s%s", logs->shard.count, missing.bytes,
-                lacking > MISSING_NAMED ? ", …" : "");
-    buf_release(&missing);
+        else if (!lacking++)
+            err_set(err, "expected %zu shards, missing: %zu", logs->shard.count, shard);
+        else if (lacking <= MISSING_NAMED)
+            err_append(err, ", %zu", shard);
+        else
+            err_append(err, ", …");
     return err_if(lacking);
 }
 
-int log_join(struct log *logs, const char *const *paths, size_t count, struct err *err)
+struct log *log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err)
 {
-    for (size_t i = 0; i < count; i++)
+    struct log *logs = arena_alloc(arena, count, sizeof *logs, err);
+    for (size_t i = 0; logs && i < count; i++) {
+        logs[i].arena = arena;
         if (read_shard(&logs[i], paths[i], err) || check_same(&logs[0], &logs[i], err))
-            return -1;
-    qsort(logs, count, sizeof *logs, compare_shards);
-    return check_all_there(logs, count, err);
+            return NULL;
+    }
+    if (logs)
+        qsort(logs, count, sizeof *logs, compare_shards);
+    return logs && !check_all_there(logs, count, err) ? logs : NULL;
 }

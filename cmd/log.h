@@ -75,19 +75,17 @@ int log_open(struct log *log, struct err *err);
 /* Write all lines so far to the file, after the files of their folders; NULL: no log, no lines. */
 int log_flush(struct log *log, struct err *err);
 
-/* All jobs are done, `failed` of them failed, the first with that message: note it in NAME.batch,
- * and write the result. */
+/* All jobs are done and flushed, `failed` of them failed, the first with that message: note it in
+ * NAME.batch, and write the result. */
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err);
 void log_close(struct log *log);
 
-/* Open the logs of all shards, each of `paths` a NAME.part, and sort them in `logs`, which has room
- * for `count`. Refused: shards that do not belong together, that are missing, unfinished or given
- * twice. The caller closes all logs, even on failure. */
-int log_join(struct log *logs, const char *const *paths, size_t count, struct err *err);
+/* The logs of all shards, each of `paths` a NAME.part, in their order; NULL with `err`. Refused:
+ * shards that do not belong together, that are missing, unfinished or given twice. */
+struct log *log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err);
 
-/* Write the results of logs in their order to `path` (NULL: standard output; of a folder:
- * DIR/items.jsonl), JSON lines as an array if `is_array`. A log that lacks a job is refused. */
-int log_write_results(const struct log *logs, size_t count, const char *path, bool is_array,
-                      struct err *err);
+/* Write the results of logs in their order to `path` (as output_to; of a folder DIR/items.jsonl) in
+ * the format that the first one names. A log that lacks a job is refused. */
+int log_write_results(const struct log *logs, size_t count, const char *path, struct err *err);
 
 #endif
