@@ -26,16 +26,15 @@ static void close_setting(struct driver *driver)
     driver->setting = SIZE_MAX;
 }
 
-/* Say which of several settings an error is about. */
-static int blame_setting(const struct driver *driver, size_t setting, struct err *err)
+/* Say of an error which of several settings is open. */
+static int blame_setting(const struct driver *driver, struct err *err)
 {
     struct buf words = {0};
     const struct sweep *sweep = &driver->sweep;
     if (sweep->of_models)
         return model_blame(driver->current.model.name, err);
     for (size_t i = 0; i < sweep->count; i++)
-        buf_format(&words, "%s%s=%s", i ? "," : "", sweep->items[i].name,
-                   sweep_value(sweep, setting, i));
+        buf_format(&words, "%s%s=%s", i ? "," : "", sweep->items[i].name, sweep->items[i].value);
     if (sweep->count && !words.out_of_memory)
         err_prefix(err, "--sweep %s", words.bytes);
     buf_release(&words);
@@ -58,7 +57,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
                             !driver->output.format->has_origin;
     if (session_begin(session, err) || driver->task->open(driver->state, driver, err)) {
         driver->setting = SIZE_MAX;
-        return blame_setting(driver, setting, err);
+        return blame_setting(driver, err);
     }
     return 0;
 }
@@ -153,7 +152,7 @@ int driver_check(struct driver *driver, struct err *err)
             arena_clear(&arena);
         }
         if (failed && driver->sweep.of_models)
-            blame_setting(driver, i, err);
+            blame_setting(driver, err);
     }
     arena_release(&arena);
     if (failed || dropped_note(&survey->dropped, &driver->items, err))
@@ -378,7 +377,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
              run_groups(driver, err) || (driver->mean.texts && driver_write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
     driver->session.viewer.machine.progress = NULL;
-    return failed && driver->sweep.of_models ? blame_setting(driver, setting, err) : err_if(failed);
+    return failed && driver->sweep.of_models ? blame_setting(driver, err) : err_if(failed);
 }
 
 int driver_run(struct driver *driver, size_t done, struct err *err)

@@ -21,9 +21,8 @@ static const char *name_folder(const struct driver *driver, const struct work *w
     buf_format(&name, "%04zu", work->item.number);
     size_t size = name.size;
     for (size_t i = sweep->of_models; i < sweep->count; i++) {
-        const char *value = sweep_value(sweep, driver->setting, i);
         buf_format(&name, ",%s=", sweep->items[i].name);
-        for (; *value; value++)
+        for (const char *value = sweep->items[i].value; *value; value++)
             buf_format(&name, strchr(safe, *value) ? "%c" : "%%%02X", (unsigned char)*value);
     }
     if (name.size > FOLDER_NAME_BYTES_MAX && !name.out_of_memory) {
@@ -31,26 +30,6 @@ static const char *name_folder(const struct driver *driver, const struct work *w
         buf_format(&name, ",setting=%zu", driver->setting);
     }
     return buf_keep(&name, arena, err);
-}
-
-/* Columns that tell a result from others: settings, then those copied from the input. */
-static int find_columns(struct driver *driver, const struct work *work, struct place *place,
-                        struct arena *arena, struct err *err)
-{
-    const struct sweep *sweep = &driver->sweep;
-    size_t first = sweep->of_models;
-    size_t settings = sweep->count - first;
-    size_t count = settings + work->item.column_count;
-    struct place_column *columns = arena_alloc(arena, count, sizeof *columns, err);
-    for (size_t i = 0; columns && i < count; i++)
-        columns[i] =
-            i < settings
-                ? (struct place_column){.name = sweep->items[first + i].name,
-                                        .value = sweep_value(sweep, driver->setting, first + i)}
-                : work->item.columns[i - settings];
-    place->extras = columns;
-    place->extra_count = count;
-    return columns ? 0 : -1;
 }
 
 /* A member of JSON, "columns": {"region": "NP"}, unless no column has a value. */
@@ -81,33 +60,37 @@ static void set_index(struct place *place, const struct work *work, size_t index
     place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
 }
 
-/* NULL: there is one, or results are about all of them. */
-static const char *name_of_model(const struct driver *driver)
-{
-    bool follow = driver->place.count > place_sentences(&driver->place);
-    return driver->sweep.of_models && follow ? driver->session.viewer.model.name : NULL;
-}
-
-/* Its item, of a batch: "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {…} */
+/* Columns tell a result from others: settings, then those copied from the input. Its item, of a
+ * batch: "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err)
 {
+    const struct swept_option *swept = &driver->sweep.items[driver->sweep.of_models];
     size_t settings = driver->sweep.count - driver->sweep.of_models;
+    size_t count = settings + work->item.column_count;
     struct buf identity = {0};
     struct json_writer json = {.buf = &identity};
+    struct place_column *extras = arena_alloc(arena, count, sizeof *extras, err);
+    if (!extras)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        extras[i] = i < settings
+                        ? (struct place_column){.name = swept[i].name, .value = swept[i].value}
+                        : work->item.columns[i - settings];
     *place = driver->place;
+    place->extras = extras;
+    place->extra_count = count;
+    if (driver->sweep.of_models && place->count > place_sentences(place))
+        place->model = driver->session.viewer.model.name; /* the result is not about all of them */
     if (work->index == SIZE_MAX)
         place->sentences = 1;
     set_index(place, work, work->before);
-    place->model = name_of_model(driver);
-    if (find_columns(driver, work, place, arena, err))
-        return -1;
     if (driver->is_batch)
         json_put_integer(&json, "job", (long long)work->job);
     if (driver->is_batch && !driver->accumulates)
         json_put_integer(&json, "item", (long long)work->item.number);
-    put_columns(&json, "settings", place->extras, settings);
-    put_columns(&json, "columns", place->extras + settings, place->extra_count - settings);
+    put_columns(&json, "settings", extras, settings);
+    put_columns(&json, "columns", extras + settings, count - settings);
     if (identity.size || identity.out_of_memory)
         place->item = buf_keep(&identity, arena, err);
     return err_if(err->kind);

@@ -105,7 +105,7 @@ static int add_repeats(struct sweep *sweep, size_t count, struct arena *arena, s
     for (size_t i = 0; values && i < count; i++)
         if (!(values[i] = arena_format(arena, err, "%zu", i)))
             return -1;
-    sweep->items[sweep->count++] = (struct swept_option){repeat, values, count};
+    sweep->items[sweep->count++] = (struct swept_option){repeat, values, count, NULL};
     return values ? 0 : -1;
 }
 
@@ -119,7 +119,7 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
     if (!sweep->items)
         return -1;
     if (sweep->of_models)
-        sweep->items[sweep->count++] = (struct swept_option){"model", models->names, 0};
+        sweep->items[sweep->count++] = (struct swept_option){"model", models->names, 0, NULL};
     for (size_t i = 0; sweep->of_models && i < models->count; i++)
         if (add_value(sweep->items, models->names[i], err))
             return err_prefix(err, "--model");
@@ -138,26 +138,18 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
 
 /* --- one setting ------------------------------------------------------------------------------ */
 
-const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index)
-{
-    for (size_t i = sweep->count; i-- > index + 1;)
-        setting /= sweep->items[i].count;
-    return sweep->items[index].values[setting % sweep->items[index].count];
-}
-
-int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
-              struct arena *arena, struct err *err)
+int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
+              struct err *err)
 {
     *options = *sweep->options;
+    for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].count)
+        sweep->items[i].value = sweep->items[i].values[setting % sweep->items[i].count];
     for (size_t i = 0; i < sweep->count; i++) {
-        const char *name = sweep->items[i].name;
-        const char *value = sweep_value(sweep, setting, i);
-        if (i == 0 && sweep->of_models)
-            options->model.name = value;
-        else if (name == repeat)
-            options->mechanism.seed += strtoll(value, NULL, 10);
-        else if (options_set(options, name, value, arena, err))
-            return err_prefix(err, "--sweep %s", name);
+        const struct swept_option *swept = &sweep->items[i];
+        if (swept->name == repeat)
+            options->mechanism.seed += strtoll(swept->value, NULL, 10);
+        else if (options_set(options, swept->name, swept->value, arena, err))
+            return err_prefix(err, "--sweep %s", swept->name);
     }
     return 0;
 }

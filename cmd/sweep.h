@@ -20,6 +20,7 @@ struct swept_option {
     const char *name;
     const char **values;
     size_t count;
+    const char *value; /* in the setting that sweep_set set last */
 };
 
 struct sweep {
@@ -35,13 +36,11 @@ struct sweep {
 int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
                struct arena *arena, struct err *err);
 
-/* The options of a setting. */
-int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
-              struct arena *arena, struct err *err);
+/* The options of a setting, and its values. */
+int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
+              struct err *err);
 
-/* The value of sweep->items[index] in a setting; the index of its --model; whether an option is
- * swept. */
-const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index);
+/* The index of a setting's --model; whether an option is swept. */
 size_t sweep_model(const struct sweep *sweep, size_t setting);
 bool sweep_has(const struct sweep *sweep, const char *name);
 
