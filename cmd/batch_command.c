@@ -156,46 +156,36 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* Each value of a swept option. */
-static int add_swept(struct buf *text, const struct sweep *sweep, const char *name,
-                     int (*add)(struct buf *text, const char *value, struct err *err),
+/* Every model, and every other file that results depend on; of the instructions for bf16 the bits
+ * depend, too. */
+static int add_files(struct buf *models, struct buf *input, const struct driver *driver,
                      struct err *err)
 {
-    for (size_t i = 0; i < sweep->count; i++)
-        for (size_t k = 0; k < sweep->items[i].count; k++)
-            if (strcmp(sweep->items[i].name, name) == 0 &&
-                add(text, sweep->items[i].values[k], err))
-                return -1;
-    return 0;
-}
-
-/* Every file that results depend on, except models. */
-static int add_input(struct buf *text, const struct driver *driver, struct err *err)
-{
     const struct options *options = driver->options;
+    const struct sweep *sweep = &driver->sweep;
     const char *reference = options->edit.reference;
     const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
                                  options->heads.pairs, options->heads.needles};
     if (driver->items.path)
-        add_bytes(text, shown_path(driver->items.path), &driver->items.file);
+        add_bytes(input, shown_path(driver->items.path), &driver->items.file);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i] && add_file(text, files[i], err))
+        if (files[i] && add_file(input, files[i], err))
             return -1;
     for (size_t i = 0; i < options->edit.edits.count; i++)
-        if (add_file_of_edit(text, options->edit.edits.items[i], err))
+        if (add_file_of_edit(input, options->edit.edits.items[i], err))
             return -1;
-    return add_swept(text, &driver->sweep, "edit", add_file_of_edit, err);
-}
-
-/* Each model, and the instructions for bf16, on which its bits depend. */
-static int add_models(struct buf *text, const struct driver *driver, struct err *err)
-{
-    const struct options *options = driver->options;
-    if (add_swept(text, &driver->sweep, "model", add_model, err) ||
-        (!text->size && add_model(text, chosen_model(options->model.name), err)))
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct swept_option *swept = &sweep->items[i];
+        bool is_model = strcmp(swept->name, "model") == 0;
+        for (size_t k = 0; k < swept->count && (is_model || strcmp(swept->name, "edit") == 0); k++)
+            if (is_model ? add_model(models, swept->values[k], err)
+                         : add_file_of_edit(input, swept->values[k], err))
+                return -1;
+    }
+    if (!models->size && add_model(models, chosen_model(options->model.name), err))
         return -1;
-    if (driver->session.precision == PRECISION_BF16 || sweep_has(&driver->sweep, "precision"))
-        buf_format(text, ", bf16 by %s",
+    if (driver->session.precision == PRECISION_BF16 || sweep_has(sweep, "precision"))
+        buf_format(models, ", bf16 by %s",
                    pair_way_name(kernels_pair_way(driver->session.viewer.machine.kernels)));
     return 0;
 }
@@ -216,7 +206,7 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     struct arena *arena = &driver->kept;
     struct buf input = {0};
     struct buf models = {0};
-    int failed = add_input(&input, driver, err) || add_models(&models, driver, err);
+    int failed = add_files(&models, &input, driver, err);
     *log =
         (struct log){.path = output->path,
                      .arena = arena,
