@@ -340,14 +340,14 @@ static int join_logs(const struct options *options, struct err *err)
     const char *failure = NULL;
     if (!paths->count)
         return err_usage(err, "--join: expected the logs of all shards, such as out.jsonl.*.part");
-    struct log *logs = log_join(paths->items, paths->count, &arena, err);
-    bool failed = !logs || choose_joined(logs, options, err) ||
+    struct log **logs = log_join(paths->items, paths->count, &arena, err);
+    bool failed = !logs || choose_joined(logs[0], options, err) ||
                   log_write_results(logs, paths->count, options->output.path, err);
     for (size_t i = paths->count; !failed && i-- > 0;) {
-        broken += logs[i].failed;
-        failure = logs[i].failed ? logs[i].failure : failure;
+        broken += logs[i]->failed;
+        failure = logs[i]->failed ? logs[i]->failure : failure;
     }
-    failed = failed || check_failed(broken, logs[paths->count - 1].end, "failed", failure, err);
+    failed = failed || check_failed(broken, logs[paths->count - 1]->end, "failed", failure, err);
     arena_release(&arena);
     return err_if(failed);
 }

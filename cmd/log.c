@@ -92,40 +92,9 @@ static bool skip(struct span *span, const char *text)
     return true;
 }
 
-/* Visit the whole lines of NAME.part, each with its value behind `{"job": 3, `, and return where
- * they end. */
-typedef int line_visit(void *context, struct span line, struct span value, struct err *err);
-
-static int visit_lines(const struct log *log, line_visit *visit, void *context, size_t *bytes,
-                       struct err *err)
-{
-    struct file file = {0};
-    int failed = file_map(&file, log->part, err);
-    struct span rest = {file.bytes, file.bytes + file.size};
-    for (size_t job = log->first; !failed; job++) {
-        char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
-        struct span line = rest;
-        bool is_there = next_line(&line, &rest);
-        struct span value = line;
-        if (!is_there && (!log->finished || job == log->end))
-            break;
-        snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
-        if (!is_there || job == log->end || !skip(&value, begin))
-            failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
-                             job, is_there ? "something else" : "the end");
-        if (failed || visit(context, line, value, err))
-            failed = err_prefix(err, "'%s' line %zu", log->part, job - log->first + 1);
-        file_forget(&file, rest.at);
-    }
-    *bytes = (size_t)(rest.at - file.bytes);
-    file_release(&file);
-    return err_if(failed);
-}
-
 /* Count a line that is already in the log. */
-static int count_line(void *context, struct span line, struct span value, struct err *err)
+static int count_line(struct log *log, struct span line, struct span value, struct err *err)
 {
-    struct log *log = context;
     struct json *root = NULL;
     const char *message = "";
     log->done++;
@@ -137,6 +106,70 @@ static int count_line(void *context, struct span line, struct span value, struct
     log->failure = arena_text(log->arena, message, strlen(message), err);
     json_free(root);
     return err_if(failed || !log->failure);
+}
+
+/* A result that is put together from lines. */
+struct assembly {
+    struct stream out;
+    bool is_lines, is_array; /* lines are results; they become an array */
+    bool begun;              /* a result was written */
+};
+
+/* Add a line, or the bytes of a result, where it has some: "output", or "next" after others. */
+static void add_line(struct assembly *result, struct span line, struct span value)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (result->is_lines) {
+        if (result->is_array)
+            stream_text(&result->out, result->begun ? "," : "[");
+        stream_bytes(&result->out, line.at, (size_t)(line.end - line.at));
+        stream_char(&result->out, '\n');
+        result->begun = true;
+        return;
+    }
+    if (!skip(&value, "\"output\": \""))
+        return;
+    const char *quote = memchr(value.at, '"', (size_t)(value.end - value.at));
+    struct span next = {quote ? quote : value.end, value.end};
+    if (result->begun && skip(&next, "\", \"next\": \""))
+        value = next;
+    result->begun = true;
+    for (; value.end - value.at >= 2 && *value.at != '"'; value.at += 2) {
+        const char *high = strchr(digits, value.at[0]);
+        const char *low = strchr(digits, value.at[1]);
+        stream_char(&result->out,
+                    high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
+    }
+}
+
+/* Add the whole lines of NAME.part to a result, or count them (NULL). */
+static int read_lines(struct log *log, struct assembly *result, struct err *err)
+{
+    struct file file = {0};
+    int failed = file_map(&file, log->part, err);
+    struct span rest = {file.bytes, file.bytes + file.size};
+    for (size_t job = log->first; !failed; job++) {
+        char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
+        struct span line = rest;
+        bool is_there = next_line(&line, &rest);
+        struct span value = line; /* behind `{"job": 3, ` */
+        if (!is_there && (!log->finished || job == log->end))
+            break;
+        snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
+        if (!is_there || job == log->end || !skip(&value, begin))
+            failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
+                             job, is_there ? "something else" : "the end");
+        else if (result)
+            add_line(result, line, value);
+        else
+            failed = count_line(log, line, value, err);
+        if (failed)
+            err_prefix(err, "'%s' line %zu", log->part, job - log->first + 1);
+        file_forget(&file, rest.at);
+    }
+    log->whole_bytes = (size_t)(rest.at - file.bytes);
+    file_release(&file);
+    return err_if(failed);
 }
 
 /* --- the header ------------------------------------------------------------------------------- */
@@ -262,22 +295,10 @@ static int check_place(const struct log *log, bool has_begun, struct err *err)
                                 : 0;
 }
 
-/* A file system without locks has to do without. */
-static int lock(struct log *log, struct err *err)
-{
-    if (open_file(&log->header_file, log->header, O_RDWR, err))
-        return -1;
-    if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        return err_output(err, "'%s': another process is writing to it: wait until it has finished",
-                          log->name);
-    return 0;
-}
-
 /* Open the log at its end: empty, or without the line that was being written when the batch was
  * interrupted. */
 static int open_part(struct log *log, bool continues, struct err *err)
 {
-    size_t bytes = 0;
     int flags = O_WRONLY | O_APPEND | (continues ? 0 : O_TRUNC);
     if (open_file(&log->part_file, log->part, flags, err) ||
         stream_to(&log->out, log->part_file, err))
@@ -288,9 +309,10 @@ static int open_part(struct log *log, bool continues, struct err *err)
         log->failure = NULL;
         return write_facts(log, false, err);
     }
-    if (visit_lines(log, count_line, log, &bytes, err))
+    if (read_lines(log, NULL, err))
         return -1;
-    return ftruncate(log->part_file, (off_t)bytes) ? refuse_write(log->part, errno, err) : 0;
+    return ftruncate(log->part_file, (off_t)log->whole_bytes) ? refuse_write(log->part, errno, err)
+                                                              : 0;
 }
 
 /* PATH or PATH.I-of-N, and the facts that need no model. */
@@ -319,8 +341,12 @@ int log_open(struct log *log, struct err *err)
         return -1;
     bool is_there = file_exists(log->header);
     replacement_keep_private(log->name);
-    if (check_place(log, is_there, err) || lock(log, err) || read_header(log, err) ||
-        (!log->header_bytes && check_place(log, false, err)))
+    if (check_place(log, is_there, err) || open_file(&log->header_file, log->header, O_RDWR, err))
+        return -1;
+    if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) /* else: no locks */
+        return err_output(err, "'%s': another process is writing to it: wait until it has finished",
+                          log->name);
+    if (read_header(log, err) || (!log->header_bytes && check_place(log, false, err)))
         return -1;
     bool continues = log->header_bytes && log->resumes;
     if (log->header_bytes && !log->resumes && !log->forces)
@@ -354,55 +380,18 @@ void log_close(struct log *log)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A result that is put together from lines. */
-struct assembly {
-    struct stream out;
-    bool is_lines, is_array; /* lines are results; they become an array */
-    bool begun;              /* a result was written */
-};
-
-/* Add a line, or the bytes of a result, where it has some: "output", or "next" after others. */
-static int add_line(void *context, struct span line, struct span value, struct err *err)
+int log_write_results(struct log *const *logs, size_t count, const char *path, struct err *err)
 {
-    static const char digits[] = "0123456789abcdef";
-    struct assembly *result = context;
-    (void)err; /* failures stick to the stream */
-    if (result->is_lines) {
-        if (result->is_array)
-            stream_text(&result->out, result->begun ? "," : "[");
-        stream_bytes(&result->out, line.at, (size_t)(line.end - line.at));
-        stream_char(&result->out, '\n');
-        result->begun = true;
-        return 0;
-    }
-    if (!skip(&value, "\"output\": \""))
-        return 0;
-    const char *quote = memchr(value.at, '"', (size_t)(value.end - value.at));
-    struct span next = {quote ? quote : value.end, value.end};
-    if (result->begun && skip(&next, "\", \"next\": \""))
-        value.at = next.at;
-    result->begun = true;
-    for (; value.end - value.at >= 2 && *value.at != '"'; value.at += 2) {
-        const char *high = strchr(digits, value.at[0]);
-        const char *low = strchr(digits, value.at[1]);
-        stream_char(&result->out,
-                    high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
-    }
-    return 0;
-}
-
-int log_write_results(const struct log *logs, size_t count, const char *path, struct err *err)
-{
-    size_t bytes = 0;
-    const char *results = logs->facts[LOG_RESULTS];
-    struct assembly result = {.is_lines = logs->is_folder || strncmp(results, "json", 4) == 0,
+    const struct log *first = logs[0];
+    const char *results = first->facts[LOG_RESULTS];
+    struct assembly result = {.is_lines = first->is_folder || strncmp(results, "json", 4) == 0,
                               .is_array = strcmp(results, "json") == 0};
-    if (logs->is_folder && (output_clear_folder(path, err) ||
-                            !(path = arena_format(logs->arena, err, "%s/%s", path, items_file))))
+    if (first->is_folder && (output_clear_folder(path, err) ||
+                             !(path = arena_format(first->arena, err, "%s/%s", path, items_file))))
         return -1;
     int failed = output_to(&result.out, path, err);
     for (size_t i = 0; i < count && !failed; i++)
-        failed = visit_lines(&logs[i], add_line, &result, &bytes, err);
+        failed = read_lines(logs[i], &result, err);
     if (!failed && result.is_array)
         stream_text(&result.out, result.begun ? "]\n" : "[]\n");
     return stream_end(&result.out, failed, err);
@@ -421,7 +410,7 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
         return 0;
     if (strcmp(log->facts[LOG_RESULTS], "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
-    return err_if(log_write_results(log, 1, log->name, err) || file_remove(log->part, err));
+    return err_if(log_write_results(&log, 1, log->name, err) || file_remove(log->part, err));
 }
 
 /* --- shards ----------------------------------------------------------------------------------- */
@@ -446,55 +435,52 @@ static int read_shard(struct log *log, const char *path, struct err *err)
     return 0;
 }
 
-static int compare_shards(const void *one, const void *other)
-{
-    size_t a = ((const struct log *)one)->shard.index;
-    size_t b = ((const struct log *)other)->shard.index;
-    return (a > b) - (a < b);
-}
-
 /* Refuse shards that differ in more than their index: "2/16" has the number of all after it. */
 static int check_same(const struct log *first, const struct log *other, struct err *err)
 {
     for (size_t i = 0; i <= LOG_SHARD; i++) {
         const char *one = first->facts[i], *two = other->facts[i];
-        if (i == LOG_SHARD ? strcmp(strchr(one, '/'), strchr(two, '/')) : strcmp(one, two))
+        if (i == LOG_SHARD ? first->shard.count != other->shard.count : strcmp(one, two))
             return err_set(err, "expected shards of one batch: %s: '%s' has \"%s\", '%s' \"%s\"",
                            fact_names[i], first->name, one, other->name, two);
     }
     return 0;
 }
 
-/* Refuse sorted shards of which one is missing or given twice. */
-static int check_all_there(const struct log *logs, size_t count, struct err *err)
+/* Refuse shards of which one is missing: NULL. */
+static int check_all_there(struct log *const *logs, size_t count, struct err *err)
 {
     size_t lacking = 0;
-    for (size_t i = 1; i < count; i++)
-        if (logs[i].shard.index == logs[i - 1].shard.index)
-            return err_set(err, "expected shard %zu once, found '%s' and '%s'", logs[i].shard.index,
-                           logs[i - 1].name, logs[i].name);
-    for (size_t shard = 1, next = 0; shard <= logs->shard.count && lacking <= MISSING_NAMED;
-         shard++)
-        if (next < count && logs[next].shard.index == shard)
-            next++;
-        else if (!lacking++)
-            err_set(err, "expected %zu shards, missing: %zu", logs->shard.count, shard);
+    for (size_t i = 0; i < count && lacking <= MISSING_NAMED; i++) {
+        if (logs[i])
+            continue;
+        if (!lacking++)
+            err_set(err, "expected %zu shards, missing: %zu", count, i + 1);
         else if (lacking <= MISSING_NAMED)
-            err_append(err, ", %zu", shard);
+            err_append(err, ", %zu", i + 1);
         else
             err_append(err, ", …");
+    }
     return err_if(lacking);
 }
 
-struct log *log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err)
+struct log **log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err)
 {
-    struct log *logs = arena_alloc(arena, count, sizeof *logs, err);
-    for (size_t i = 0; logs && i < count; i++) {
-        logs[i].arena = arena;
-        if (read_shard(&logs[i], paths[i], err) || check_same(&logs[0], &logs[i], err))
+    struct log **logs = NULL;
+    struct log *found = arena_alloc(arena, count, sizeof *found, err);
+    for (size_t i = 0; found && i < count; i++) {
+        struct log *log = &found[i];
+        log->arena = arena;
+        if (read_shard(log, paths[i], err) || check_same(found, log, err) ||
+            (!logs && !(logs = arena_alloc(arena, log->shard.count, sizeof *logs, err))))
             return NULL;
+        struct log **place = &logs[log->shard.index - 1];
+        if (*place) {
+            err_set(err, "expected shard %zu once, found '%s' and '%s'", log->shard.index,
+                    (*place)->name, log->name);
+            return NULL;
+        }
+        *place = log;
     }
-    if (logs)
-        qsort(logs, count, sizeof *logs, compare_shards);
-    return logs && !check_all_there(logs, count, err) ? logs : NULL;
+    return logs && !check_all_there(logs, found->shard.count, err) ? logs : NULL;
 }

@@ -62,6 +62,7 @@ struct log {
     size_t done, failed;              /* jobs in the log, and how many failed */
     const char *failure;              /* message of the first that failed, or NULL */
     size_t header_bytes;              /* of the first line of NAME.batch; 0: there was none */
+    size_t whole_bytes;               /* of the whole lines that NAME.part had */
     bool finished;                    /* all jobs are done: only log_finish remains */
     struct stream out;                /* to the end of NAME.part */
     int part_file, header_file;       /* descriptors, the second locked; 0: none */
@@ -80,12 +81,12 @@ int log_flush(struct log *log, struct err *err);
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err);
 void log_close(struct log *log);
 
-/* The logs of all shards, each of `paths` a NAME.part, in their order; NULL with `err`. Refused:
+/* The logs of all shards in their order, each of `paths` a NAME.part; NULL with `err`. Refused:
  * shards that do not belong together, that are missing, unfinished or given twice. */
-struct log *log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err);
+struct log **log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err);
 
 /* Write the results of logs in their order to `path` (as output_to; of a folder DIR/items.jsonl) in
  * the format that the first one names. A log that lacks a job is refused. */
-int log_write_results(const struct log *logs, size_t count, const char *path, struct err *err);
+int log_write_results(struct log *const *logs, size_t count, const char *path, struct err *err);
 
 #endif
