@@ -369,17 +369,6 @@ static int read_operand(struct options *options, struct err *err)
     return 0;
 }
 
-static int check_options(const struct driver *driver, struct err *err)
-{
-    const struct options *options = driver->options;
-    if (options_exclude(options, "resume", "force", err))
-        return -1;
-    if (format_is(driver->output.format, "html") && !driver->output.to_folder)
-        return err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
-                              "texts");
-    return 0;
-}
-
 int batch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
@@ -389,10 +378,13 @@ int batch_command(const struct options *options, struct err *err)
     if (!own.output.format && (output_is_standard(own.output.path) || is_device(own.output.path)))
         own.output.format = "jsonl";
     heap_give_back();
-    int failed = read_operand(&own, err) ||
-                 driver_prepare(&driver, own.set.done->task, &own, err) ||
-                 check_options(&driver, err) || driver_check(&driver, err);
-    failed = failed || (own.batch.dry_run ? preview_batch : run_batch)(&driver, err);
+    int failed = options_exclude(&own, "resume", "force", err) || read_operand(&own, err) ||
+                 driver_prepare(&driver, own.set.done->task, &own, err);
+    if (!failed && format_is(driver.output.format, "html") && !driver.output.to_folder)
+        failed = err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
+                                "texts");
+    failed = failed || driver_check(&driver, err) ||
+             (own.batch.dry_run ? preview_batch : run_batch)(&driver, err);
     driver_release(&driver);
     return err_if(failed);
 }

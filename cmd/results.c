@@ -179,7 +179,6 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
 static int write_result(struct driver *driver, struct stream *out, const struct work *work,
                         struct arena *arena, struct err *err)
 {
-    const struct format *format = driver->output.format;
     struct place place;
     if (driver_place(driver, work, &place, arena, err))
         return -1;
@@ -187,8 +186,8 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
         return write_line(driver, out, work, &place, arena, err);
     if (out == &driver->output.stream && !driver->is_batch)
         return output_write(&driver->output, &work->report, &place, err);
-    return format_write(is_lines(driver) ? format_find("jsonl") : format, out, &work->report,
-                        &place, err);
+    return format_write(is_lines(driver) ? format_find("jsonl") : driver->output.format, out,
+                        &work->report, &place, err);
 }
 
 /* Write a result to memory, in a thread that does not write to the output. */

@@ -17,8 +17,6 @@ enum {
     SHARDS_MAX = 1000000,
 };
 
-static const char repeat[] = "repeat";
-
 /* --- values ----------------------------------------------------------------------------------- */
 
 static int add_value(struct swept_option *swept, const char *value, struct err *err)
@@ -98,17 +96,6 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     return 0;
 }
 
-/* --repeat as a sweep of which each value is added to the seed. */
-static int add_repeats(struct sweep *sweep, size_t count, struct arena *arena, struct err *err)
-{
-    const char **values = arena_alloc(arena, count, sizeof *values, err);
-    for (size_t i = 0; values && i < count; i++)
-        if (!(values[i] = arena_format(arena, err, "%zu", i)))
-            return -1;
-    sweep->items[sweep->count++] = (struct swept_option){repeat, values, count, NULL};
-    return values ? 0 : -1;
-}
-
 int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
                struct arena *arena, struct err *err)
 {
@@ -119,15 +106,16 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
     if (!sweep->items)
         return -1;
     if (sweep->of_models)
-        sweep->items[sweep->count++] = (struct swept_option){"model", models->names, 0, NULL};
+        sweep->items[sweep->count++] =
+            (struct swept_option){.name = "model", .values = models->names};
     for (size_t i = 0; sweep->of_models && i < models->count; i++)
         if (add_value(sweep->items, models->names[i], err))
             return err_prefix(err, "--model");
     for (size_t i = 0; i < texts->count; i++)
         if (read_sweep(sweep, texts->items[i], arena, err))
             return -1;
-    if (repeats > 1 && add_repeats(sweep, repeats, arena, err))
-        return -1;
+    if (repeats > 1)
+        sweep->items[sweep->count++] = (struct swept_option){.name = "repeat", .count = repeats};
     for (size_t i = 0; i < sweep->count; i++)
         if (!num_multiply(&sweep->settings, sweep->settings, sweep->items[i].count) ||
             sweep->settings > SETTINGS_MAX)
@@ -142,11 +130,17 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
               struct err *err)
 {
     *options = *sweep->options;
-    for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].count)
-        sweep->items[i].value = sweep->items[i].values[setting % sweep->items[i].count];
+    for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].count) {
+        struct swept_option *swept = &sweep->items[i];
+        size_t index = setting % swept->count;
+        swept->value =
+            swept->values ? swept->values[index] : arena_format(arena, err, "%zu", index);
+        if (!swept->value)
+            return -1;
+    }
     for (size_t i = 0; i < sweep->count; i++) {
         const struct swept_option *swept = &sweep->items[i];
-        if (swept->name == repeat)
+        if (!swept->values)
             options->mechanism.seed += strtoll(swept->value, NULL, 10);
         else if (options_set(options, swept->name, swept->value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
@@ -223,51 +217,54 @@ int model_blame(const char *name, struct err *err)
 
 /* --- shards ----------------------------------------------------------------------------------- */
 
-/* A number of the environment; -1: it is not set. */
-static int read_variable(long long *number, const char *name, struct err *err)
+/* A number of the environment; -1: it is not set, or `err` says what it is. */
+static long long read_variable(const char *name, struct err *err)
 {
     const char *text = getenv(name);
-    *number = -1;
-    if (!text || !*text || num_parse_integer(text, 0, INT_MAX, number))
-        return 0;
-    return err_usage(err, "--shard auto: expected a number in %s, found '%s'", name, text);
+    long long number = -1;
+    if (text && *text && !num_parse_integer(text, 0, INT_MAX, &number))
+        err_usage(err, "--shard auto: expected a number in %s, found '%s'", name, text);
+    return number;
 }
 
 /* The index among the tasks of an array, times that among the processes of each task. */
 static int find_shard(struct job_shard *shard, struct err *err)
 {
-    static const char *const array[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
-                                        "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"};
     static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                            {"PMI_SIZE", "PMI_RANK"},
                                            {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-    long long task[] = {0, 0, 0, 1}; /* this one, the first, the last, and the step */
+    long long task = read_variable("SLURM_ARRAY_TASK_ID", err);
+    long long first = read_variable("SLURM_ARRAY_TASK_MIN", err);
+    long long last = read_variable("SLURM_ARRAY_TASK_MAX", err);
+    long long step = read_variable("SLURM_ARRAY_TASK_STEP", err);
     long long count = -1;
     long long rank = -1;
     size_t way = 0;
-    for (size_t i = 0; i < 4; i++)
-        if (read_variable(&task[i], array[i], err))
-            return -1;
-    for (; way < sizeof ranks / sizeof *ranks && count < 0; way++)
-        if (read_variable(&count, ranks[way][0], err) || read_variable(&rank, ranks[way][1], err))
-            return -1;
-    if (task[0] < 0 && count < 0)
-        return err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
-                              "PMI_RANK or those of srun in the environment, found none");
-    if (task[0] >= 0 && (task[1] < 0 || task[0] < task[1] || task[0] > task[2]))
-        return err_usage(
-            err, "--shard auto: expected %s from %s to %s, found %lld, %lld and %lld (-1: not set)",
-            array[0], array[1], array[2], task[0], task[1], task[2]);
-    if (count >= 0 && (rank < 0 || rank >= count))
-        return err_usage(err,
-                         "--shard auto: expected %s below %s, found %lld and %lld (-1: not set)",
-                         ranks[way - 1][1], ranks[way - 1][0], rank, count);
-    long long step = task[3] < 1 ? 1 : task[3];
-    size_t ways = count < 0 ? 1 : (size_t)count;
-    size_t index = task[0] < 0 ? 0 : (size_t)((task[0] - task[1]) / step);
-    size_t tasks = task[0] < 0 ? 1 : (size_t)((task[2] - task[1]) / step) + 1;
-    *shard = (struct job_shard){index * ways + (count < 0 ? 0 : (size_t)rank) + 1, tasks * ways};
-    return 0;
+    for (; way < sizeof ranks / sizeof *ranks && count < 0; way++) {
+        count = read_variable(ranks[way][0], err);
+        rank = read_variable(ranks[way][1], err);
+    }
+    if (task < 0 && count < 0)
+        err_usage(err, "--shard auto: expected SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK "
+                       "or those of srun in the environment, found none");
+    else if (task >= 0 && (first < 0 || task < first || task > last))
+        err_usage(err,
+                  "--shard auto: expected SLURM_ARRAY_TASK_ID from SLURM_ARRAY_TASK_MIN to "
+                  "SLURM_ARRAY_TASK_MAX, found %lld, %lld and %lld (-1: not set)",
+                  task, first, last);
+    else if (count >= 0 && (rank < 0 || rank >= count))
+        err_usage(err, "--shard auto: expected %s below %s, found %lld and %lld (-1: not set)",
+                  ranks[way - 1][1], ranks[way - 1][0], rank, count);
+    step = step < 1 ? 1 : step;
+    *shard = (struct job_shard){0, 1};
+    if (task >= 0)
+        *shard = (struct job_shard){(size_t)((task - first) / step),
+                                    (size_t)((last - first) / step) + 1};
+    if (count >= 0)
+        *shard = (struct job_shard){shard->index * (size_t)count + (size_t)rank,
+                                    shard->count * (size_t)count};
+    shard->index++;
+    return err_if(err->kind);
 }
 
 int shard_read(struct job_shard *shard, const char *text, struct err *err)

@@ -18,14 +18,14 @@
 
 struct swept_option {
     const char *name;
-    const char **values;
+    const char **values; /* [count]; NULL of "repeat", which adds its index to the seed */
     size_t count;
     const char *value; /* in the setting that sweep_set set last */
 };
 
 struct sweep {
     const struct options *options; /* of the command line */
-    struct swept_option *items;    /* [count]; --repeat is the last, "repeat" */
+    struct swept_option *items;    /* [count]; that of --repeat is the last */
     size_t count;
     bool of_models;  /* the first is that of several --model, which results name by themselves */
     size_t settings; /* at least 1 */
