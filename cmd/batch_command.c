@@ -98,20 +98,17 @@ static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
     buf_format(text, "%s%s sha256:%s", text->size ? ", " : "", name, digits);
 }
 
-static void add_bytes(struct buf *text, const char *name, const struct file *file)
+/* A file's bytes, or those that were read from it already (not NULL). */
+static int add_file(struct buf *text, const char *path, const struct file *read, struct err *err)
 {
     struct sha256 hash;
-    sha256_begin(&hash);
-    sha256_add(&hash, file->bytes, file->size);
-    add_digest(text, name, &hash);
-}
-
-static int add_file(struct buf *text, const char *path, struct err *err)
-{
     struct file file = {0};
-    if (file_map(&file, path, err))
+    if (!read && file_map(&file, path, err))
         return -1;
-    add_bytes(text, path, &file);
+    read = read ? read : &file;
+    sha256_begin(&hash);
+    sha256_add(&hash, read->bytes, read->size);
+    add_digest(text, path, &hash);
     file_release(&file);
     return 0;
 }
@@ -123,7 +120,7 @@ static int add_file_of_edit(struct buf *text, const char *edit, struct err *err)
     name = name ? name : strrchr(edit, '=');
     if (!name || !name_ends_in(edit, ".npy"))
         return 0;
-    return add_file(text, name + 1 + strspn(name + 1, " "), err);
+    return add_file(text, name + 1 + strspn(name + 1, " "), NULL, err);
 }
 
 /* A model: a sample of its weights, which are large, and the files that describe them. */
@@ -166,10 +163,11 @@ static int add_files(struct buf *models, struct buf *input, const struct driver 
     const char *reference = options->edit.reference;
     const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
                                  options->heads.pairs, options->heads.needles};
-    if (driver->items.path)
-        add_bytes(input, shown_path(driver->items.path), &driver->items.file);
+    const char *path = driver->items.path;
+    if (path && add_file(input, shown_path(path), &driver->items.file, err))
+        return -1;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i] && add_file(input, files[i], err))
+        if (files[i] && add_file(input, files[i], NULL, err))
             return -1;
     for (size_t i = 0; i < options->edit.edits.count; i++)
         if (add_file_of_edit(input, options->edit.edits.items[i], err))
@@ -238,21 +236,22 @@ static int run_logged(struct driver *driver, struct err *err)
     struct log log;
     struct buf hint = {0};
     int failed = open_log(&log, driver, err);
+    const char *text = NULL;
     if (!failed) {
         buf_text(&hint, "attn-cli: interrupted: add --resume to the command to continue; finished "
                         "items, if any, are in '");
         label_visible(&hint, log.part, strlen(log.part));
         buf_text(&hint, "'\n");
-        failed = buf_check(&hint, err);
+        text = buf_keep(&hint, &driver->kept, err);
+        failed = !text;
     }
-    signals_hint(failed || driver->options->quiet ? NULL : hint.bytes);
+    signals_hint(driver->options->quiet ? NULL : text);
     stream_sync_later(driver->output.to_folder);
     failed = failed || (!log.finished && driver_run(driver, log.done, err)) ||
              log_finish(&log, driver->failed, driver->failure, err);
     stream_sync_later(false);
     signals_hint(NULL);
     log_close(&log);
-    buf_release(&hint);
     return err_if(failed);
 }
 

@@ -173,11 +173,10 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-static int refuse_header(const struct log *log, struct err *err)
+static int refuse_header(struct err *err)
 {
     return err_output(
-        err, "'%s': expected the header of a batch, found something else: choose another output",
-        log->header);
+        err, "expected the header of a batch, found something else: choose another output");
 }
 
 /* Write the header; or the line of the end, once all lines of the log are on disk, in place of what
@@ -222,23 +221,24 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
                              fact_names[i], value, *fact);
     }
     if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, LLONG_MAX, &failed))
-        return refuse_header(log, err);
+        return refuse_header(err);
     log->finished = is_end;
+    log->done = is_end ? log->end - log->first : 0;
     log->failed = (size_t)failed;
     log->failure = log->facts[LOG_FAILURE];
     return 0;
 }
 
-/* Read NAME.batch: the header, and the line of the end if there is one. */
-static int read_header(struct log *log, struct err *err)
+/* Read NAME.batch: the header, and the line of the end, if they are there. */
+static int read_header(struct log *log, bool is_needed, struct err *err)
 {
     struct file file = {0};
     struct span line;
-    int failed = file_map(&file, log->header, err);
+    if (file_map(&file, log->header, err))
+        return -1;
     struct span rest = {file.bytes, file.bytes + file.size};
     size_t size = num_min(file.size, sizeof header_begin - 1);
-    if (!failed && memcmp(file.bytes, header_begin, size) != 0)
-        failed = refuse_header(log, err);
+    int failed = memcmp(file.bytes, header_begin, size) ? refuse_header(err) : 0;
     for (int i = 0; i < 2 && !failed && next_line(&line, &rest); i++) {
         struct json *root = NULL;
         failed = json_parse(&root, line.at, (size_t)(line.end - line.at), err) ||
@@ -246,11 +246,11 @@ static int read_header(struct log *log, struct err *err)
         json_free(root);
         if (i == 0)
             log->header_bytes = (size_t)(rest.at - file.bytes);
-        if (failed && err->kind != ERR_OUTPUT)
-            err_prefix(err, "'%s'", log->header);
     }
+    if (!failed && is_needed && !log->header_bytes)
+        failed = refuse_header(err);
     file_release(&file);
-    return err_if(failed);
+    return failed ? err_prefix(err, "'%s'", log->header) : 0;
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ static int open_part(struct log *log, bool continues, struct err *err)
         return -1;
     if (!continues) {
         log->finished = false;
-        log->failed = 0;
+        log->done = log->failed = 0;
         log->failure = NULL;
         return write_facts(log, false, err);
     }
@@ -318,44 +318,41 @@ static int open_part(struct log *log, bool continues, struct err *err)
 static int prepare(struct log *log, struct err *err)
 {
     struct arena *arena = log->arena;
-    const struct job_shard shard = log->shard.count ? log->shard : (struct job_shard){1, 1};
-    log->path = arena_path(arena, log->path, err);
+    const struct job_shard *shard = &log->shard;
+    const char *name = log->path = arena_path(arena, log->path, err);
     log->facts[LOG_VERSION] = ATTN_VERSION;
     log->facts[LOG_JOBS] = arena_format(arena, err, "%zu", log->jobs);
-    log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard.index, shard.count);
+    log->facts[LOG_SHARD] = "1/1";
+    if (name && shard->count) {
+        name = arena_format(arena, err, "%s.%zu-of-%zu", name, shard->index, shard->count);
+        log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard->index, shard->count);
+    }
     for (size_t i = 0; i < LOG_FAILED; i++)
-        if (!log->path || !log->facts[i])
+        if (!log->facts[i])
             return -1;
-    shard_range(&shard, log->jobs, &log->first, &log->end);
-    return name_files(log,
-                      log->shard.count ? arena_format(arena, err, "%s.%zu-of-%zu", log->path,
-                                                      shard.index, shard.count)
-                                       : log->path,
-                      err);
+    shard_range(shard, log->jobs, &log->first, &log->end);
+    return name_files(log, name, err);
 }
 
 int log_open(struct log *log, struct err *err)
 {
     if (prepare(log, err))
         return -1;
-    bool is_there = file_exists(log->header);
     replacement_keep_private(log->name);
-    if (check_place(log, is_there, err) || open_file(&log->header_file, log->header, O_RDWR, err))
+    if (check_place(log, file_exists(log->header), err) ||
+        open_file(&log->header_file, log->header, O_RDWR, err))
         return -1;
     if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) /* else: no locks */
         return err_output(err, "'%s': another process is writing to it: wait until it has finished",
                           log->name);
-    if (read_header(log, err) || (!log->header_bytes && check_place(log, false, err)))
+    if (read_header(log, false, err) || (!log->header_bytes && check_place(log, false, err)))
         return -1;
     bool continues = log->header_bytes && log->resumes;
     if (log->header_bytes && !log->resumes && !log->forces)
         return err_output(err, "'%s' holds %s --force starts over", log->name,
                           log->finished ? "a finished batch:"
                                         : "an interrupted batch: --resume continues it,");
-    if (!continues || !log->finished)
-        return open_part(log, continues, err);
-    log->done = log->end - log->first;
-    return 0;
+    return continues && log->finished ? 0 : open_part(log, continues, err);
 }
 
 int log_flush(struct log *log, struct err *err)
@@ -416,13 +413,11 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
 
 static int read_shard(struct log *log, const char *path, struct err *err)
 {
-    static const char ending[] = ".part";
     long long jobs = 0;
-    size_t size = strlen(path) - (name_ends_in(path, ending) ? sizeof ending - 1 : 0);
-    if (name_files(log, arena_text(log->arena, path, size, err), err) || read_header(log, err))
+    size_t size = strlen(path) - (name_ends_in(path, ".part") ? sizeof ".part" - 1 : 0);
+    if (name_files(log, arena_text(log->arena, path, size, err), err) ||
+        read_header(log, true, err))
         return -1;
-    if (!log->header_bytes)
-        return refuse_header(log, err);
     const char *shard = log->facts[LOG_SHARD];
     if (!strchr(shard, '/') || shard_read(&log->shard, shard, NULL) ||
         !num_parse_integer(log->facts[LOG_JOBS], 0, LLONG_MAX, &jobs))

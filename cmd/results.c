@@ -106,22 +106,18 @@ static bool is_lines(const struct driver *driver)
 }
 
 /* The files of a job, in a folder of their own. */
-static int write_folder(struct driver *driver, const struct work *work, const struct place *place,
-                        const char *name, struct err *err)
+static int write_folder(struct driver *driver, const struct work *work, struct place place,
+                        const char *name, struct arena *arena, struct err *err)
 {
-    struct arena arena = {0};
     const struct target_folder outer = {.replaces = true, .descriptor = -1};
     struct target_folder folder;
-    struct place alone = *place;
-    const char *path = arena_format(&arena, err, "%s/%s", driver->log->path, name);
-    alone.count = 1;
-    alone.item = NULL;
-    int failed = !path || target_folder_open_inside(&folder, path, &outer, err) ||
-                 output_clear_folder(path, err) ||
-                 report_write(driver->output.format, &(struct target){.folder = &folder},
-                              &work->report, &alone, err);
-    arena_release(&arena);
-    return err_if(failed);
+    const char *path = arena_format(arena, err, "%s/%s", driver->log->path, name);
+    place.count = 1;
+    place.item = NULL;
+    return err_if(!path || target_folder_open_inside(&folder, path, &outer, err) ||
+                  output_clear_folder(path, err) ||
+                  report_write(driver->output.format, &(struct target){.folder = &folder},
+                               &work->report, &place, err));
 }
 
 /* The bytes of a result, as the next after `index` others. */
@@ -146,10 +142,6 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
                       const struct place *place, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.stream = out};
-    bool has_folder = driver->output.to_folder && !work->fault;
-    const char *name = has_folder ? name_folder(driver, work, arena, err) : NULL;
-    if (has_folder && (!name || write_folder(driver, work, place, name, err)))
-        return -1;
     size_t job = strcspn(place->item, ","); /* what follows the job comes after the result */
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "job", (long long)work->job);
@@ -158,7 +150,10 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
         json_put_integer(&json, "status", work->fault);
         json_put_text(&json, "message", work->message);
         json_put_close(&json, '}');
-    } else if (has_folder) {
+    } else if (driver->output.to_folder) {
+        const char *name = name_folder(driver, work, arena, err);
+        if (!name || write_folder(driver, work, *place, name, arena, err))
+            return -1;
         json_put_text(&json, "folder", name);
     } else if (put_output(&json, "output", driver, work, *place, place->index, err) ||
                (place->index == 0 && put_output(&json, "next", driver, work, *place, 1, err))) {

@@ -100,7 +100,6 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
                struct arena *arena, struct err *err)
 {
     const struct texts *texts = &options->batch.sweeps;
-    size_t repeats = (size_t)options->batch.repeat;
     *sweep = (struct sweep){.options = options, .settings = 1, .of_models = models->count > 1};
     sweep->items = arena_alloc(arena, texts->count + 2, sizeof *sweep->items, err);
     if (!sweep->items)
@@ -114,8 +113,9 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
     for (size_t i = 0; i < texts->count; i++)
         if (read_sweep(sweep, texts->items[i], arena, err))
             return -1;
-    if (repeats > 1)
-        sweep->items[sweep->count++] = (struct swept_option){.name = "repeat", .count = repeats};
+    if (options->batch.repeat > 1)
+        sweep->items[sweep->count++] =
+            (struct swept_option){.name = "repeat", .count = (size_t)options->batch.repeat};
     for (size_t i = 0; i < sweep->count; i++)
         if (!num_multiply(&sweep->settings, sweep->settings, sweep->items[i].count) ||
             sweep->settings > SETTINGS_MAX)
@@ -164,12 +164,11 @@ static int compare_names(const void *a, const void *b)
     size_t same = 0;
     while (one[same] && one[same] == other[same])
         same++;
-    while (same && isdigit((unsigned char)one[same - 1]))
-        same--;
+    bool inside = same && isdigit((unsigned char)one[same - 1]);
     size_t size = strspn(one + same, digits);
     size_t other_size = strspn(other + same, digits);
-    return size && other_size && size != other_size ? (size < other_size ? -1 : 1)
-                                                    : strcmp(one, other);
+    return size != other_size && (inside || (size && other_size)) ? (size < other_size ? -1 : 1)
+                                                                  : strcmp(one, other);
 }
 
 /* Add the directories that fit a pattern, in the order of their numbers. */
