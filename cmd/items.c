@@ -383,9 +383,9 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     items->of_file = items->count;
     if (items->fields & ITEMS_KEEP_BLANK && !items->options->input.document &&
         name_has_ending(items->path, ".json") &&
-        suite_read(&items->suite, &reader, &items->arena, err))
+        suite_read(&items->formulas, &reader, &items->arena, err))
         return err_prefix(err, "'%s'", items->path);
-    if (items->suite.formula_count)
+    if (items->formulas.count)
         items->kind = ITEMS_JSONL;
     else if (!items->options->input.document && find_kind(items, &reader, is_document, err))
         return -1;
@@ -481,7 +481,7 @@ void items_place(struct buf *place, const struct items *items, size_t index)
         buf_text(place, items->options->input.ids ? "--ids" : "");
     else if (start->line)
         buf_format(place, "'%s' %s %zu", shown_path(items->path),
-                   items->suite.formula_count ? "sentence" : "line", start->line);
+                   items->formulas.count ? "sentence" : "line", start->line);
     else if (items->count > 1)
         buf_format(place, "sentence %zu", index);
 }

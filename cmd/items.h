@@ -70,15 +70,12 @@ struct items {
         size_t number;
     } * starts; /* [count] */
     size_t count;
-    size_t of_file;   /* the first item that comes from the file */
-    const char *path; /* of the file, "-" for standard input; NULL: there is none */
-    struct suite {
-        const char **formulas; /* [formula_count] of predictions (stimuli.h) */
-        size_t formula_count;  /* 0: the file is no suite */
-    } suite;
-    const char *whole; /* name in messages of a file that is one text; NULL: it is not */
-    char separator;    /* CSV: between fields */
-    size_t *places;    /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
+    size_t of_file;        /* the first item that comes from the file */
+    const char *path;      /* of the file, "-" for standard input; NULL: there is none */
+    struct texts formulas; /* of the predictions of a suite (stimuli.h); empty: it is none */
+    const char *whole;     /* name in messages of a file that is one text; NULL: it is not */
+    char separator;        /* CSV: between fields */
+    size_t *places;        /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
     size_t place_count;
     unsigned found;     /* 1 << ITEM_…: that the header, or an object of JSONL, has */
     size_t marks;       /* `|` in the texts of a table, each of which ends a region */

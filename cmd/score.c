@@ -112,7 +112,7 @@ static enum totals_kind kind_of(bool has_good, bool has_continuations)
 static void choose_totals(struct state *own, const struct options *options)
 {
     const struct items *items = &own->driver->items;
-    bool is_suite = items->suite.formula_count && !own->driver->is_batch && !options->select.words;
+    bool is_suite = items->formulas.count && !own->driver->is_batch && !options->select.words;
     own->kind = kind_of(items->found & 1 << ITEM_GOOD,
                         items->found & 1 << ITEM_CONTINUE || options->score.continuations.count);
     own->per = options->score.per ? options->score.per : is_suite ? of_suite : NULL;
@@ -474,7 +474,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
 }
 
 /* Replace the totals of a suite's regions by its predictions: of each item, and then of all. */
-static int predict(struct score_totals *table, const struct suite *suite, struct arena *arena,
+static int predict(struct score_totals *table, const struct texts *formulas, struct arena *arena,
                    struct err *err)
 {
     static const char *const names[] = {"item", "prediction"};
@@ -483,8 +483,8 @@ static int predict(struct score_totals *table, const struct suite *suite, struct
     size_t last = 0;
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
-    for (size_t i = 0; i < suite->formula_count && next < end; i++) {
-        keys[1] = suite->formulas[i];
+    for (size_t i = 0; i < formulas->count && next < end; i++) {
+        keys[1] = formulas->items[i];
         score_totals_add(table, &(struct score_total){.keys = keys}, i, arena, err);
     }
     for (const struct score_total *rows = next; rows < end; rows = next) {
@@ -492,10 +492,12 @@ static int predict(struct score_totals *table, const struct suite *suite, struct
                !(next > rows && next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0))
             next++;
         keys[0] = rows->keys[0];
-        for (size_t i = 0; i < suite->formula_count; i++) {
+        for (size_t i = 0; i < formulas->count; i++) {
             struct score_total total = {.keys = keys, .count = 1};
-            keys[1] = suite->formulas[i];
-            suite_predict(&total.correct, keys[1], rows, (size_t)(next - rows), err);
+            double value = 0;
+            keys[1] = formulas->items[i];
+            suite_predict(&value, keys[1], rows, (size_t)(next - rows), err);
+            total.correct = value > 0;
             last = score_totals_add(table, &total, last, arena, err);
             if (!last)
                 return -1;
@@ -614,7 +616,7 @@ static int write_totals(struct state *own, struct err *err)
     own->all.keys = own->keys;
     table.most = 0; /* the row of all texts is a new one */
     if (own->per == of_suite)
-        predict(&table, &driver->items.suite, arena, err);
+        predict(&table, &driver->items.formulas, arena, err);
     else if (own->totals && !own->title && driver->items.count > 1)
         score_totals_add(&table, &own->all, table.count, arena, err);
     if (err->kind || score_totals_report(&report, &own->view, &table, arena, err))

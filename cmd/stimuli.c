@@ -102,27 +102,26 @@ static void add_condition(struct buf *lines, const struct json *root, const stru
     buf_char(lines, '\n');
 }
 
-int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena, struct err *err)
+int suite_read(struct texts *formulas, struct csv_reader *file, struct arena *arena,
+               struct err *err)
 {
     struct json *root = NULL;
     struct buf lines = {0};
     if (json_parse(&root, file->at, (size_t)(file->end - file->at), err))
         return -1;
-    const struct json *formulas = json_member(root, "predictions");
     const struct json *item = json_first(json_member(root, "items"));
-    const struct json *each = item ? json_first(formulas) : NULL;
+    const struct json *each = item ? json_first(json_member(root, "predictions")) : NULL;
     const char *metric = text_of(json_member(root, "meta"), "metric", "sum");
     if (each && strcmp(metric, "sum") != 0)
         err_set(err, "expected the metric \"sum\", found \"%s\"", metric);
-    suite->formulas = arena_alloc(arena, json_count(formulas), sizeof *suite->formulas, err);
     for (; each && !err->kind; each = json_next(each))
-        suite->formulas[suite->formula_count++] =
-            arena_format(arena, err, "%s", text_of(each, "formula", ""));
-    for (; suite->formula_count && item && !err->kind; item = json_next(item))
+        texts_add(formulas, arena_format(arena, err, "%s", text_of(each, "formula", "")), arena,
+                  err);
+    for (; formulas->count && item && !err->kind; item = json_next(item))
         for (each = json_first(json_member(item, "conditions")); each; each = json_next(each))
             add_condition(&lines, root, item, each, arena, err);
     json_free(root);
-    if (suite->formula_count) {
+    if (formulas->count) {
         file->at = buf_keep(&lines, arena, err);
         file->end = file->at ? strchr(file->at, 0) : NULL;
     }
@@ -189,16 +188,14 @@ static bool read_value(double *value, struct formula *formula, size_t level)
     return true;
 }
 
-int suite_predict(size_t *holds, const char *text, const struct score_total *rows, size_t count,
+int suite_predict(double *value, const char *text, const struct score_total *rows, size_t count,
                   struct err *err)
 {
-    double value;
     struct formula formula = {rows, rows + count, text, 0};
-    bool is_read = read_value(&value, &formula, 0) && !*formula.at;
-    *holds = is_read && value > 0;
-    return is_read ? 0
-                   : err_set(err,
-                             "item %s: prediction '%s': expected its regions, such as "
-                             "(3;%%match%%), and + - < > = & |, found '%.20s'",
-                             rows->keys[0], text, formula.at);
+    if (read_value(value, &formula, 0) && !*formula.at)
+        return 0;
+    return err_set(err,
+                   "item %s: prediction '%s': expected its regions, such as (3;%%match%%), and "
+                   "+ - < > = & |, found '%.20s'",
+                   rows->keys[0], text, formula.at);
 }

@@ -25,11 +25,12 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
 
 /* If a document is a suite, replace it by its sentences as JSONL, with the columns item, condition,
  * text and regions. Refused: metrics other than the sum. */
-int suite_read(struct suite *suite, struct csv_reader *file, struct arena *arena, struct err *err);
+int suite_read(struct texts *formulas, struct csv_reader *file, struct arena *arena,
+               struct err *err);
 
-/* 1: a prediction holds of an item, by the totals of its regions, whose keys begin with item and
- * condition; else 0. Refused: regions that the item lacks. */
-int suite_predict(size_t *holds, const char *formula, const struct score_total *rows, size_t count,
+/* The value of a prediction, above 0 where it holds, of an item, by the totals of its regions, whose
+ * keys begin with item and condition. Refused: regions that the item lacks. */
+int suite_predict(double *value, const char *formula, const struct score_total *rows, size_t count,
                   struct err *err);
 
 #endif
