@@ -178,7 +178,6 @@ static int add_column(struct items *items, size_t *place, const char *name, stru
 
 /* --- where items begin ------------------------------------------------------------------------ */
 
-/* Blank lines count in the number of an item. */
 static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
 {
     struct item_start *starts =
@@ -186,8 +185,6 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
     if (!starts)
         return -1;
     size_t number = items->count ? starts[items->count - 1].number + 1 : 0;
-    if (line && items->kind != ITEMS_CSV)
-        number = items->of_file + line - 1;
     items->starts = starts;
     starts[items->count++] = (struct item_start){at, size, line, number};
     return 0;
@@ -219,21 +216,25 @@ static int note_keys(struct items *items, const struct item_start *start, struct
     return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
-/* One item for each line that is not blank. */
-static int find_lines(struct items *items, const char *at, const char *end, struct err *err)
+/* One item for each line that is not blank; blank lines count in its number. */
+static int find_lines(struct items *items, struct err *err)
 {
     bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
-    size_t count = items->count; /* up to the last that is not blank */
+    const char *at = items->reader.at, *end = items->reader.end;
+    size_t first = items->count, count = first; /* up to the last that is not blank */
     for (size_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
         size -= size && at[size - 1] == '\r';
         bool is_blank = json_blanks_end(at, at + size) == at + size;
-        if ((!is_blank || keeps_blank) && add_start(items, at, size, line, err))
-            return -1;
-        if (!is_blank && items->kind == ITEMS_JSONL &&
-            note_keys(items, &items->starts[items->count - 1], err))
-            return -1;
+        if (!is_blank || keeps_blank) {
+            if (add_start(items, at, size, line, err))
+                return -1;
+            struct item_start *start = &items->starts[items->count - 1];
+            start->number = first + line - 1;
+            if (items->kind == ITEMS_JSONL && note_keys(items, start, err))
+                return -1;
+        }
         count = is_blank ? count : items->count;
         at = newline ? newline + 1 : end;
     }
@@ -245,22 +246,22 @@ static int find_lines(struct items *items, const char *at, const char *end, stru
     return 0;
 }
 
-static int find_records(struct items *items, struct csv_reader reader, struct err *err)
+/* What is wrong with a record is found when it is read. */
+static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
-    for (bool more = true; more && !err->kind; arena_clear(&arena)) {
-        struct err unread = {0};
-        struct csv_record record;
-        const char *at = reader.at;
-        int failed = csv_read(&reader, &record, &arena, &unread);
-        more = failed || record.count;
-        for (size_t i = 0; !failed && i < num_min(record.count, items->place_count); i++)
+    struct csv_record record;
+    do {
+        const char *at = items->reader.at;
+        arena_clear(&arena);
+        size_t count = csv_read(&items->reader, &record, &arena, err) ? 0 : record.count;
+        if (!err->out_of_memory)
+            err_clear(err);
+        for (size_t i = 0; i < num_min(count, items->place_count); i++)
             count_marks(items, items->places[i], record.fields[i]);
-        if (unread.out_of_memory)
-            err_adopt(err, &unread);
-        else if (more)
+        if (record.line)
             add_start(items, at, 0, record.line, err);
-    }
+    } while (record.line && !err->kind);
     arena_release(&arena);
     return err_if(err->kind);
 }
@@ -269,44 +270,42 @@ static int find_records(struct items *items, struct csv_reader reader, struct er
 
 /* Choose the separator, of comma, semicolon and tab, that makes columns of the command of the
  * header, else the most columns. A table has several columns, one of which is the command's. */
-static int choose_separator(struct items *items, struct csv_reader *reader, struct err *err)
+static int choose_separator(struct items *items, struct err *err)
 {
     const size_t KNOWN = SIZE_MAX / 2; /* more than any number of columns */
     size_t best = 1;
-    for (const char *separator = ",;\t"; *separator; separator++) {
+    for (const char *separator = ",;\t"; *separator && !err->kind; separator++) {
         struct csv_record header;
         struct arena arena = {0};
-        struct err unread = {0};
-        bool known = false;
-        bool is_prose = false; /* which has blanks after commas */
-        struct csv_reader trial = {reader->at, reader->end, reader->line, *separator};
-        size_t count = csv_read(&trial, &header, &arena, &unread) ? 0 : header.count;
+        bool known = false, is_prose = false; /* which has blanks after commas */
+        struct csv_reader trial = items->reader;
+        trial.separator = *separator;
+        size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
+        if (!err->out_of_memory)
+            err_clear(err);
         for (size_t i = 0; i < count; i++) {
             known |= place_of(items, header.fields[i]) < ITEM_FIELDS;
             is_prose |= header.fields[i][0] == ' ';
         }
         arena_release(&arena);
-        if (unread.out_of_memory)
-            return err_adopt(err, &unread);
         count += known && !is_prose ? KNOWN : 0;
         if (count > best) {
             best = count;
-            reader->separator = *separator;
+            items->reader.separator = *separator;
         }
     }
     if (best > KNOWN + 1)
         items->kind = ITEMS_CSV;
-    return 0;
+    return err_if(err->kind);
 }
 
 /* Each column once; one has the texts. */
-static int read_header(struct items *items, struct csv_reader *reader, struct err *err)
+static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
-    int failed = csv_read(reader, &header, &items->arena, err);
+    int failed = csv_read(&items->reader, &header, &items->arena, err);
     size_t *places = arena_alloc(&items->arena, header.count, sizeof *places, err);
     failed = failed || !places;
-    items->separator = reader->separator;
     items->places = places;
     items->place_count = failed ? 0 : header.count;
     for (size_t i = 0; i < items->place_count && !failed; i++) {
@@ -331,27 +330,31 @@ static int read_header(struct items *items, struct csv_reader *reader, struct er
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* Whether a file begins with these two signs, of which the second may be any of several. */
-static bool begins(const struct csv_reader *file, char first, const char *second)
+static bool begins(const struct items *items, char first, const char *second)
 {
-    const char *at = json_blanks_end(file->at, file->end);
-    if (at == file->end || *at != first)
+    const char *end = items->reader.end, *at = json_blanks_end(items->reader.at, end);
+    if (at == end || *at != first)
         return false;
-    at = json_blanks_end(at + 1, file->end);
-    return at < file->end && *at && strchr(second, *at);
+    at = json_blanks_end(at + 1, end);
+    return at < end && *at && strchr(second, *at);
 }
 
 /* By the name's ending; without one by what the file begins with: an object, or a header of several
  * columns of which one is known. */
-static int find_kind(struct items *items, struct csv_reader *reader, bool is_document,
-                     struct err *err)
+static int find_kind(struct items *items, struct err *err)
 {
-    bool is_text = is_document || name_has_ending(items->path, ".txt");
-    if (name_has_ending(items->path, ".csv") || name_has_ending(items->path, ".tsv"))
+    const char *path = items->path;
+    bool is_text = items->kind == ITEMS_DOCUMENT || name_has_ending(path, ".txt");
+    if (items->fields & ITEMS_KEEP_BLANK && name_has_ending(path, ".json") &&
+        suite_read(items, err))
+        return err_prefix(err, "'%s'", path);
+    if (name_has_ending(path, ".csv") || name_has_ending(path, ".tsv"))
         items->kind = ITEMS_CSV;
-    else if (name_has_ending(items->path, ".jsonl") || (!is_text && begins(reader, '{', "\"}")))
+    else if (items->formulas.count || name_has_ending(path, ".jsonl") ||
+             (!is_text && begins(items, '{', "\"}")))
         items->kind = ITEMS_JSONL;
     return items->kind == ITEMS_CSV || (!is_text && items->kind == ITEMS_LINES)
-               ? choose_separator(items, reader, err)
+               ? choose_separator(items, err)
                : 0;
 }
 
@@ -373,35 +376,27 @@ static void note_columns(const struct items *items)
 
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
 {
-    bool is_document = items->options->input.document || many >= ITEMS_ONE;
-    static const char mark[] = {'\xef', '\xbb', '\xbf'}; /* that some editors write first */
+    bool is_document = items->options->input.document;
     const char *bytes = items->file.bytes;
     size_t size = items->file.size;
-    struct csv_reader reader = {bytes, bytes + size, 1, ','};
-    if (size >= sizeof mark && memcmp(bytes, mark, sizeof mark) == 0)
-        reader.at += sizeof mark;
-    items->of_file = items->count;
-    if (items->fields & ITEMS_KEEP_BLANK && !items->options->input.document &&
-        name_has_ending(items->path, ".json") &&
-        suite_read(&items->formulas, &reader, &items->arena, err))
-        return err_prefix(err, "'%s'", items->path);
-    if (items->formulas.count)
-        items->kind = ITEMS_JSONL;
-    else if (!items->options->input.document && find_kind(items, &reader, is_document, err))
+    items->reader = (struct csv_reader){bytes, bytes + size, 1, ','};
+    if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) /* a mark that some editors write */
+        items->reader.at += 3;
+    items->kind = is_document || many >= ITEMS_ONE ? ITEMS_DOCUMENT : ITEMS_LINES;
+    if (!is_document && find_kind(items, err))
         return -1;
     if (items->kind == ITEMS_CSV)
-        return err_if(read_header(items, &reader, err) || find_records(items, reader, err));
-    if (items->kind == ITEMS_JSONL || !is_document) {
-        if (begins(&reader, '[', "{"))
-            return err_set(err,
-                           "'%s': expected one item per line, found a JSON array: jq -c '.[]' "
-                           "converts it; --document reads it as one text",
-                           shown_path(items->path));
-        return find_lines(items, reader.at, reader.end, err);
+        return err_if(read_header(items, err) || find_records(items, err));
+    if (items->kind == ITEMS_DOCUMENT) {
+        size_t newline = many != ITEMS_WHOLE && size && bytes[size - 1] == '\n';
+        return size ? add_start(items, bytes, size - newline, 0, err) : 0;
     }
-    items->whole = items->options->input.file ? "--file" : shown_path(items->path);
-    size -= many != ITEMS_WHOLE && size && bytes[size - 1] == '\n';
-    return items->file.size ? add_start(items, bytes, size, 0, err) : 0;
+    if (begins(items, '[', "{"))
+        return err_set(err,
+                       "'%s': expected one item per line, found a JSON array: jq -c '.[]' converts "
+                       "it; --document reads it as one text",
+                       shown_path(items->path));
+    return find_lines(items, err);
 }
 
 static int find_all(struct items *items, enum items_many many, struct err *err)
@@ -450,7 +445,7 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
         items_release(items);
         return -1;
     }
-    if (options->verbose && items->kind != ITEMS_LINES)
+    if (options->verbose && items->kind >= ITEMS_JSONL)
         note_columns(items);
     return 0;
 }
@@ -475,8 +470,8 @@ const char *item_column(const struct item *item, const char *name)
 void items_place(struct buf *place, const struct items *items, size_t index)
 {
     const struct item_start *start = &items->starts[index];
-    if (items->whole)
-        buf_text(place, items->whole);
+    if (items->kind == ITEMS_DOCUMENT)
+        buf_text(place, items->options->input.file ? "--file" : shown_path(items->path));
     else if (!start->at)
         buf_text(place, items->options->input.ids ? "--ids" : "");
     else if (start->line)
@@ -526,8 +521,7 @@ static int read_record(const struct items *items, struct item *item, const struc
                        struct arena *arena, struct err *err)
 {
     struct csv_record record;
-    struct csv_reader reader = {start->at, items->file.bytes + items->file.size, start->line,
-                                items->separator};
+    struct csv_reader reader = {start->at, items->reader.end, start->line, items->reader.separator};
     if (csv_read(&reader, &record, arena, err))
         return -1;
     if (record.count != items->place_count)

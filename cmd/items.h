@@ -62,7 +62,7 @@ struct item {
 struct items {
     const struct options *options;
     unsigned fields; /* 1 << ITEM_…: of the command */
-    enum items_kind { ITEMS_LINES, ITEMS_JSONL, ITEMS_CSV } kind;
+    enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
         const char *at;
         size_t size; /* of a text, a line or an object; unused for records of CSV */
@@ -70,12 +70,10 @@ struct items {
         size_t number;
     } * starts; /* [count] */
     size_t count;
-    size_t of_file;        /* the first item that comes from the file */
-    const char *path;      /* of the file, "-" for standard input; NULL: there is none */
-    struct texts formulas; /* of the predictions of a suite (stimuli.h); empty: it is none */
-    const char *whole;     /* name in messages of a file that is one text; NULL: it is not */
-    char separator;        /* CSV: between fields */
-    size_t *places;        /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
+    const char *path;         /* of the file, "-" for standard input; NULL: there is none */
+    struct texts formulas;    /* of the predictions of a suite (stimuli.h); empty: it is none */
+    struct csv_reader reader; /* of the file, or of the lines that replace a suite */
+    size_t *places; /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
     size_t place_count;
     unsigned found;     /* 1 << ITEM_…: that the header, or an object of JSONL, has */
     size_t marks;       /* `|` in the texts of a table, each of which ends a region */

@@ -102,9 +102,11 @@ static void add_condition(struct buf *lines, const struct json *root, const stru
     buf_char(lines, '\n');
 }
 
-int suite_read(struct texts *formulas, struct csv_reader *file, struct arena *arena,
-               struct err *err)
+int suite_read(struct items *items, struct err *err)
 {
+    struct csv_reader *file = &items->reader;
+    struct texts *formulas = &items->formulas;
+    struct arena *arena = &items->arena;
     struct json *root = NULL;
     struct buf lines = {0};
     if (json_parse(&root, file->at, (size_t)(file->end - file->at), err))
