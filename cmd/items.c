@@ -124,56 +124,39 @@ static size_t place_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
-/* The field that a column's name is probably a slip of: other capitals or, in words of five letters
- * or more, one letter. NULL: none. */
-static const char *slip_of(const struct items *items, const char *name)
+/* The place of a column, whose name is added where it is to be copied and new. Refused: also what
+ * is probably a slip of a known name: other capitals or, in words of five letters or more, one
+ * letter. */
+static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
-    struct nearest nearest;
-    nearest_begin(&nearest, name, strlen(name));
-    for (size_t i = 0; i < COLUMNS_KNOWN; i++) {
-        if (!(items->fields >> known_columns[i].field & 1))
-            continue;
-        if (strcasecmp(name, known_columns[i].name) == 0)
-            return known_columns[i].name;
-        nearest_offer(&nearest, known_columns[i].name);
-    }
-    return nearest.name && nearest.steps <= 1 && nearest.size >= LETTERS ? nearest.name : NULL;
-}
-
-/* Find the place of a column, and add its name where it is to be copied and new. */
-static int add_column(struct items *items, size_t *place, const char *name, struct err *err)
-{
     static const char *const of_results[] = {"tensor",    "layer",  "head",         "row",
                                              "row_token", "column", "column_token", "value"};
-    size_t index = 0;
-    size_t size = strlen(name);
-    *place = place_of(items, name);
-    items->found |= *place < ITEM_FIELDS ? 1u << *place : 0;
-    if (*place != ITEM_FIELDS + items->name_count)
-        return 0;
-    const char *near = slip_of(items, name);
-    if (!size)
-        return err_set(err, "expected a name, found none: name it or leave it out");
-    if (size > COLUMN_NAME_BYTES_MAX)
-        return err_set(err, "expected a name of at most %d bytes, found %zu", COLUMN_NAME_BYTES_MAX,
-                       size);
-    if (utf8_invalid_at(name, size) < size)
-        return err_set(err, "expected a name in UTF-8, found '%s'", name);
-    if (near)
-        return err_set(err, "'%s': did you mean '%s'? If not, rename the column", name, near);
-    if (names_find(&index, NAMES_LIST(of_results), name, size))
-        return err_set(err, "'%s': results already have a column with this name: rename it", name);
-    if (items->name_count == COLUMNS_MAX)
-        return err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX,
-                       name);
-    const char **names =
-        arena_grow(&items->arena, items->names, items->name_count, sizeof *names, err);
-    if (!names || !(names[items->name_count] = arena_text(&items->arena, name, size, err)))
-        return -1;
-    items->names = names;
-    items->name_count++;
-    return 0;
+    struct nearest nearest;
+    size_t index = 0, size = strlen(name), place = place_of(items, name);
+    items->found |= place < ITEM_FIELDS ? 1u << place : 0;
+    if (place != ITEM_FIELDS + items->name_count)
+        return place;
+    nearest_begin(&nearest, name, size);
+    for (size_t i = 0; i < COLUMNS_KNOWN; i++)
+        if (items->fields >> known_columns[i].field & 1)
+            nearest_offer(&nearest, known_columns[i].name);
+    if (!size || size > COLUMN_NAME_BYTES_MAX || utf8_invalid_at(name, size) < size)
+        err_set(err, "expected a name of 1 to %d bytes in UTF-8, found %zu byte%s: '%.40s'",
+                COLUMN_NAME_BYTES_MAX, size, num_plural(size), name);
+    else if (nearest.name && nearest.steps <= (nearest.size >= LETTERS))
+        err_set(err, "'%s': did you mean '%s'? If not, rename the column", name, nearest.name);
+    else if (names_find(&index, NAMES_LIST(of_results), name, size))
+        err_set(err, "'%s': results already have a column with this name: rename it", name);
+    else if (items->name_count == COLUMNS_MAX)
+        err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX, name);
+    struct texts names = {items->names, items->name_count};
+    if (err->kind || !(name = arena_text(&items->arena, name, size, err)) ||
+        texts_add(&names, name, &items->arena, err))
+        return place;
+    items->names = names.items;
+    items->name_count = names.count;
+    return place;
 }
 
 /* --- where items begin ------------------------------------------------------------------------ */
@@ -200,20 +183,17 @@ static void count_marks(struct items *items, size_t place, const char *text)
 static int note_keys(struct items *items, const struct item_start *start, struct err *err)
 {
     struct json *root = NULL;
-    struct err unread = {0};
-    size_t place = 0;
-    int failed = 0;
-    if (json_parse(&root, start->at, start->size, &unread))
-        return unread.out_of_memory ? err_adopt(err, &unread) : 0;
+    json_parse(&root, start->at, start->size, err);
+    if (!err->out_of_memory)
+        err_clear(err);
     for (const struct json *member = json_is_object(root) ? json_first(root) : NULL;
-         member && !failed; member = json_next(member)) {
+         member && !err->kind; member = json_next(member)) {
         const char *text = "";
-        failed = add_column(items, &place, json_key(member), err);
         json_get_text(member, &text);
-        count_marks(items, place, text);
+        count_marks(items, add_column(items, json_key(member), err), text);
     }
     json_free(root);
-    return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
+    return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
 /* One item for each line that is not blank; blank lines count in its number. */
@@ -303,28 +283,25 @@ static int choose_separator(struct items *items, struct err *err)
 static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
-    int failed = csv_read(&items->reader, &header, &items->arena, err);
-    size_t *places = arena_alloc(&items->arena, header.count, sizeof *places, err);
-    failed = failed || !places;
-    items->places = places;
-    items->place_count = failed ? 0 : header.count;
-    for (size_t i = 0; i < items->place_count && !failed; i++) {
+    csv_read(&items->reader, &header, &items->arena, err);
+    items->places = arena_alloc(&items->arena, header.count, sizeof *items->places, err);
+    items->place_count = header.count;
+    for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
-        if (add_column(items, &places[i], name, err))
-            failed = err_prefix(err, "column %zu", i + 1);
-        for (size_t j = 0; j < i && !failed; j++)
-            if (places[j] == places[i])
-                failed = strcmp(header.fields[j], name) == 0
-                             ? err_set(err, "expected each column once, found '%s' twice", name)
-                             : err_set(err, "expected one column of texts, found '%s' and '%s'",
-                                       header.fields[j], name);
+        items->places[i] = add_column(items, name, err);
+        if (err->kind)
+            err_prefix(err, "column %zu", i + 1);
+        for (size_t j = 0; j < i && !err->kind; j++)
+            if (items->places[j] == items->places[i])
+                err_set(err, "expected each column once, found '%s' and '%s', which mean the same",
+                        header.fields[j], name);
     }
-    if (!failed && header.count && !(items->found & OF_TEXTS)) {
-        failed = err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
+    if (!err->kind && header.count && !(items->found & OF_TEXTS)) {
+        err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
         for (size_t i = 0; i < header.count; i++)
             err_append(err, "%s '%s'", i ? "," : "", header.fields[i]);
     }
-    return failed ? err_prefix(err, "'%s' line %zu", shown_path(items->path), header.line) : 0;
+    return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), header.line) : 0;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
