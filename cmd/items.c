@@ -47,11 +47,6 @@ enum { COLUMNS_KNOWN = sizeof known_columns / sizeof *known_columns };
 
 /* --- operands --------------------------------------------------------------------------------- */
 
-static size_t text_count(const struct input_options *options)
-{
-    return options->sentences.count + options->operands.count;
-}
-
 /* Refuse operands without a blank that are probably no texts: a model, a file, or one of several
  * words that a shell has split. */
 static int check_operands(const struct input_options *options, struct err *err)
@@ -77,12 +72,11 @@ static int check_operands(const struct input_options *options, struct err *err)
             return err_usage(err,
                              "'%s' is a %s: --%s %s opens it, --sentence %s reads it as a text",
                              word, kind, strcmp(kind, "file") == 0 ? kind : "model", word, word);
-        if (text_count(options) > 1)
-            return err_usage(
-                err,
-                "expected a text of several words in quotes, such as \"Life is short\", "
-                "found '%s': use --sentence for a text of one word",
-                word);
+        if (options->operands.count + options->sentences.count > 1)
+            return err_usage(err,
+                             "expected a text of several words in quotes, such as \"Life is "
+                             "short\", found '%s': use --sentence for a text of one word",
+                             word);
     }
     return 0;
 }
@@ -258,8 +252,7 @@ static int choose_separator(struct items *items, struct err *err)
         struct csv_record header;
         struct arena arena = {0};
         bool known = false, is_prose = false; /* which has blanks after commas */
-        struct csv_reader trial = items->reader;
-        trial.separator = *separator;
+        struct csv_reader trial = {items->reader.at, items->reader.end, 1, *separator};
         size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
         if (!err->out_of_memory)
             err_clear(err);
@@ -321,18 +314,18 @@ static bool begins(const struct items *items, char first, const char *second)
 static int find_kind(struct items *items, struct err *err)
 {
     const char *path = items->path;
-    bool is_text = items->kind == ITEMS_DOCUMENT || name_has_ending(path, ".txt");
     if (items->fields & ITEMS_KEEP_BLANK && name_has_ending(path, ".json") &&
         suite_read(items, err))
         return err_prefix(err, "'%s'", path);
     if (name_has_ending(path, ".csv") || name_has_ending(path, ".tsv"))
         items->kind = ITEMS_CSV;
-    else if (items->formulas.count || name_has_ending(path, ".jsonl") ||
-             (!is_text && begins(items, '{', "\"}")))
+    else if (items->formulas.count || name_has_ending(path, ".jsonl"))
         items->kind = ITEMS_JSONL;
-    return items->kind == ITEMS_CSV || (!is_text && items->kind == ITEMS_LINES)
-               ? choose_separator(items, err)
-               : 0;
+    else if (items->kind == ITEMS_DOCUMENT || name_has_ending(path, ".txt"))
+        return 0;
+    else if (begins(items, '{', "\"}"))
+        items->kind = ITEMS_JSONL;
+    return items->kind == ITEMS_JSONL ? 0 : choose_separator(items, err);
 }
 
 /* With -v: the columns that belong to the items, and those that are copied. */
@@ -380,7 +373,8 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
 {
     const struct input_options *options = &items->options->input;
     const struct texts *texts[] = {&options->sentences, &options->operands};
-    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    size_t given = options->sentences.count + options->operands.count + (options->file != NULL) +
+                   (options->ids != NULL);
     bool is_one = many == ITEMS_ONE || many == ITEMS_PROMPT;
     if (many != ITEMS_WHOLE && check_operands(options, err))
         return -1;
@@ -507,6 +501,8 @@ static int read_record(const struct items *items, struct item *item, const struc
     for (size_t i = 0; i < record.count; i++)
         if (*record.fields[i] && set_value(item, items->places[i], record.fields[i], arena, err))
             return -1;
+    if (items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] && !item->input.text)
+        item->input.text = "";
     return 0;
 }
 
@@ -519,13 +515,9 @@ static int read_member(const struct items *items, struct item *item, const struc
     struct buf text = {0};
     size_t place = place_of(items, json_key(member));
     bool is_list = json_is_array(member) && (place == ITEM_IDS || place == ITEM_CONTINUE);
-    if (place < ITEM_FIELDS && item->fields[place]) {
-        size_t other = COLUMNS_KNOWN - 1; /* its second name */
-        while (known_columns[other].field != place)
-            other--;
-        return err_set(err, "expected one text, found '%s' and '%s'", known_columns[place].name,
-                       known_columns[other].name);
-    }
+    if (place < ITEM_FIELDS && item->fields[place])
+        return err_set(err, "field '%s': expected one '%s', found another", json_key(member),
+                       known_columns[place].name);
     for (const struct json *part = is_list ? json_first(member) : member; part;
          part = is_list ? json_next(part) : NULL) {
         const char *string = NULL;
@@ -583,31 +575,26 @@ static int read_fields(const struct items *items, struct item *item, const struc
 {
     char room[NAMES_GUESS_BYTES];
     item->columns = arena_alloc(arena, items->name_count, sizeof *item->columns, err);
-    if (!item->columns)
-        return -1;
-    item->column_count = items->name_count;
-    for (size_t i = 0; i < items->name_count; i++)
+    item->column_count = item->columns ? items->name_count : 0;
+    for (size_t i = 0; i < item->column_count; i++)
         item->columns[i].name = items->names[i];
-    if ((items->kind == ITEMS_CSV ? read_record : read_object)(items, item, start, arena, err))
+    if (!item->columns ||
+        (items->kind == ITEMS_CSV ? read_record : read_object)(items, item, start, arena, err))
         return -1;
-    bool has_ids = item->fields[ITEM_IDS];
+    const char *ids = item->input.ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
-    const char *missing = good ? "bad" : "good";
-    const struct names names = {items->names, items->name_count, sizeof *items->names};
-    const char *near = names_nearest(names, missing, strlen(missing));
-    if (!good != !bad)
+    if (!good != !bad) {
+        const struct names names = {items->names, items->name_count, sizeof *items->names};
+        const char *missing = good ? "bad" : "good";
+        const char *near = names_nearest(names, missing, strlen(missing));
         return err_set(err, "expected 'good', 'bad' and no other text, found %s'%s'%s",
                        near ? "" : "no ", near ? near : missing,
                        names_guess(room, near ? missing : NULL));
-    if (good && (item->fields[ITEM_TEXT] || has_ids))
+    }
+    if (good && (item->fields[ITEM_TEXT] || ids))
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
-    if (items->kind == ITEMS_CSV && items->fields & ITEMS_KEEP_BLANK && !has_ids &&
-        !item->input.text)
-        item->input.text = "";
-    if (has_ids == (item->input.text != NULL))
-        return err_set(err, "expected 'text' or 'ids', found %s", has_ids ? "both" : "neither");
-    if (has_ids)
-        item->input = (struct input){.ids = item->fields[ITEM_IDS]};
+    if (!ids == !item->input.text)
+        return err_set(err, "expected 'text' or 'ids', found %s", ids ? "both" : "neither");
     if (items->fields & ITEMS_KEEP_BLANK && regions_read(item, arena, err))
         return -1;
     return check_ids(&item->options.input, err);
