@@ -123,6 +123,11 @@ if ! (
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
     printf 'who,sentence\nA,Anna is old\nB,Ben sees Anna\nA,Ben is old\n' >who.csv
     printf 'who,good,bad\nA,Anna is old,Anna old is\nB,Ben sees Anna,Ben Anna\n' >pairs_of_who.csv
+    printf 'text,regions\nAnna | is old,who|rest\nBen | is,who|rest\n' >regions.csv
+    printf '{"items": [{"conditions": [%s, %s]}], "predictions": [{"formula": "%s"}]}' \
+        '{"condition_name": "a", "regions": [{"content": "Anna is"}, {"content": "old"}]}' \
+        '{"condition_name": "b", "regions": [{"content": "Ben is"}, {"content": "Anna"}]}' \
+        '(2;%a%) < [(*;%b%) + 1 | 0]' >suite.json
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
@@ -303,6 +308,8 @@ try score -m "$in/school" -f "$in/who.csv" --per who --format csv
 try score -m "$in/school" -f "$in/who.csv" --total --format csv
 try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg
 try score -m "$in/school" -f "$in/pairs_of_who.csv" --per who
+try score -m "$in/school" -f "$in/regions.csv" --per region
+try score -m "$in/school" -f "$in/suite.json" --format csv
 try score -m "$in/school" 'Anna is old' --begin-word
 try score -m "$in/scho*" -m "$in/trained" 'Anna is old'
 try score -m "$in/scho*" -m "$in/trained" 'Anna is old' --total --format json
