@@ -98,9 +98,8 @@ const char *shown_path(const char *path)
 
 int input_file_open(struct file *file, const char *path, struct err *err)
 {
-    if (strcmp(path, "-") == 0)
-        return file_read(file, STDIN_FILENO, shown_path(path), err);
-    return file_map(file, path, err);
+    return strcmp(path, "-") == 0 ? file_read(file, STDIN_FILENO, shown_path(path), err)
+                                  : file_map(file, path, err);
 }
 
 /* --- names of columns ------------------------------------------------------------------------- */
@@ -127,6 +126,7 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
     static const char *const of_results[] = {"tensor",    "layer",  "head",         "row",
                                              "row_token", "column", "column_token", "value"};
     struct nearest nearest;
+    struct texts names = {items->names, items->name_count};
     size_t index = 0, size = strlen(name), place = place_of(items, name);
     items->found |= place < ITEM_FIELDS ? 1u << place : 0;
     if (place != ITEM_FIELDS + items->name_count)
@@ -144,10 +144,8 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
         err_set(err, "'%s': results already have a column with this name: rename it", name);
     else if (items->name_count == COLUMNS_MAX)
         err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX, name);
-    struct texts names = {items->names, items->name_count};
-    if (err->kind || !(name = arena_text(&items->arena, name, size, err)) ||
-        texts_add(&names, name, &items->arena, err))
-        return place;
+    else if ((name = arena_text(&items->arena, name, size, err)))
+        texts_add(&names, name, &items->arena, err);
     items->names = names.items;
     items->name_count = names.count;
     return place;
@@ -329,7 +327,7 @@ static int find_kind(struct items *items, struct err *err)
 }
 
 /* With -v: the columns that belong to the items, and those that are copied. */
-static void note_columns(const struct items *items)
+static void note_columns(struct items *items)
 {
     struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
@@ -339,9 +337,9 @@ static void note_columns(const struct items *items)
                items->name_count ? "" : "none");
     for (size_t i = 0; i < items->name_count; i++)
         buf_format(&text, "%s%s", i ? ", " : "", items->names[i]);
-    if (!text.out_of_memory)
-        print_note("'%s': columns read: %s", shown_path(items->path), text.bytes);
-    buf_release(&text);
+    const char *listed = buf_keep(&text, &items->arena, NULL);
+    if (listed)
+        print_note("'%s': columns read: %s", shown_path(items->path), listed);
 }
 
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
@@ -562,9 +560,8 @@ static int read_object(const struct items *items, struct item *item, const struc
                      ? json_unique_keys(root, err)
                      : err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
                                json_describe(root, found, sizeof found));
-    for (const struct json *member = failed ? NULL : json_first(root); member && !failed;
-         member = json_next(member))
-        failed = !json_is_null(member) && read_member(items, item, member, arena, err);
+    for (const struct json *next = json_first(root); next && !failed; next = json_next(next))
+        failed = !json_is_null(next) && read_member(items, item, next, arena, err);
     json_free(root);
     return err_if(failed);
 }

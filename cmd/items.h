@@ -52,10 +52,7 @@ struct item {
     struct options options;          /* of the command line, with these in them */
     struct place_column *columns;    /* [column_count] to copy to the output */
     size_t column_count;
-    const struct region {
-        const char *name;
-        size_t end; /* byte of the text */
-    } * regions;    /* [region_count] (stimuli.h) */
+    const struct score_region *regions; /* [region_count] of bytes, not tokens (stimuli.h) */
     size_t region_count;
 };
 
@@ -89,8 +86,7 @@ struct items {
 enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT, ITEMS_WHOLE };
 
 /* Find all items: sentences, operands, those of the file or the pipe, ids. `fields`, 1 << ITEM_…,
- * are the columns that the command takes besides those of all commands. On failure nothing is held.
- */
+ * are columns that the command takes besides those of all commands. On failure nothing is held. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
 void items_release(struct items *items);

@@ -31,15 +31,16 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
         return 0;
     struct texts parts = split(marked, arena, err);
     struct texts names = split(column ? column : "", arena, err);
-    struct region *regions = arena_alloc(arena, parts.count, sizeof *regions, err);
+    struct score_region *regions = arena_alloc(arena, parts.count, sizeof *regions, err);
     if (column && names.count != parts.count)
         err_set(err, "column 'regions': expected %zu names separated by |, found %zu", parts.count,
                 names.count);
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
+        size_t first = text.size;
         buf_format(&text, "%s%s", text.size && *parts.items[i] ? " " : "", parts.items[i]);
-        regions[i].name = *name ? name : arena_format(arena, err, "%zu", i + 1);
-        regions[i].end = text.size;
+        name = *name ? name : arena_format(arena, err, "%zu", i + 1);
+        regions[i] = (struct score_region){name, first, text.size - first};
     }
     item->regions = regions;
     item->region_count = parts.count;
@@ -55,11 +56,11 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
     size_t end = sentence->count - sentence->added_after;
     struct score_region *found = count ? arena_alloc(arena, count, sizeof *found, err) : NULL;
     for (size_t i = 0; found && i < count; i++) {
-        size_t first = token;
-        while (token < end &&
-               (i + 1 == count || sentence->tokens[token].start < start + item->regions[i].end))
+        const struct score_region *bytes = &item->regions[i];
+        size_t first = token, past = start + bytes->first + bytes->count;
+        while (token < end && (i + 1 == count || sentence->tokens[token].start < past))
             token++;
-        found[i] = (struct score_region){item->regions[i].name, first, token - first};
+        found[i] = (struct score_region){bytes->name, first, token - first};
     }
     return found;
 }
@@ -104,12 +105,11 @@ static void add_condition(struct buf *lines, const struct json *root, const stru
 
 int suite_read(struct items *items, struct err *err)
 {
-    struct csv_reader *file = &items->reader;
     struct texts *formulas = &items->formulas;
     struct arena *arena = &items->arena;
     struct json *root = NULL;
     struct buf lines = {0};
-    if (json_parse(&root, file->at, (size_t)(file->end - file->at), err))
+    if (json_parse(&root, items->reader.at, (size_t)(items->reader.end - items->reader.at), err))
         return -1;
     const struct json *item = json_first(json_member(root, "items"));
     const struct json *each = item ? json_first(json_member(root, "predictions")) : NULL;
@@ -124,8 +124,8 @@ int suite_read(struct items *items, struct err *err)
             add_condition(&lines, root, item, each, arena, err);
     json_free(root);
     if (formulas->count) {
-        file->at = buf_keep(&lines, arena, err);
-        file->end = file->at ? strchr(file->at, 0) : NULL;
+        items->reader.at = buf_keep(&lines, arena, err);
+        items->reader.end = items->reader.at ? strchr(items->reader.at, 0) : NULL;
     }
     return err_if(err->kind);
 }
