@@ -1,5 +1,5 @@
-/* The file of a batch: lines, objects a line, or CSV, as its first line says. All items are found,
- * then each is read. */
+/* The file of a batch: lines, objects a line, or CSV, as its first line says; or a suite. All items
+ * are found, then each is read, as `patch` and as `score` do; then a suite's predictions. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -10,42 +10,88 @@
 #include "../../cmd/command.h"
 #include "../../cmd/items.h"
 #include "../../cmd/session.h"
+#include "../../cmd/stimuli.h"
 
-enum { PATH_BYTES = 32 };
+enum { PATH_BYTES = 64 };
 
 static struct arena arena; /* its memory stays for the next input */
 
-static void check(const struct items *items, size_t index)
+/* Totals of an item's regions, all of which a suite's predictions may be about. */
+struct rows {
+    struct score_total *rows;
+    size_t count;
+};
+
+static void add_row(struct rows *rows, const char *const keys[2], size_t region)
+{
+    struct score_total *grown =
+        arena_grow(&arena, rows->rows, rows->count, sizeof *grown, &fuzz_err);
+    fuzz_check(grown, "memory for a row");
+    grown[rows->count++] =
+        (struct score_total){.keys = keys, .number = (long long)region + 1, .logprob = -1.5};
+    rows->rows = grown;
+}
+
+static void check(const struct items *items, size_t index, struct rows *rows)
 {
     struct item item;
-    arena_clear(&arena);
     if (items_read(items, &item, index, &arena, &fuzz_err)) {
         fuzz_check(fuzz_err.kind, "an item that cannot be read says why");
         fuzz_refused();
         return;
     }
     fuzz_check(item.input.text || item.input.ids, "an item has a text");
+    fuzz_check(!item.fields[ITEM_GOOD] == !item.fields[ITEM_BAD], "a pair has two texts");
     fuzz_check(item.column_count <= items->name_count, "copied columns are those of the file");
     for (size_t i = 0; i < item.column_count; i++)
         fuzz_check(item.columns[i].name[0], "a column has a name");
+    fuzz_check(item.region_count != 1, "a mark divides a text");
+    fuzz_check(item.region_count <= items->marks + 1, "marks are counted before items are read");
+    for (size_t i = 0, end = 0; i < item.region_count; end += item.regions[i++].count)
+        fuzz_check(item.regions[i].name[0] && item.regions[i].first == end, "regions are in order");
+    const char **keys = arena_alloc(&arena, 2, sizeof *keys, &fuzz_err);
+    fuzz_check(keys, "memory for keys");
+    keys[0] = item_column(&item, "item");
+    keys[1] = item_column(&item, "condition");
+    for (size_t i = 0; items->formulas.count && keys[1] && i < item.region_count; i++)
+        add_row(rows, keys, i);
+}
+
+static void open_as(const struct command *command, unsigned fields, const char *path)
+{
+    struct options options;
+    struct items items;
+    struct rows rows = {0};
+    double value;
+    arena_clear(&arena);
+    options_init(&options, command_set(command));
+    options.input.file = path;
+    if (items_open(&items, &options, fields, ITEMS_SOME, &fuzz_err)) {
+        fuzz_refused();
+        return;
+    }
+    for (size_t i = 0; i < items.count; i++)
+        check(&items, i, &rows);
+    for (size_t i = 0; rows.count && i < items.formulas.count; i++)
+        if (suite_predict(&value, items.formulas.items[i], rows.rows, rows.count, &fuzz_err))
+            fuzz_refused();
+    items_release(&items);
 }
 
 void fuzz_one(const char *bytes, size_t size)
 {
-    struct options options;
-    struct items items;
-    char path[PATH_BYTES];
-    options_init(&options, command_set(&command_patch));
+    const unsigned of_patch = 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT;
+    const unsigned of_score =
+        1 << ITEM_CONTINUE | 1 << ITEM_GOOD | 1 << ITEM_BAD | ITEMS_KEEP_BLANK;
+    char path[PATH_BYTES], link[PATH_BYTES];
     int file = memfd_create("items", MFD_CLOEXEC);
     fuzz_check(file >= 0 && write(file, bytes, size) == (ssize_t)size, "a file in memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    options.input.file = path;
-    if (items_open(&items, &options, 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, ITEMS_SOME, &fuzz_err)) {
-        fuzz_refused();
-    } else {
-        for (size_t i = 0; i < items.count; i++)
-            check(&items, i);
-        items_release(&items);
-    }
+    snprintf(link, sizeof link, "/tmp/items-fuzz-%d.json", (int)getpid());
+    open_as(&command_patch, of_patch, path);
+    open_as(&command_score, of_score, path);
+    fuzz_check(symlink(path, link) == 0, "the name of a suite");
+    open_as(&command_score, of_score, link);
+    unlink(link);
     close(file);
 }
