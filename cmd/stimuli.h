@@ -23,11 +23,11 @@ int regions_read(struct item *item, struct arena *arena, struct err *err);
 const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
                                         size_t start, struct arena *arena, struct err *err);
 
-/* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item, condition,
- * text and regions. Refused: metrics other than the sum. */
+/* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
+ * condition, text and regions. Refused: metrics other than the sum. */
 int suite_read(struct items *items, struct err *err);
 
-/* The value of a prediction, above 0 where it holds, of an item, by the totals of its regions, whose
+/* The value of a prediction for an item, above 0 if it holds, from the totals of its regions, whose
  * keys begin with item and condition. Refused: regions that the item lacks. */
 int suite_predict(double *value, const char *formula, const struct score_total *rows, size_t count,
                   struct err *err);
