@@ -128,11 +128,11 @@ int suite_read(struct items *items, struct err *err)
     for (; each && !err->kind; each = json_next(each))
         texts_add(formulas, arena_format(arena, err, "%s", text_of(each, "formula", "")), arena,
                   err);
-    for (; formulas->count && item && !err->kind; item = json_next(item))
+    for (; item && !err->kind; item = json_next(item))
         for (each = json_first(json_member(item, "conditions")); each; each = json_next(each))
             add_condition(&lines, root, item, each, arena, err);
     json_free(root);
-    if (formulas->count) {
+    if (lines.size || formulas->count) {
         items->reader.at = buf_keep(&lines, arena, err);
         items->reader.end = items->reader.at ? strchr(items->reader.at, 0) : NULL;
     }
@@ -145,6 +145,7 @@ struct formula {
     const struct score_total *rows, *end; /* of an item */
     const char *at;
     size_t operands;
+    int unknown; /* length of a region there that the item lacks */
 };
 
 /* If one of the signs comes next, pass it and return it; else return 0. */
@@ -169,6 +170,7 @@ static bool read_number(double *value, struct formula *formula)
             is_found = true;
         }
     formula->at += is_found ? size : 0;
+    formula->unknown = is_found ? 0 : size;
     return is_found;
 }
 
@@ -202,9 +204,14 @@ static bool read_value(double *value, struct formula *formula, size_t level)
 int suite_predict(double *value, const char *text, const struct score_total *rows, size_t count,
                   struct err *err)
 {
-    struct formula formula = {rows, rows + count, text, 0};
+    struct formula formula = {rows, rows + count, text, 0, 0};
     if (read_value(value, &formula, 0) && !*formula.at)
         return 0;
+    if (formula.unknown)
+        return err_set(err,
+                       "item %s: prediction '%s': expected a region and a condition of the item, "
+                       "found '%.*s'",
+                       rows->keys[0], text, formula.unknown, formula.at);
     return err_set(err,
                    "item %s: prediction '%s': expected its regions, such as (3;%%match%%), and "
                    "+ - < > = & |, found '%.20s'",

@@ -24,7 +24,8 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
                                         size_t start, struct arena *arena, struct err *err);
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
- * condition, text and regions. Refused: metrics other than the sum. */
+ * condition, text and regions. Refused: metrics other than the sum. Without predictions it is only
+ * a table of sentences. */
 int suite_read(struct items *items, struct err *err);
 
 /* The value of a prediction for an item, above 0 if it holds, from the totals of its regions, whose
