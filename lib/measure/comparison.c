@@ -178,7 +178,7 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 {
     const struct config *x = &a->config;
     const struct config *y = &b->config;
-    if (model_check(a, ONE_TEXT, err) || model_check(b, ONE_TEXT, err))
+    if (model_check(a, NEEDS_ONE_TEXT, err) || model_check(b, NEEDS_ONE_TEXT, err))
         return -1;
     if (x->n_layer == y->n_layer && x->n_head == y->n_head)
         return 0;

@@ -14,17 +14,17 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
     return mechanism ? 0 : -1;
 }
 
-int model_check(const struct model *model, unsigned properties, struct err *err)
+int model_check(const struct model *model, unsigned needs, struct err *err)
 {
     const struct config *c = &model->config;
-    if (properties & LOGITS && !site_exists(c, SITE_LOGITS))
+    if (needs & NEEDS_LOGITS && !site_exists(c, SITE_LOGITS))
         return err_unsupported(err, "'%s': expected a model with logits, found one of type \"%s\"",
                                model->name, config_kind_name(c));
-    if (properties & ONE_TEXT && c->cross)
+    if (needs & NEEDS_ONE_TEXT && c->cross)
         return err_unsupported(
             err, "'%s': expected a model of one text, found one that attends to a second text",
             model->name);
-    if (properties & CAUSAL && !c->causal)
+    if (needs & NEEDS_CAUSAL && !c->causal)
         return err_unsupported(
             err, "'%s': expected a causal model, found one that attends to later tokens",
             model->name);
@@ -34,7 +34,7 @@ int model_check(const struct model *model, unsigned properties, struct err *err)
 int text_origin_check(const struct viewer *viewer, struct err *err)
 {
     const struct edits *edits = viewer->edits;
-    if (model_check(&viewer->model, LOGITS | CAUSAL, err))
+    if (model_check(&viewer->model, NEEDS_LOGITS | NEEDS_CAUSAL, err))
         return -1;
     for (size_t i = 0; edits && i < edits->count; i++)
         if (edits->items[i].site == SITE_LOGITS)
@@ -45,7 +45,7 @@ int text_origin_check(const struct viewer *viewer, struct err *err)
 
 int text_origin_check_alone(const struct viewer *viewer, struct err *err)
 {
-    return err_if(model_check(&viewer->model, LOGITS | ONE_TEXT, err) ||
+    return err_if(model_check(&viewer->model, NEEDS_LOGITS | NEEDS_ONE_TEXT, err) ||
                   text_origin_check(viewer, err));
 }
 

@@ -1,4 +1,5 @@
-/* text_origin.h: the model and texts that numbers come from, for reports without tensors.
+/* text_origin.h: the model and texts that numbers come from, for reports without tensors; what a
+ * measure needs of a model, and the logit that it asks for.
  *
  *     struct text_origin origin = {&viewer, "attention window:4", NULL};
  *     struct report report = text_origin_report(&origin, &pair.sentence);
@@ -18,10 +19,10 @@ struct text_origin {
 /* Find out how it attends, in words of the arena. */
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
 
-enum { LOGITS = 1, ONE_TEXT = 2, CAUSAL = 4 };
+enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 
-/* Refuse, as not supported, models without these properties. */
-int model_check(const struct model *model, unsigned properties, struct err *err);
+/* Refuse, as not supported, a model that lacks what a measure needs. */
+int model_check(const struct model *model, unsigned needs, struct err *err);
 
 /* Refuse, as not supported, models without logits and those that attend to later tokens; as usage,
  * edits of logits. The second also refuses models of two texts. */
