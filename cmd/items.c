@@ -592,7 +592,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
     if (!ids == !item->input.text)
         return err_set(err, "expected 'text' or 'ids', found %s", ids ? "both" : "neither");
-    if (items->fields & ITEMS_KEEP_BLANK && regions_read(item, arena, err))
+    if (items->fields & ITEMS_KEEP_BLANK && items->marks && regions_read(item, arena, err))
         return -1;
     return check_ids(&item->options.input, err);
 }

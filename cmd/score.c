@@ -479,7 +479,7 @@ static int predict(struct score_totals *table, const struct texts *formulas, str
 {
     static const char *const names[] = {"item", "prediction"};
     const struct score_total *next = table->rows, *end = next + table->count;
-    const char *keys[2] = {NULL, NULL};
+    const char *keys[2] = {"all", NULL};
     size_t last = 0;
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};

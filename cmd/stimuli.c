@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "format/json.h"
 #include "format/json_writer.h"
 
@@ -27,14 +28,15 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
 {
     const char *marked = item->fields[ITEM_TEXT], *column = item_column(item, "regions");
     struct buf text = {0};
-    if (!marked || !strchr(marked, '|'))
+    if (!marked || (!strchr(marked, '|') && !column))
         return 0;
     struct texts parts = split(marked, arena, err);
     struct texts names = split(column ? column : "", arena, err);
     struct score_region *regions = arena_alloc(arena, parts.count, sizeof *regions, err);
     if (column && names.count != parts.count)
-        err_set(err, "column 'regions': expected %zu names separated by |, found %zu", parts.count,
-                names.count);
+        err_set(err,
+                "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
+                parts.count, num_plural(parts.count), names.count);
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         size_t first = text.size;

@@ -15,7 +15,8 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* Divide the text of an item at its marks. Refused: more or fewer names than regions. */
+/* Divide the text of an item at its marks. A text without marks is a region if the column names it.
+ * Refused: more or fewer names than regions. */
 int regions_read(struct item *item, struct arena *arena, struct err *err);
 
 /* The regions of an item by the tokens that begin in them. The item's text is `start` bytes after
