@@ -17,17 +17,17 @@
 #include "stimuli.h"
 
 enum {
-    COLUMNS_MAX = 256,                                          /* that are copied */
-    COLUMN_NAME_BYTES_MAX = 256,                                /* of one name */
-    OF_ALL = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_SOURCE, /* fields that all commands have */
+    COLUMNS_MAX = 256,                                          /* columns to copy */
+    COLUMN_NAME_BYTES_MAX = 256,                                /* bytes of a column's name */
+    OF_ALL = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_SOURCE, /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD,
 };
 
-/* Columns that commands know: the fields in their order, then other names of them. */
+/* Names of the fields in the order of the enum, then other names of them. */
 static const struct {
     const char *name;
     enum item_field field;
-    size_t option; /* that it replaces: a text of struct options; 0: none */
+    size_t option; /* offset of the text of struct options that it replaces; 0: none */
 } known_columns[] = {{"text", ITEM_TEXT, 0},
                      {"ids", ITEM_IDS, IN(input.ids)},
                      {"source", ITEM_SOURCE, IN(input.source)},
@@ -47,8 +47,8 @@ enum { COLUMNS_KNOWN = sizeof known_columns / sizeof *known_columns };
 
 /* --- operands --------------------------------------------------------------------------------- */
 
-/* Refuse operands without a blank that are probably no texts: a model, a file, or one of several
- * words that a shell has split. */
+/* Refuse operands of one word that are probably not texts: the name of a model or a file, or words
+ * that the shell split because the quotes are missing. */
 static int check_operands(const struct input_options *options, struct err *err)
 {
     for (size_t i = 0; i < options->operands.count; i++) {
@@ -104,8 +104,8 @@ int input_file_open(struct file *file, const char *path, struct err *err)
 
 /* --- names of columns ------------------------------------------------------------------------- */
 
-/* The place of a column's values: an item_field of the command, ITEM_FIELDS + its index among the
- * names that are copied, or the index after them if it is new. */
+/* Where the values of a column go: an item_field of the command, or ITEM_FIELDS + the index of its
+ * name among those to copy; a new name has the index after the last. */
 static size_t place_of(const struct items *items, const char *name)
 {
     size_t index = 0, size = strlen(name);
@@ -117,9 +117,8 @@ static size_t place_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
-/* The place of a column, whose name is added where it is to be copied and new. Refused: also what
- * is probably a slip of a known name: other capitals or, in words of five letters or more, one
- * letter. */
+/* The same, and add a new name. Also refused: a name that is probably a misspelling of a known one
+ * (other capitals or, in words of five letters or more, one other letter). */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -171,7 +170,7 @@ static void count_marks(struct items *items, size_t place, const char *text)
         items->marks += *text == '|';
 }
 
-/* The names of the columns of an object; what is wrong with it is found when it is read. */
+/* Add the columns of an object. Errors in it are reported when it is read. */
 static int note_keys(struct items *items, const struct item_start *start, struct err *err)
 {
     struct json *root = NULL;
@@ -188,12 +187,12 @@ static int note_keys(struct items *items, const struct item_start *start, struct
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
-/* One item for each line that is not blank; blank lines count in its number. */
+/* One item for each line that is not blank. Numbers count blank lines, too. */
 static int find_lines(struct items *items, struct err *err)
 {
     bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind == ITEMS_LINES;
     const char *at = items->reader.at, *end = items->reader.end;
-    size_t first = items->count, count = first; /* up to the last that is not blank */
+    size_t first = items->count, count = first; /* up to the last line that is not blank */
     for (size_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((newline ? newline : end) - at);
@@ -218,7 +217,7 @@ static int find_lines(struct items *items, struct err *err)
     return 0;
 }
 
-/* What is wrong with a record is found when it is read. */
+/* Errors in a record are reported when it is read. */
 static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
@@ -240,16 +239,16 @@ static int find_records(struct items *items, struct err *err)
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
-/* Choose the separator, of comma, semicolon and tab, that makes columns of the command of the
- * header, else the most columns. A table has several columns, one of which is the command's. */
+/* Choose comma, semicolon or tab: the one that gives the header a column that the command reads,
+ * otherwise the most columns. A file with such a column among several is a table. */
 static int choose_separator(struct items *items, struct err *err)
 {
-    const size_t KNOWN = SIZE_MAX / 2; /* more than any number of columns */
+    const size_t KNOWN = SIZE_MAX / 2; /* larger than any number of columns */
     size_t best = 1;
     for (const char *separator = ",;\t"; *separator && !err->kind; separator++) {
         struct csv_record header;
         struct arena arena = {0};
-        bool known = false, is_prose = false; /* which has blanks after commas */
+        bool known = false, is_prose = false; /* prose has spaces after commas */
         struct csv_reader trial = {items->reader.at, items->reader.end, 1, *separator};
         size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
         if (!err->out_of_memory)
@@ -270,7 +269,7 @@ static int choose_separator(struct items *items, struct err *err)
     return err_if(err->kind);
 }
 
-/* Each column once; one has the texts. */
+/* Each column occurs once, and one has the texts. */
 static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
@@ -297,7 +296,7 @@ static int read_header(struct items *items, struct err *err)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Whether a file begins with these two signs, of which the second may be any of several. */
+/* True if a file begins with `first` and one of `second`, with or without white space between. */
 static bool begins(const struct items *items, char first, const char *second)
 {
     const char *end = items->reader.end, *at = json_blanks_end(items->reader.at, end);
@@ -307,8 +306,8 @@ static bool begins(const struct items *items, char first, const char *second)
     return at < end && *at && strchr(second, *at);
 }
 
-/* By the name's ending; without one by what the file begins with: an object, or a header of several
- * columns of which one is known. */
+/* The ending of the name decides; without one, the beginning of the file: an object, or a header
+ * with several columns, one of which the command reads. */
 static int find_kind(struct items *items, struct err *err)
 {
     const char *path = items->path;
@@ -326,7 +325,7 @@ static int find_kind(struct items *items, struct err *err)
     return items->kind == ITEMS_JSONL ? 0 : choose_separator(items, err);
 }
 
-/* With -v: the columns that belong to the items, and those that are copied. */
+/* -v: list the columns that the command reads, and those to copy. */
 static void note_columns(struct items *items)
 {
     struct buf text = {0};
@@ -348,7 +347,7 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     const char *bytes = items->file.bytes;
     size_t size = items->file.size;
     items->reader = (struct csv_reader){bytes, bytes + size, 1, ','};
-    if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) /* a mark that some editors write */
+    if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
         items->reader.at += 3;
     items->kind = is_document || many >= ITEMS_ONE ? ITEMS_DOCUMENT : ITEMS_LINES;
     if (!is_document && find_kind(items, err))
@@ -460,8 +459,8 @@ int items_blame(const struct items *items, size_t index, struct err *err)
     return -1;
 }
 
-/* Put the value of a column where it belongs: a field replaces the option of its name, of which
- * `continue` may have several values. */
+/* Store the value of a column. A field replaces the option of the same name; `continue` may have
+ * several values. */
 static int set_value(struct item *item, size_t place, const char *value, struct arena *arena,
                      struct err *err)
 {
@@ -504,8 +503,8 @@ static int read_record(const struct items *items, struct item *item, const struc
     return 0;
 }
 
-/* Set the value of a member as text: of a list of ids their values with commas between, of a list
- * of texts to continue with each. An empty list sets nothing. */
+/* Store the value of a member as text: a list of ids with commas between them, each text of a list
+ * under `continue`. An empty list stores nothing. */
 static int read_member(const struct items *items, struct item *item, const struct json *member,
                        struct arena *arena, struct err *err)
 {
@@ -566,7 +565,7 @@ static int read_object(const struct items *items, struct item *item, const struc
     return err_if(failed);
 }
 
-/* A record or an object has a text or ids. */
+/* Read a record or an object, which must have a text or ids. */
 static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
                        struct arena *arena, struct err *err)
 {

@@ -1,13 +1,13 @@
-/* items.h: the texts that a command reads: --sentence, operands, a file or a pipe, --ids.
+/* items.h: the texts of a command: --sentence, operands, a file or a pipe, --ids.
  *
  *     Life is short                                    lines: one text per line
  *     {"text": "Life is short", "region": "NP"}        JSONL: one object per line
  *     text,region                                      CSV (or ; or tab): a header, then records
  *
- * The ending of the name says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an
- * object, or a header of several columns with a known one. Columns named like a text operand of the
- * command belong to the item and replace the option of that name; all others are
- * copied to the output. A misspelt name of a known column is refused.
+ * The ending of the name (.txt, .jsonl, .csv, .tsv) gives the kind of a file, otherwise its first
+ * line: an object, or a header of several columns, one of which the command reads. Columns named
+ * like a text operand of the command belong to the item and replace the option of that name; all
+ * others are copied to the output. A misspelt name of a column that the command reads is refused.
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *
@@ -26,85 +26,86 @@
 #include "write/format.h"
 
 enum item_field {
-    ITEM_TEXT, /* also as a column "sentence", the name in our own results */
+    ITEM_TEXT, /* also read from a column "sentence", its name in our own results */
     ITEM_IDS,
-    ITEM_SOURCE, /* every command that reads texts has the fields up to here */
+    ITEM_SOURCE, /* the fields up to here belong to every command that reads texts */
     ITEM_PAIR,
     ITEM_ANSWER,
     ITEM_TARGET,
     ITEM_CONTINUE,
     ITEM_POSITION,
-    ITEM_CLEAN, /* the item's text, too */
+    ITEM_CLEAN, /* also the item's text */
     ITEM_CORRUPT,
-    ITEM_GOOD, /* likewise; of a minimal pair, whose columns may be sentence_good and _bad, too */
+    ITEM_GOOD, /* also the item's text; columns may be called sentence_good and sentence_bad */
     ITEM_BAD,
     ITEM_FIELDS
 };
 
-/* With the fields of a command: blank lines, and records without a text, are items, too. */
+/* Added to the fields of a command: blank lines and records without a text are items. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
-    size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
+    size_t number; /* from 0; counts blank lines of a file of lines or JSONL */
     struct input input;
-    bool is_blank;                   /* with ITEMS_KEEP_BLANK: there is nothing to read */
+    bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
     const char *fields[ITEM_FIELDS]; /* columns that replace an option; NULL: none */
-    struct options options;          /* of the command line, with these in them */
+    struct options options;          /* of the command line, with `fields` in place */
     struct place_column *columns;    /* [column_count] to copy to the output */
     size_t column_count;
-    const struct score_region *regions; /* [region_count] of bytes, not tokens (stimuli.h) */
+    const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
     size_t region_count;
 };
 
 struct items {
     const struct options *options;
-    unsigned fields; /* 1 << ITEM_…: of the command */
+    unsigned fields; /* 1 << ITEM_…: that the command reads */
     enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
         const char *at;
-        size_t size; /* of a text, a line or an object; unused for records of CSV */
-        size_t line; /* in the file, from 1; 0: not from the file */
+        size_t size; /* bytes of a text, a line or an object; unused for records of CSV */
+        size_t line; /* in the file, from 1; 0: not from a file */
         size_t number;
     } * starts; /* [count] */
     size_t count;
-    const char *path;         /* of the file, "-" for standard input; NULL: there is none */
-    struct texts formulas;    /* of the predictions of a suite (stimuli.h); empty: it is none */
-    struct csv_reader reader; /* of the file, or of the lines that replace a suite */
-    size_t *places; /* [place_count] CSV: an item_field, or ITEM_FIELDS + its name's index */
+    const char *path;         /* of the file, "-" for standard input; NULL: none */
+    struct texts formulas;    /* predictions of a suite (stimuli.h); empty: not a suite */
+    struct csv_reader reader; /* reads the file, or the lines that replace a suite */
+    size_t *places; /* [place_count] CSV: an item_field, or ITEM_FIELDS + an index of names */
     size_t place_count;
-    unsigned found;     /* 1 << ITEM_…: that the header, or an object of JSONL, has */
-    size_t marks;       /* `|` in the texts of a table, each of which ends a region */
-    const char **names; /* [name_count] of columns to copy, in order of appearance */
+    unsigned found;     /* 1 << ITEM_…: in the header, or in an object of JSONL */
+    size_t marks;       /* number of `|` in the texts of a table; each ends a region */
+    const char **names; /* [name_count] columns to copy, in order of appearance */
     size_t name_count;
-    struct file file; /* what the items point into */
+    struct file file; /* the items point into it */
     struct arena arena;
 };
 
-/* The texts that a command takes. ITEMS_NONE: none, and standard input is not read. ITEMS_ONE: at
- * most one, and a file of lines is one text. ITEMS_PROMPT: the same, but --source is enough.
- * ITEMS_WHOLE: several; any operand may be one; a file of lines is one text, to its last byte. */
+/* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
+ * ITEMS_ANY: any number, or none. ITEMS_SOME: at least one. ITEMS_ONE: one; a file of lines is one
+ * text. ITEMS_PROMPT: the same, but --source is enough. ITEMS_WHOLE: several; an operand may be any
+ * text, and a file of lines is one text, with its last newline. */
 enum items_many { ITEMS_NONE, ITEMS_ANY, ITEMS_SOME, ITEMS_ONE, ITEMS_PROMPT, ITEMS_WHOLE };
 
-/* Find all items: sentences, operands, those of the file or the pipe, ids. `fields`, 1 << ITEM_…,
- * are columns that the command takes besides those of all commands. On failure nothing is held. */
+/* Find all items: sentences, operands, items of the file or the pipe, ids. `fields`, 1 << ITEM_…,
+ * are the command's columns besides those of all commands. On failure `items` is empty. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
 void items_release(struct items *items);
 
-/* Parse an item; its texts point into the file or the arena. Errors name the file and the line; the
- * number is known even then. */
+/* Parse an item; its texts point into the file or the arena. Errors name the file and the line. The
+ * item's number is set even on failure. */
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
-/* The value of a column that is copied to the output; NULL: none. */
+/* The value of a column to copy; NULL: none. */
 const char *item_column(const struct item *item, const char *name);
 
-/* Append where an item comes from: 'story.txt' line 3, --ids, sentence 1; nothing for a single
- * sentence. items_blame puts that before an error and returns -1. */
+/* Append the origin of an item: 'story.txt' line 3, --ids, sentence 1; nothing for a single
+ * sentence. items_blame puts the origin before an error and returns -1. */
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
-/* A whole file or, for "-", standard input; and its name in messages. */
+/* Open a whole file or, for "-", standard input; and its name in messages. */
 int input_file_open(struct file *file, const char *path, struct err *err);
 const char *shown_path(const char *path);
 

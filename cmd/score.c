@@ -1,4 +1,4 @@
-/* score.c: `attn-cli score`: how likely texts are, token by token, or their continuations. */
+/* score.c: `attn-cli score`: log-probabilities of the tokens of texts, or of continuations. */
 #include <string.h>
 
 #include "base/names.h"
@@ -64,40 +64,42 @@ const struct command command_score = {
 };
 
 enum {
-    FABLES_PERPLEXITY = 300, /* of whole fables it is below 40, of parts of them up to 200 */
+    FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
 };
 
 struct state {
     struct driver *driver;
-    struct scoring scoring; /* of the open setting, as the view */
+    struct scoring scoring; /* of the open setting, like the view */
     struct score_view view;
-    const char *totals;     /* why only totals are reported: "--per"; NULL: they are not */
-    const char *per;        /* --per, or `of_suite`; NULL: a row is a text or a model */
-    enum totals_kind kind;  /* of a single item: a text, continuations or a minimal pair */
-    size_t unscored, blank; /* texts whose first token has no score; without any, */
-    size_t first_blank;     /* the first of which is this item */
+    const char *totals;    /* reason why only totals are reported: "--per"; NULL: all tokens are */
+    const char *per;       /* --per, or `of_suite`; NULL: a row is a text or a model */
+    enum totals_kind kind; /* of a single item: a text, continuations or a minimal pair */
+    size_t unscored;       /* texts whose first token has no score */
+    size_t blank;          /* texts without tokens */
+    size_t first_blank;    /* index of the first blank text */
 
-    /* Of a command; the results of a batch are those of single texts. */
-    struct score_total all;     /* of the open model */
-    struct score_totals table;  /* of all texts */
-    const char *other;          /* its key that is no column of the input; NULL: there is none */
-    const char **keys;          /* [table.key_count] of the row that is looked for */
-    struct score_totals *words; /* [texts] by model, or one by row of the table; NULL: none */
-    const char *title;          /* "2 models"; NULL: models follow one another */
-    const char *folder;         /* of words, totals and a figure; NULL: one output */
+    /* Unused by a batch, which has results of single texts. */
+    struct score_total all;     /* sum over the texts of the open model */
+    struct score_totals table;  /* rows of all texts and models */
+    const char *other;          /* name of the key that is not an input column; NULL: none */
+    const char **keys;          /* [table.key_count] keys of the row to add */
+    struct score_totals *words; /* [texts] a column for each model; or one, a column for each row of
+                                 * the table; NULL: no such table */
+    const char *title;          /* "2 models" in one table; NULL: a result for each model */
+    const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
 };
 
-/* The texts that are scored for an item: its own, or that with each continuation. */
+/* The texts to score for an item: its own, the text with each continuation, or a minimal pair. */
 struct scored_item {
     struct text_pair *pairs;            /* [count] */
-    const struct scored *scored;        /* [count], of a blank text one without tokens */
-    size_t count;                       /* 0: it is blank */
-    struct score_total total;           /* of its own text, or of the pair */
-    struct score_totals rows;           /* that, or totals of continuations or regions */
-    const struct score_region *regions; /* NULL: it has none */
+    const struct scored *scored;        /* [count]; a blank text has one without tokens */
+    size_t count;                       /* 0: blank */
+    struct score_total total;           /* of the item's own text, or of the pair */
+    struct score_totals rows;           /* `total`, or a row for each continuation or region */
+    const struct score_region *regions; /* NULL: none */
 };
 
-static const char of_suite[] = "item,condition,region"; /* the totals that predictions are about */
+static const char of_suite[] = "item,condition,region"; /* rows that predictions compare */
 static const char *const labels[] = {"text", "text", "continuation", "good"};
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -123,8 +125,8 @@ static void choose_totals(struct state *own, const struct options *options)
                                                : NULL;
 }
 
-/* What a row of totals is, and its keys: those of --per; of single texts and pairs all columns of
- * the input, and then the text. The last one is the label of the row. */
+/* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
+ * columns of the input and the text. The last key is the label of the row. */
 static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
@@ -252,7 +254,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     return scoring_check(&own->scoring, err);
 }
 
-/* Logits are computed in steps. */
+/* Memory for the pass, and for logits a few rows at a time. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     (void)state;
@@ -292,7 +294,7 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
     return 0;
 }
 
-/* Find the words of a text, but for the special tokens around it. */
+/* Find the words of a text; special tokens around it are not words. */
 static int find_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
                       struct err *err)
 {
@@ -360,8 +362,8 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
-/* The rows of an item are its total, or those of its continuations or regions, of which only a
- * suite needs those without tokens. */
+/* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
+ * without tokens has a row only in a suite. */
 static int report_item(const struct state *task, struct work *work, struct arena *arena,
                        struct err *err)
 {
@@ -443,7 +445,7 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Add the rows of an item to the table of all, and its words to a column of theirs. */
+/* Add the rows of an item to the table, and its words to the column of their model or row. */
 static int add_item(struct state *own, struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
@@ -473,7 +475,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
     return score_totals_add_words(words, line, &work->report, &driver->kept, err);
 }
 
-/* Replace the totals of a suite's regions by its predictions: of each item, and then of all. */
+/* Replace the totals of a suite's regions by its predictions: for each item, then over all. */
 static int predict(struct score_totals *table, const struct texts *formulas, struct arena *arena,
                    struct err *err)
 {
@@ -509,7 +511,7 @@ static int predict(struct score_totals *table, const struct texts *formulas, str
 
 /* --- over all texts --------------------------------------------------------------------------- */
 
-/* Results are collected for totals, and where models are columns until the last of them. */
+/* Totals need all results; with models as columns, results are written after the last model. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     static const char *const names[] = {"token", "word", "continuation"};
@@ -548,7 +550,7 @@ static int add(void *state, struct work *work, struct err *err)
         own->first_blank = work->index;
     own->unscored += item->count && !work->pair.sentence.added_before;
     if (driver->derivation.mean_of_texts)
-        report->facts = NULL; /* of a text: the perplexity of all is not a mean of these */
+        report->facts = NULL; /* the perplexity of all texts is not the mean of theirs */
     if (driver->is_batch)
         return 0;
     score_total_add(&own->all, &item->total);
@@ -565,7 +567,7 @@ static int add(void *state, struct work *work, struct err *err)
     return 0;
 }
 
-/* Rows without numbers never come without a note. */
+/* A row without numbers always has a note that says why. */
 static int note_missing(struct state *own, struct err *err)
 {
     struct driver *driver = own->driver;
@@ -582,7 +584,7 @@ static int note_missing(struct state *own, struct err *err)
     return first ? 0 : -1;
 }
 
-/* Write a result, or a file of the folder. */
+/* Write a result to the output, or to a file of the folder. */
 static int write_as(struct driver *driver, const char *folder, const char *name,
                     const struct report *report, struct err *err)
 {
@@ -596,7 +598,7 @@ static int write_as(struct driver *driver, const char *folder, const char *name,
     return err_if(failed);
 }
 
-/* Means of words, totals, or both to a folder; totals have a last row of all texts. */
+/* Write the means of words or the totals; into a folder, both. The last total is of all texts. */
 static int write_totals(struct state *own, struct err *err)
 {
     struct report report;
@@ -614,7 +616,7 @@ static int write_totals(struct state *own, struct err *err)
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
-    table.most = 0; /* the row of all texts is a new one */
+    table.most = 0; /* add the row of all texts without a search */
     if (own->per == of_suite)
         predict(&table, &driver->items.formulas, arena, err);
     else if (own->totals && !own->title && driver->items.count > 1)

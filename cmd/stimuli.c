@@ -77,7 +77,7 @@ static const char *text_of(const struct json *object, const char *name, const ch
     return *text ? text : otherwise;
 }
 
-/* Add a condition of an item as a line. A single region has a mark, too: it would be none else. */
+/* Add a condition of an item as a line. A single region needs a mark, too, to be one. */
 static void add_condition(struct buf *lines, const struct json *root, const struct json *item,
                           const struct json *condition, struct arena *arena, struct err *err)
 {
@@ -144,10 +144,10 @@ int suite_read(struct items *items, struct err *err)
 /* --- predictions ------------------------------------------------------------------------------ */
 
 struct formula {
-    const struct score_total *rows, *end; /* of an item */
+    const struct score_total *rows, *end; /* regions of an item */
     const char *at;
     size_t operands;
-    int unknown; /* length of a region there that the item lacks */
+    int unknown; /* bytes of a region at `at` that the item lacks; 0: none */
 };
 
 /* If one of the signs comes next, pass it and return it; else return 0. */

@@ -4,9 +4,9 @@
 #
 #     sh lib/live/build.sh [BUILD]
 #
-# The status is 69 where it cannot be compiled here for want of something.
+# The status is 69 if a tool or source that it needs is missing.
 #
-# BUILD/sysroot holds the libraries. Nothing is installed, and nobody has to be root.
+# BUILD/sysroot holds the libraries. Nothing is installed; root is not needed.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build/wasm}
@@ -25,8 +25,8 @@ done
     CC=$compiler CFLAGS=$flags AR=llvm-ar sh data/packages/archives.sh "$build/sysroot"
 wasi='-D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -Ilib -Ilib/live/wasi'
 wasi="$wasi -include lib/live/wasi/lacks.h"
-# Of calls that WASI has no declaration of, what the engine does not reach is not linked: where it
-# reached one, the linker would refuse it.
+# Code that the engine does not reach is not linked, so it may call functions that WASI lacks; the
+# linker refuses such a call in code that the engine reaches.
 warnings='-Wno-implicit-function-declaration -Wno-missing-field-initializers'
 warnings="$warnings -Wno-pass-failed -Wno-shorten-64-to-32 -Wno-gnu-statement-expression"
 exec ${MAKE:-make} --no-print-directory "$build/live.wasm" BUILD="$build" DEPS=0 CC="$compiler" \

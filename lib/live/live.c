@@ -7,13 +7,13 @@
 #include "measure/logit_lens.h"
 #include "model/mechanism.h"
 
-enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text: 1.3 MB */
+enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at most: 1.3 MB */
 
 struct live {
     struct viewer viewer;
-    struct arena arena;      /* a text's; its memory serves for the next */
-    struct arena before;     /* of the text with `known` */
-    struct lens_known known; /* what was predicted of it */
+    struct arena arena;      /* of the present text; the next text reuses it */
+    struct arena before;     /* of the text that `known` belongs to */
+    struct lens_known known; /* its predictions */
 };
 
 int live_open(struct live **live, const struct folder *folder, struct err *err)
@@ -54,7 +54,7 @@ static int read_edits(struct edit_list *list, const char *words, struct err *err
     return 0;
 }
 
-/* The part of a report that is of these sites. */
+/* The frames of a report that belong to some sites. */
 static int choose_sites(struct report *part, const struct report *report, uint64_t sites,
                         struct arena *arena, struct err *err)
 {
@@ -69,7 +69,7 @@ static int choose_sites(struct report *part, const struct report *report, uint64
     return tensors ? 0 : -1;
 }
 
-/* Look at a text that was read, in one pass, and write what is seen. */
+/* Run a text in one pass, and write its JSON. */
 static int write_look(struct live *live, struct stream *out, const struct live_request *request,
                       struct selection selection, const struct text_pair *pair, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* live_exports.c: what a page calls in the engine that `make wasm` compiles, and what it is linked
- * with there: no bundled model. Texts end with a 0; what is written goes to standard output. */
+/* live_exports.c: functions of the engine that `make wasm` compiles for pages. It has no bundled
+ * models. Texts end with a 0; results go to standard output. */
 #include "live/live.h"
 
 #ifdef __wasm__
@@ -7,7 +7,7 @@
 #include "base/heap.h"
 #include "model/model.h"
 
-/* Declared with its name outside, and defined. */
+/* Declare and define a function that the page can call. */
 #define EXPORT(type, name, ...)                                 \
     __attribute__((export_name(#name))) type name(__VA_ARGS__); \
     type name(__VA_ARGS__)
@@ -23,7 +23,7 @@ static struct folder folder = {.files = files};
 static struct live *opened;
 static struct err err;
 
-/* Memory that the page fills: zeroed, and NULL when there is none. */
+/* Zeroed memory for the page to fill; NULL if there is none. */
 EXPORT(void *, live_alloc, size_t size)
 {
     return heap_alloc(size, 1, NULL);
@@ -34,7 +34,7 @@ EXPORT(void, live_free, void *memory)
     heap_free(memory);
 }
 
-/* A file of the model, whose name and bytes stay. */
+/* Add a file of the model. Its name and bytes are not copied. */
 EXPORT(int, live_file, const char *name, const char *bytes, size_t size)
 {
     if (folder.file_count == FILES_MAX)
@@ -62,7 +62,7 @@ EXPORT(int, live_run, const char *text, size_t size, const char *show, const cha
     return stream_end(&out, failed, &err);
 }
 
-/* Why the last call failed. */
+/* The error of the last call. */
 EXPORT(const char *, live_error, void)
 {
     return err.text;

@@ -11,8 +11,8 @@
 
 enum {
     DIGITS = 4,
-    MODEL_COLUMNS = 16, /* a longer name above a column is shortened */
-    LABEL_MOST = 16,    /* bytes of the words of a row of means */
+    MODEL_COLUMNS = 16, /* terminal columns of a column's header; longer names are shortened */
+    LABEL_MOST = 16,    /* bytes of a row's label: "are/is" */
 };
 
 static const double LN_2 = 0.6931471805599453;
@@ -74,7 +74,7 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* The unit is that of the name; headers may leave it to the note. */
+/* The unit is part of the name; on pages, the note below the table has it instead. */
 static void put_float(struct frame_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
@@ -83,8 +83,8 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-/* The row of a token or a word, whose entropy is that of its first token; or of a blank text, where
- * integers are still to become missing. */
+/* The row of a token or word; a word has the entropy of its first token. Integers of a blank text
+ * are 0 here; add_scores makes them missing. */
 static void put_score(struct frame_rows *rows, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored, bool is_blank)
 {
@@ -128,7 +128,7 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
                               : NULL);
 }
 
-/* A row for each token or word; a text without any has a row whose numbers are missing. */
+/* A row for each token or word; a blank text has one row, without numbers. */
 static int add_scores(struct frame *frame, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored,
                       struct arena *arena, struct err *err)
@@ -149,7 +149,7 @@ static int add_scores(struct frame *frame, const struct score_view *view,
     return err->kind ? -1 : 0;
 }
 
-/* For programs: the most likely tokens of each position, a row each. */
+/* For programs: a row for each of the most likely tokens at each position. */
 static int add_best(struct frame *frame, const struct score_view *view, const struct frame *scores,
                     const struct scored *scored, struct arena *arena, struct err *err)
 {
@@ -186,7 +186,7 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- rows by their keys ----------------------------------------------------------------------- */
 
-/* "reduced, verb": keys as a name, without those that are missing. NULL with `err`. */
+/* Join keys to a name, "reduced, verb", without missing ones. NULL with `err`. */
 static const char *name_of(const char *const *keys, size_t count, struct arena *arena,
                            struct err *err)
 {
@@ -221,7 +221,8 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
     }
     if (totals->most)
         hash_put(&probe, (uint32_t)totals->count);
-    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* and the bad text */
+    const char **keys =
+        arena_alloc(arena, count + 1, sizeof *keys, err); /* one more: the bad text */
     totals->rows = arena_grow(arena, totals->rows, totals->count, sizeof *total, err);
     for (size_t i = 0; i <= count && keys; i++) {
         const char *text = i < count ? total->keys[i] : total->bad;
@@ -243,7 +244,7 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
 
 /* --- words of several models or conditions ---------------------------------------------------- */
 
-/* Words of one region share its name, at one address. */
+/* Name of a word's region. Words of one region have the same pointer. */
 static const char *region_name(const struct column *regions, size_t word)
 {
     const char *name = regions ? column_text(regions, word, false) : NULL;
@@ -301,7 +302,7 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
     return 0;
 }
 
-/* The row of a word, with a column for each line, called by its unit. */
+/* The row of a word, with a column for each model or condition. */
 static void put_word(struct frame_rows *rows, const struct score_view *view,
                      const struct score_totals *totals, const struct score_total *total)
 {
@@ -337,7 +338,7 @@ static void put_word(struct frame_rows *rows, const struct score_view *view,
 
 /* --- tables of totals ------------------------------------------------------------------------- */
 
-/* A total is compared with the first one; of pairs, sums are means. */
+/* A row of totals. Differences are relative to the first row; pairs have means, not sums. */
 static void put_total(struct frame_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total)
 {
@@ -393,7 +394,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
     size_t last = totals->key_count - 1, next = totals->first;
     bool is_group = last && !totals->are_single;
     const char *row = is_group ? name_of(totals->names, last + 1, arena, err) : totals->names[last];
-    const struct score_total none = {"", totals->names}; /* without rows, for the columns */
+    const struct score_total none = {"",
+                                     totals->names}; /* defines the columns if there is no row */
     struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct facts *facts = facts_new(arena, err);

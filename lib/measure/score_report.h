@@ -18,17 +18,18 @@ struct score_view {
     struct text_origin origin;
     bool bits;                  /* surprisal, entropy and differences in bits, not nats */
     bool words;                 /* a row for each word, not for each token */
-    bool for_people;            /* the most likely tokens are a column, not a table of their own */
+    bool for_people;            /* the most likely tokens are a column, not a second table */
     bool has_regions;           /* some text has regions */
-    const struct score_region { /* of this one, [region_count] */
+    const struct score_region { /* [region_count] of this text */
         const char *name;
         size_t first, count; /* tokens */
     } * regions;
     size_t region_count;
 };
 
-/* A text, whose words were found if the view shows words. A word has no score (NaN) if one of its
- * tokens has none; its entropy is that of its first token. A text without tokens has a row, too. */
+/* Report the scores of a text, whose words must be known if the view shows words. A word has no
+ * score (NaN) if one of its tokens has none, and the entropy of its first token. A blank text has
+ * one row. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
                  struct err *err);
@@ -39,24 +40,24 @@ enum totals_kind {
     TOTALS_OF_TEXTS,
     TOTALS_OF_GROUPS, /* of texts, with the mean per token */
     TOTALS_OF_CONTINUATIONS,
-    TOTALS_OF_PAIRS, /* minimal pairs, with an accuracy; of a group means, not sums */
+    TOTALS_OF_PAIRS, /* minimal pairs, with an accuracy; a group has means, not sums */
     TOTALS_OF_PREDICTIONS,
-    TOTALS_OF_WORDS,  /* means at the same position of regions with the same name, or of texts, */
-    TOTALS_OF_MODELS, /* or tokens, words or continuations of one text: a column for each line */
+    TOTALS_OF_WORDS,  /* means of words at one position of their region, by condition */
+    TOTALS_OF_MODELS, /* tokens, words or continuations of one text, by model */
 };
 
 struct score_total {
-    const char *name;         /* of the row in figures: "reduced, verb"; of words: "are/is" */
+    const char *name;         /* row label in figures: "reduced, verb"; of words: "are/is" */
     const char *const *keys;  /* [key_count] NULL: missing */
-    const char *bad;          /* text of one pair, whose last key is the good text */
-    long long number;         /* of the text, or of the region from 1; COLUMN_MISSING */
-    size_t position, earlier; /* of a word in its region; regions of that name before it */
-    size_t tokens;            /* that have a score */
+    const char *bad;          /* bad text of one pair; its last key is the good text */
+    long long number;         /* of the text, or of the region from 1; COLUMN_MISSING: none */
+    size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
+    size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob;
     size_t count, correct;     /* pairs, predictions or words */
-    struct score_total *lines; /* [line_count] its parts by model or condition */
+    struct score_total *lines; /* [line_count] parts by model or condition */
     size_t line_count;
-    size_t next; /* number, from 1, of the row that follows */
+    size_t next; /* number, from 1, of the next row */
 };
 
 /* The total of tokens first … first + count - 1, without keys. */
@@ -70,25 +71,25 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 struct score_totals {
     enum totals_kind kind;
-    bool are_single;          /* a row is one text, pair or word; else a group of them */
+    bool are_single;          /* a row is one text, pair or word; false: a group of them */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;
     struct names lines; /* models or conditions */
     struct score_total *rows;
-    size_t count, first; /* the number, from 1, of the first row */
-    size_t most;         /* rows that are found by their keys; 0: each total has a row of its own */
+    size_t count, first; /* rows; number of the first one, from 1 */
+    size_t most;         /* number of rows at most; 0: any, and each total adds a row */
     struct hash_index found;
-    const struct tokenized *sentence; /* the only text; NULL: they are of several, */
-    size_t texts;                     /* and this is their number */
+    const struct tokenized *sentence; /* NULL: totals of several texts */
+    size_t texts;                     /* number of texts without `sentence` */
 };
 
-/* Add a total to the row with its keys and place, or as a new row after that of number `after`.
+/* Add a total to the row with the same keys and position, or as a new row after row `after`.
  * Returns the row's number; 0 with `err`. */
 size_t score_totals_add(struct score_totals *totals, const struct score_total *total, size_t after,
                         struct arena *arena, struct err *err);
 
-/* Add a report of score_report, or of continuations, to a line. Refused as usage: rows of a model
- * that differ from those of the first one, whose vocabulary splits the text differently. */
+/* Add the rows of a report to the column of a model or condition. Refused as usage: a model whose
+ * rows differ from those of the first one, because it splits the text into other tokens. */
 int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
                            struct arena *arena, struct err *err);
 

@@ -1,5 +1,5 @@
-/* text_origin.h: the model and texts that numbers come from, for reports without tensors; what a
- * measure needs of a model, and the logit that it asks for.
+/* text_origin.h: the model and text of a report without tensors; checks of what a measure needs of
+ * a model; and the logit that an answer names.
  *
  *     struct text_origin origin = {&viewer, "attention window:4", NULL};
  *     struct report report = text_origin_report(&origin, &pair.sentence);
@@ -12,11 +12,11 @@
 
 struct text_origin {
     const struct viewer *viewer;
-    const char *mechanism;          /* how it attends, in words; NULL: as the model does */
-    const struct tokenized *source; /* that an encoder reads; NULL: nothing */
+    const char *mechanism; /* attention options in words; NULL: the model's own attention */
+    const struct tokenized *source; /* text of the encoder; NULL: none */
 };
 
-/* Find out how it attends, in words of the arena. */
+/* Set `mechanism`, which the arena holds. */
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
@@ -24,18 +24,18 @@ enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 /* Refuse, as not supported, a model that lacks what a measure needs. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
-/* Refuse, as not supported, models without logits and those that attend to later tokens; as usage,
- * edits of logits. The second also refuses models of two texts. */
+/* Refuse, as not supported, models without logits or with attention to later tokens; as usage,
+ * edits of logits. The second also refuses encoder-decoder models. */
 int text_origin_check(const struct viewer *viewer, struct err *err);
 int text_origin_check_alone(const struct viewer *viewer, struct err *err);
 
-/* The logit of a token after a position of a text, or its difference from another's. */
+/* The logit of a token at a position of a text, or the difference of two logits. */
 struct question {
     size_t position;           /* of the token before the answer */
-    long long answer, against; /* ids; -1: the most likely token; none */
+    long long answer, against; /* ids; answer -1: the most likely token; against -1: none */
 };
 
-/* Its value in logits [count]; an answer that is not given becomes the most likely token. */
+/* Its value in logits [count]; an answer of -1 is replaced by the most likely token. */
 double question_ask(struct question *question, const float *logits, size_t count);
 
 /* A report without tensors. */

@@ -14,10 +14,10 @@
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
 enum {
-    PIECE_BYTES = 32 << 20, /* of logits computed at once */
-    PIECE_LEAST = 32,       /* rows: fewer would read the matrix of the vocabulary too often */
+    PIECE_BYTES = 32 << 20, /* logits computed at once */
+    PIECE_LEAST = 32,       /* rows; fewer would read the unembedding matrix too often */
     PIECE_MOST = 512,
-    PASS_TOKENS = 1024, /* of windows that share a pass */
+    PASS_TOKENS = 1024, /* windows share a pass up to this many */
 };
 
 size_t logits_piece_rows(size_t words, size_t rows)
@@ -30,10 +30,10 @@ struct piece {
     const struct logits_work *work;
     struct matrix logits;
     size_t first;
-    atomic_bool unsound; /* some are no numbers */
+    atomic_bool unsound; /* some logits are not finite */
 };
 
-/* They are looked through here, where a row stays in a cache for what is done with it. */
+/* Check the logits here, so that the row is still in the cache when `see` reads it. */
 static void see_row(void *context, size_t row, size_t thread)
 {
     struct piece *piece = context;
@@ -48,7 +48,7 @@ static void see_row(void *context, size_t row, size_t thread)
 
 static int make_piece(const struct logits_work *work, size_t first, size_t count, struct err *err)
 {
-    enum { WORTH = 16 }; /* multiply-adds that take as long as what is done with a logit */
+    enum { WORTH = 16 }; /* multiply-adds that take as long as `see` for one logit */
     struct viewer *viewer = work->viewer;
     size_t words = viewer->model.config.vocab_size;
     struct run run = {.machine = &viewer->machine,
@@ -99,14 +99,14 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     return 0;
 }
 
-/* A token to score, and the row of its window before it, which its logits are computed from. */
+/* A token to score. Its logits come from the row before it in its window. */
 struct score_target {
     size_t window, row;
     uint32_t id;
     struct token_score *score;
 };
 
-/* Windows that share a pass, and where the next one begins. */
+/* The windows of a pass, and the beginning of the next one. */
 struct reading {
     const struct scoring *scoring;
     const struct look *look;
@@ -118,7 +118,7 @@ struct reading {
     size_t target_count;
     struct matrix rows;  /* [target_count, C] */
     size_t filled;       /* rows */
-    struct likely *best; /* [target_count, best_count], in memory that outlives the pass */
+    struct likely *best; /* [target_count, best_count]; it outlives the pass */
     struct arena pass;
 };
 
@@ -136,7 +136,7 @@ static int keep_rows(void *context, const struct announcement *seen, struct err 
     return 0;
 }
 
-/* The logarithm of the probability of marked tokens together. */
+/* Log-probability of all marked tokens together. */
 static double log_share(const bool *marks, const float *logits, size_t count, double total)
 {
     double sum = 0;
@@ -169,8 +169,8 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     };
 }
 
-/* Add the next window to the pass. With `begins` the last one of a text has a token more to score,
- * which tells whether a word ends with the text. */
+/* Add the next window to the pass. With `begins` the last window of a text scores one more token:
+ * the probability that a word ends with the text. */
 static int add_window(struct reading *reading, struct err *err)
 {
     const struct scoring *scoring = reading->scoring;
@@ -204,7 +204,7 @@ static int add_window(struct reading *reading, struct err *err)
     return 0;
 }
 
-/* Score the next windows. */
+/* Score as many windows as fit into a pass. */
 static int read_windows(struct reading *reading, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = reading->scoring->viewer;
@@ -233,7 +233,7 @@ static int read_windows(struct reading *reading, struct arena *arena, struct err
                   viewer_run(viewer, &selection, &list, tap, err) || logits_of_rows(&work, err));
 }
 
-/* Move the probability that a word ends to its last token, from the first one of the next word. */
+/* Move the probability that a word ends from the first token of the next word to its last token. */
 static void move_ends(struct scored *scored, const uint32_t *ids, const bool *begins)
 {
     struct token_score *tokens = scored->tokens;

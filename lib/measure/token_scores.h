@@ -1,4 +1,4 @@
-/* token_scores.h: log-probability, rank and entropy of each token of a text, after those before it.
+/* token_scores.h: log-probability, rank and entropy of each token given those before it.
  *
  *     struct scoring scoring = {.viewer = &viewer, .best_count = 5};
  *     if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &look, &arena, err)) ...
@@ -16,11 +16,11 @@
 struct likely;
 
 struct token_score {
-    float logprob;             /* natural; NaN, as the entropy: it is the first */
-    float entropy;             /* of the distribution that the token comes from, in nats */
-    size_t rank;               /* 1: the most likely; 0: it is the first */
-    const struct likely *best; /* [best_count] the likeliest first; NULL: it is the first */
-    float begin;               /* with `begins`: log-probability that the token is one of these */
+    float logprob;             /* in nats; the first token has NaN, and no entropy, rank and best */
+    float entropy;             /* of the distribution over this token, in nats */
+    size_t rank;               /* from 1, the most likely; 0: none */
+    const struct likely *best; /* [best_count] the most likely first; NULL: none */
+    float begin;               /* with `begins`: log-probability of all these tokens together */
 };
 
 struct scored {
@@ -31,19 +31,19 @@ struct scored {
 
 struct scoring {
     struct viewer *viewer;
-    size_t best_count; /* most likely tokens that are told of each; fewer in a small vocabulary */
-    size_t context; /* the most tokens of a window, with a stride; else 0: texts are read whole */
+    size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
+    size_t context;    /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
-    const bool *begins; /* [V] tokens that begin a word; NULL: probabilities stay where they are.
-                         * A word ends where one of these is next: that probability moves from the
-                         * first token of a word to the last one of the word before */
+    const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
+                         * comes next; the probability of that moves from the first token of a word
+                         * to the last token of the word before */
 };
 
-/* Refuse, as not supported, models without logits or whose tokens see those to come; as usage, a
- * stride that leaves a window without a token to begin with. */
+/* Refuse, as not supported, models without logits or with attention to later tokens; as usage, a
+ * stride of the whole context or more, and edits of single tokens with a stride. */
 int scoring_check(const struct scoring *scoring, struct err *err);
 
-/* Score the pairs of a look into [look->count]; what is filled in is the arena's. */
+/* Score the pairs of a look into scored [look->count]; the arena holds the tokens. */
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err);
 
@@ -60,7 +60,7 @@ struct logits_work {
 
 int logits_of_rows(const struct logits_work *work, struct err *err);
 
-/* How many of so many rows have logits side by side. */
+/* Rows, of `rows` to do, whose logits are computed at once. */
 size_t logits_piece_rows(size_t words, size_t rows);
 
 #endif

@@ -1,5 +1,5 @@
-/* fuse.h: fused multiply-adds by WebAssembly's vectors, which have no instruction for them: bits as
- * of soft_fmaf, in a third of its time. */
+/* fuse.h: fused multiply-adds in WebAssembly's vectors, which lack an instruction: the same
+ * bits as soft_fmaf, in a third of its time. */
 #ifndef ATTN_WASI_FUSE_H
 #define ATTN_WASI_FUSE_H
 
@@ -12,7 +12,7 @@
 
 #define fuse_columns fuse_vectors
 
-/* Of one number: a branch that is hardly ever taken, which is no use in vectors. See fuse_four. */
+/* One number. Its branch is rarely taken but cannot be used in vectors; see fuse_four. */
 static inline float fuse_one(float a, float b, float c)
 {
     double sum = (double)a * b + c;
@@ -22,15 +22,15 @@ static inline float fuse_one(float a, float b, float c)
     return is_right ? (float)sum : soft_fmaf(a, b, c);
 }
 
-/* b · a + c in double precision, of two floats. */
+/* b · a + c of two floats, in double precision. */
 static inline v128_t fuse_pair(v128_t b, const float *a, const float *c)
 {
     v128_t product = wasm_f64x2_mul(b, wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(a)));
     return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(c)));
 }
 
-/* Of four. Rounded a second time, to floats, these sums are wrong only in the middle of two floats
- * and where floats are subnormal or 0: `doubt` says so. */
+/* Four numbers. Rounding the sums a second time, to floats, can be wrong only halfway between two
+ * floats and where floats are subnormal or 0: `doubt` marks these. */
 static inline v128_t fuse_four(v128_t b, const float *a, const float *c, v128_t *doubt)
 {
     v128_t sums[] = {fuse_pair(b, a, c), fuse_pair(b, a + 2, c + 2)};
@@ -44,7 +44,7 @@ static inline v128_t fuse_four(v128_t b, const float *a, const float *c, v128_t 
     return rounded;
 }
 
-/* As kernel_plain.c says; a multiple of 16 columns. */
+/* See kernel_plain.c; the number of columns is a multiple of 16. */
 static inline void fuse_vectors(float *restrict sums, float b, const float *restrict a, int columns)
 {
     for (int at = 0; at < columns; at += 16, sums += 16, a += 16) {

@@ -1,7 +1,7 @@
-/* lacks.h: what POSIX has and WASI lacks, for where there are no links, no signals and one thread;
- * build.sh has it included before everything. And fmaf, for which WebAssembly has no instruction:
- * the same bits in plain arithmetic, of which compilers make vectors; in the exponentials of
- * portable_math.h, which are computed one by one, with a branch that is hardly ever taken. */
+/* lacks.h: POSIX functions that WASI lacks, for a system without links and signals and with one
+ * thread; build.sh includes it before all other code. And fmaf, for which WebAssembly has no
+ * instruction: the same bits in plain arithmetic that compilers can vectorise; the exponentials of
+ * portable_math.h, computed one at a time, use a version with a rarely taken branch. */
 #ifndef ATTN_WASI_LACKS_H
 #define ATTN_WASI_LACKS_H
 

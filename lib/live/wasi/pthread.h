@@ -1,5 +1,5 @@
-/* pthread.h: of one thread, for WASI, which has no others: none can be started, and a pool does
- * without (lib/math/pool.c). */
+/* pthread.h: threads for WASI, which has only one: starting another fails, and lib/math/pool.c then
+ * runs on one. */
 #ifndef ATTN_WASI_PTHREAD_H
 #define ATTN_WASI_PTHREAD_H
 
