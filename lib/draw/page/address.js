@@ -1,6 +1,6 @@
-// The experiment in the page's address: text, heads that are off, temperature, pin and view.
+// The page's address holds the experiment: text, ablated heads, temperature, pin and view.
 
-// Each with how it is written ('' leaves it out) and read.
+// Each entry: a function that writes it ('' leaves it out) and one that reads it.
 const REMEMBERED = {
     text: [() => (live.engine && state.text !== usual.text ? state.text : ''), String],
     off: [
@@ -62,7 +62,7 @@ function readPin(text) {
     return { text: other.join('|'), off: off ? off.split(',') : [], t: Number(t) || 1 };
 }
 
-// What only an engine runs stays in the address of a live page until its engine is open.
+// A live page keeps entries that need the engine in its address until the engine is open.
 function waits(name) {
     return ['text', 'off', 't', 'pin'].includes(name) && byId('engine') && !live.engine;
 }
@@ -92,7 +92,7 @@ function recallState() {
     pinned = comparesTexts() ? sentences[state.pin.sentence] : null;
 }
 
-// The state of the address, run where there is an engine.
+// Apply the state in the address, and run it if there is an engine.
 function runRecalled() {
     recallState();
     if (!live.engine) return draw();

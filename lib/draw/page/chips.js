@@ -1,6 +1,6 @@
-// The tokens of the text as chips, and the sentence that names heads.
+// Tokens of the text as chips, and the sentence that names heads by role.
 
-const ROLES_LISTED = 6; // heads that the sentence names for each role
+const ROLES_LISTED = 6; // heads named for each role, at most
 
 function drawChips() {
     const box = byId('chips');
@@ -35,7 +35,7 @@ function highlightChips(row) {
     }
 }
 
-// Chips of the same word as a predicted token.
+// The chips with the same word as a predicted token.
 function highlightWord(name) {
     for (const chip of byId('chips').children)
         chip.classList.toggle('same', name !== null && chip.firstChild.textContent === shown(name));
@@ -128,7 +128,7 @@ function putOff(box, end) {
     box.append(end);
 }
 
-// What heads lost or gained since the pin; false if the texts cannot be compared.
+// Describe heads whose role changed since the pin; false if the texts cannot be compared.
 function putChanges(box) {
     if (!hasRoles(shownTensor()) || !sameShape(shownTensor(), pinnedTensor())) return false;
     const lost = new Map();

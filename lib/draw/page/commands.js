@@ -1,10 +1,10 @@
-// Command lines that reproduce what is shown, quoted for a shell.
+// Command lines that reproduce the view, quoted for a shell.
 
 function shellWord(word) {
     return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-// A command on a text of the page: its model, its text or ids, how it attends, then other words.
+// A command on a text of the page: model, text or ids, attention options, then `words`.
 function commandOf(sentence, command, words) {
     const ids = sentence.ids && !sentence.text;
     return [
@@ -29,7 +29,7 @@ function commandLine(text) {
 
 async function copyText(text, button) {
     await navigator.clipboard.writeText(text);
-    if (button.className) return; // it says so already
+    if (button.className) return; // the label already reports a copy
     const before = { textContent: button.textContent, className: '' };
     Object.assign(button, { textContent: 'Copied', className: 'copied' });
     setTimeout(() => Object.assign(button, before), 2000);

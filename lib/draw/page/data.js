@@ -1,18 +1,18 @@
-// The numbers of the page. Each tensor is one text, decoded when it is first needed.
+// The numbers of the page. Each tensor is a string, decoded at its first use.
 
 function bytesOf(text) {
     if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
     return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-// Of float32, the lowest byte first, as in the memory of all machines with browsers.
+// float32 in little-endian order, as in the memory of all machines with browsers.
 function decodeExact(text) {
     return new Float32Array(bytesOf(text).buffer);
 }
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// Two letters a number: 0, -infinity, or a level of a logarithmic scale; see lib/draw/page.h.
+// Two letters for each number: 0, -infinity, or a level of a logarithmic scale (lib/draw/page.h).
 function decodeShort(text, { signed, most }) {
     const digits = new Map([...LETTERS].map((letter, digit) => [letter, digit]));
     const highest = (signed ? 2048 : 4096) - 3;
@@ -107,7 +107,7 @@ class Tensor {
         return [this.tensor, this.mean_of, this.headName(index)].filter(Boolean).join(' ');
     }
 
-    // Weights of heads are compared by lines and roles.
+    // True for attention weights, which have lines and roles.
     get isAttention() {
         return /(^|[._])(weights|softmax)$/.test(this.tensor) && this.columns === 'key';
     }
@@ -143,7 +143,7 @@ class Sentence {
         return head !== null && found.weights && found.q && found.k ? found : null;
     }
 
-    // With the model, the run or the step where the page has several.
+    // The title; with the model, run or step if the page has several.
     name() {
         if (this.lesson) return lessonName(this);
         const models = new Set(sentences.map((one) => one.model));

@@ -27,7 +27,7 @@ function icon(name) {
     return svg;
 }
 
-// An element for each of a list; it stays while what it is made from is the same.
+// An element for each item of a list, reused while its item is unchanged.
 function keepOrMake(box, list, make) {
     list.forEach((one, at) => {
         const [old, shows] = [box.children[at], JSON.stringify(one)];
@@ -83,7 +83,7 @@ function clamp(value, least, most) {
     return Math.min(Math.max(value, least), most);
 }
 
-// Scroll a box, not the page, until it shows the element: in the next frame, whose layout it needs.
+// Scroll a box, not the page, to show the element, in the next frame because it needs the layout.
 function reveal(box, one) {
     requestAnimationFrame(() => {
         if (!box.contains(one)) return;
@@ -113,13 +113,13 @@ function signedText(value, digits) {
     return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
 }
 
-// Four digits; the table has the exact number.
+// Four significant digits; the table has the exact number.
 function brief(value) {
     if (value === -Infinity) return '−∞';
     return minus(String(Number(value.toPrecision(4))));
 }
 
-// Rows and columns of an arrow key, or null; the event goes no further.
+// The step in rows and columns of an arrow key, or null. Stops the event.
 function arrowOf(event) {
     const step = { Left: [0, -1], Right: [0, 1], Up: [-1, 0], Down: [1, 0] }[
         event.key.replace('Arrow', '')
@@ -130,7 +130,7 @@ function arrowOf(event) {
     return step;
 }
 
-// One element of a group is reached by Tab, the others by arrow keys; `across`: in a row of a grid.
+// Tab reaches one element of a group, arrow keys the others; `across`: columns of a grid.
 function rove(group, selector, across = 1) {
     const items = () => [...group.querySelectorAll(selector)];
     const reach = (chosen) => items().forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));

@@ -1,9 +1,9 @@
-// attn-cli's own C, compiled for browsers (lib/live): a model, and a sentence's JSON for a text.
+// attn-cli's C code, compiled for browsers (lib/live): opens a model and turns texts into JSON.
 //
 //     const engine = await Engine.open(moduleBytes, 'tiny', [['config.json', [bytes, …]], …]);
 //     const json = engine.run('Life is short', { show: 'weights', temperature: 2 });
 
-const NO_SUCH_FILE = 8; // WASI's EBADF: there is no file but what is written to
+const NO_SUCH_FILE = 8; // WASI's EBADF: only the outputs are open files
 
 class Engine {
     static async open(bytes, name, files) {
@@ -16,7 +16,7 @@ class Engine {
         return engine;
     }
 
-    // Numbers that were written are one list of bytes, in parts; all else fails.
+    // Writes append to one list of bytes, in parts; other calls fail.
     imports() {
         this.written = [];
         const calls = {
@@ -32,7 +32,7 @@ class Engine {
     }
 
     get memory() {
-        return this.calls.memory.buffer; // another one when it has grown
+        return this.calls.memory.buffer; // a new buffer after memory has grown
     }
 
     put(at, value) {
@@ -58,7 +58,7 @@ class Engine {
         return at;
     }
 
-    // Bytes with a 0 after them.
+    // Copy bytes into the engine, with a 0 at the end.
     text(text) {
         const bytes = new TextEncoder().encode(text);
         const at = this.take(bytes.length + 1);
@@ -83,7 +83,7 @@ class Engine {
         return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     }
 
-    // The JSON of a text; what cannot be run is an error, with the program's own words.
+    // The JSON of a text. Throws an error with the engine's message.
     run(text, { show = 'weights', edits = '', temperature = 0, next = 0, steps = false } = {}) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;

@@ -13,7 +13,7 @@ function phi(value) {
 }
 
 class Why {
-    // Of the row of a tensor, and a column that may be a key; null where the page has no numbers.
+    // A column is a key or a dim. `numbers` is null if the page cannot explain the cell.
     constructor(tensor, index, cell) {
         const head = tensor.heads ? tensor.heads[index] : null;
         this.row = cell.row;
@@ -32,7 +32,7 @@ class Why {
         return weights.reduce((best, value, at) => (value > weights[best] ? at : best), 0);
     }
 
-    // A row of one of the head's tensors; null where there is none.
+    // A row of one of the head's tensors; null if there is none.
     of(name, row) {
         const found = this.numbers[name];
         if (!found) return null;
@@ -41,7 +41,7 @@ class Why {
         return tensor.matrix(index).subarray(from, from + tensor.columnCount);
     }
 
-    // Query and key; φ of them in linear attention.
+    // Query and key vectors; in linear attention φ of both.
     pair() {
         const rows = [this.of('q', this.row), this.of('k', this.key)];
         return this.ways.linear ? rows.map((row) => row.map(phi)) : rows;
@@ -52,7 +52,7 @@ class Why {
         return q.map((value, i) => Math.fround(value * k[i]));
     }
 
-    // Each dim's part of the difference between this key's scaled score and another's.
+    // The contribution of each dim to the difference of two keys' scaled scores.
     leadOver(other) {
         const scale = this.ways.scales[this.layer];
         const [q, k] = this.pair();
@@ -79,7 +79,7 @@ class Why {
         return this.masked === -Infinity || Number.isNaN(this.masked);
     }
 
-    // From the score to what the softmax takes: a name, a formula, a number.
+    // The steps from the score to the input of the softmax: name, formula, number.
     bends() {
         const { ways, layer, head, key } = this;
         if (ways.linear) return [];
@@ -93,7 +93,7 @@ class Why {
         }
         if (ways.slopes[head] > 0) {
             const slope = Math.fround(ways.slopes[head]);
-            const known = ways.alibi === 'bloom'; // of others see lib/explain/steps_attention.c
+            const known = ways.alibi === 'bloom'; // others: lib/explain/steps_attention.c
             if (known) value = Math.fround(value + Math.fround(slope * key));
             const words = `+ ALiBi: slope ${exact(slope)}, key ${key}`;
             steps.push(['with ALiBi', words, known ? value : NaN]);
@@ -103,7 +103,7 @@ class Why {
         return steps;
     }
 
-    // Of every key: masked, e^(masked - max), weight.
+    // For every key: masked, e^(masked - max), weight.
     softmax() {
         const masked = this.of(this.ways.renormalise ? 'softmax' : 'masked', this.row);
         const weights = this.of('weights', this.row);
@@ -117,11 +117,11 @@ class Why {
         }));
     }
 
-    // The line that prints the same on a terminal.
+    // The command that prints the same on a terminal.
     command() {
         const part = { 'enc.': 'encoder', cross_: 'cross' }[this.prefix()];
         const labels = this.numbers.weights.tensor.labels('row') || [];
-        const place = String(this.row); // or with the token, where another reads like a place
+        const place = String(this.row); // with the token if another token looks like an index
         const token = labels.includes(place) ? `${place}:${labels[this.row]}` : place;
         return commandOf(this.tensor.sentence, 'explain', [
             ...['--layer', String(this.layer), '--head', String(this.head)],

@@ -1,6 +1,6 @@
 // Export: the shown head as PNG or CSV, and the command that reproduces it.
 
-// The matrix and the lines as they are drawn, with the title above and the legend's scale.
+// The matrix and lines as drawn, with the title and the scale of the legend.
 function pngOfView() {
     const canvases = [...byId('stage').querySelectorAll('canvas')];
     const origin = byId('stage').getBoundingClientRect();
@@ -43,7 +43,7 @@ function numberOfFiles(text) {
     return `${digits}e${power[0]}${String(size).padStart(2, '0')}`;
 }
 
-// The bytes of `run --format csv`; of a change its corner says so.
+// The bytes of `run --format csv`; the corner cell says if it is a change.
 function headAsCsv(tensor, index) {
     const labels = { row: tensor.labels('row'), column: tensor.labels('column') };
     const name = (axis, at) => (labels[axis] ? `${at}:${labels[axis][at]}` : String(at));

@@ -1,4 +1,4 @@
-// All heads as thumbnails, the profile of the selected one, and how the model is run.
+// All heads as thumbnails, the profile of the selected head, and the settings of the run.
 
 const THUMB = 69;
 const CAPTIONED = [4, 8]; // layers and heads: larger models have small thumbnails without captions
@@ -9,7 +9,7 @@ function drawThumbnail(canvas, tensor, index, size) {
     canvasOfCells(levelsOf(tensor, index, pixels, pixels), canvas);
 }
 
-// What the button of a head shows, but for its numbers.
+// The look of a head's button, without its numbers.
 function headFacts({ tensor, head, layer, name }, captions) {
     const off = state.off.has(name);
     const before = pinnedTensor(tensor);

@@ -1,6 +1,6 @@
-// What heads do on a text, measured from their weights, and the names that follow from it.
+// The roles of heads on a text, measured from their weights.
 
-const ROLE_LEAST = 0.5; // a name needs this mean weight, and twice that of uniform attention
+const ROLE_LEAST = 0.5; // a role needs this mean weight, and twice that of uniform attention
 const ROLES = [
     { id: 'previous', score: 'previous token', name: 'previous token', brief: 'previous' },
     { id: 'first', score: 'first token', name: 'first token', brief: 'first token' },
@@ -19,7 +19,7 @@ function repeatsOf(words) {
     });
 }
 
-// The keys that a head of a role attends to, by role and query; null where there is none.
+// The keys that a role attends to, by role and query; null if there are none.
 function targetsOf(tensor) {
     if (tensor.sentence.targets) return tensor.sentence.targets;
     const words = (tensor.labels('row') || []).map(shown);
@@ -66,7 +66,7 @@ function profileOf(tensor, index) {
     return profile;
 }
 
-// Roles are named for self-attention of one text.
+// Only heads with self-attention have roles.
 function hasRoles(tensor) {
     const square = tensor.rowCount === tensor.columnCount;
     return (

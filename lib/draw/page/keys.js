@@ -16,7 +16,7 @@ function stepTheme() {
     announce(`Colours: ${state.theme}`);
 }
 
-// Esc leaves a field, closes what is open, then lets go of the kept cell.
+// Esc leaves a field, closes an open panel, then releases the kept cell.
 function letGo() {
     if (document.activeElement.matches('input, select')) return KEYS.m();
     if (document.querySelector('#sheet.open')) return closeSheet();

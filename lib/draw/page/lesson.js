@@ -1,6 +1,6 @@
-// A step of the tour: its text, its tensors with the cells that it discusses, and a question.
+// A step of the tour: text, tensors with the cells it discusses, and a question.
 
-const LESSON_SIDE = 330; // of a matrix, at least
+const LESSON_SIDE = 330; // least width of a matrix
 
 // "scores:1:2 weights:0.3:1:0": tensor, layer and head unless these are the first, row, column.
 function marksOf(sentence) {
@@ -94,7 +94,7 @@ class LessonView {
     drawQuestion(page) {
         const details = element('details', '', 'question');
         details.append(element('summary', this.lesson.question), element('p', this.lesson.answer));
-        details.open = state.printing; // paper cannot be opened
+        details.open = state.printing; // on paper it could not be opened
         page.append(details);
     }
 
@@ -130,7 +130,7 @@ function cellWords(tensor, index, { row, column }) {
     };
 }
 
-// A small matrix that says the number of a cell below itself.
+// A small matrix with the number of a cell below it.
 function lessonMatrix(parent, tensor, index, room, marks = []) {
     const words = element('p', '\u00a0', 'cell-words', { 'aria-live': 'polite' });
     const show = (cell) => {

@@ -1,4 +1,4 @@
-// Attention as lines from queries to keys, next to a matrix whose rows they share.
+// Attention as lines from queries to keys, aligned with the rows of the matrix.
 
 const LINES_LEAST = 0.03;
 const LINES_MOST = 4000; // more are slow to draw, and cannot be told apart
@@ -55,7 +55,7 @@ class LinesView {
         return [this.y(stroke.row, first) + by, this.y(stroke.column, leftmost) + by];
     }
 
-    // Rows by their query or their line.
+    // Find rows by query or by line.
     cellAt(event) {
         const { matrix, tensor } = this;
         const share = clamp((event.offsetX - 10) / LINES_ACROSS, 0, 1);

@@ -1,9 +1,9 @@
-// A live page: the engine runs the text that is typed, without the heads that are off.
+// A live page: the engine runs the typed text, without the ablated heads.
 
-const LIVE_PAUSE = 80; // milliseconds without a key before what takes long
-const LIVE_LONG = 50; // milliseconds of a run, which then waits for that pause
+const LIVE_PAUSE = 80; // milliseconds without a key before a long run
+const LIVE_LONG = 50; // a run that takes more milliseconds waits for that pause
 
-// --- what the page holds -----------------------------------------------------------------------
+// --- the model in the page ---------------------------------------------------------------------
 
 async function unpacked(bytes) {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
@@ -23,7 +23,7 @@ function heldFiles() {
 
 // --- running -----------------------------------------------------------------------------------
 
-// The sentence of a run, with the options of the command line that gives the same.
+// The sentence of a run, with the equivalent options of the command line.
 function runSentence({ text, off, t }) {
     const places = off.map((name) => name.split('.'));
     const edits = places.map(([layer, head]) => `h.${layer}.context[head=${head}] = 0`).join('; ');
@@ -37,7 +37,7 @@ function runSentence({ text, off, t }) {
     return sentence;
 }
 
-// The predictions after each step take longer than all else: they follow when nothing is typed.
+// Predictions after each step take the longest: they follow when typing pauses.
 function askSteps(sentence, { text, ...request }) {
     clearTimeout(live.steps);
     live.steps = setTimeout(() => {
@@ -52,7 +52,7 @@ function runNow() {
     return { text: state.text, off: [...state.off].sort(), t: state.t };
 }
 
-// Run, and draw when it is done; what cannot be run is said, and the picture stays.
+// Run and draw. On failure show the error and keep the picture.
 function runLive() {
     clearTimeout(live.waiting);
     const began = performance.now();
@@ -63,7 +63,7 @@ function runLive() {
         field.removeAttribute('aria-invalid');
         state.runs = (state.runs || 0) + 1;
         draw(false);
-        clearTimeout(live.remembering); // the address takes milliseconds
+        clearTimeout(live.remembering); // writing the address takes milliseconds
         live.remembering = setTimeout(rememberState, LIVE_PAUSE);
         live.took = performance.now() - began;
         note.textContent = `Updated in ${live.took.toFixed(0)} ms`;
@@ -87,7 +87,7 @@ function typed() {
 
 // --- heads and the pin -------------------------------------------------------------------------
 
-// The first head that is switched off pins the run with it on; that pin goes when all are on.
+// Ablating the first head pins the run before it; the pin ends when no head is off.
 function switchHeads(off) {
     if (!pinned) live.pin = pinRun();
     state.off = new Set(off);
@@ -110,7 +110,7 @@ function isPinned() {
     return JSON.stringify(state.pin) === JSON.stringify(runNow());
 }
 
-// A run that is pinned already is let go, another one takes its place.
+// Pinning the pinned run removes the pin; another run replaces it.
 function togglePin() {
     if (isPinned()) return unpin();
     pinRun();

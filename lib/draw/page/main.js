@@ -1,4 +1,4 @@
-// What is shown: one state, and a page drawn from it.
+// One state, and the page drawn from it.
 
 const PAPER = 672; // width of A4 or Letter between margins, in CSS pixels
 const THEMES = ['auto', 'light', 'dark'];
@@ -77,7 +77,7 @@ function shownMatrix() {
     return other ? [differenceOf(other, one, state.head), 0] : [one, state.head];
 }
 
-// The run of a tensor where two are compared: " in A", " now".
+// The name of a tensor's run if two are compared: " in A", " now".
 function runWord(tensor) {
     const words = comparesTexts() ? [' in A', ' in B'] : [' pinned', ' now'];
     return pinned ? words[tensor.sentence === pinned ? 0 : 1] : '';
@@ -90,7 +90,7 @@ function selectedRow() {
     return state.kept ? state.kept.row : clamp(state.row ?? last, 0, last);
 }
 
-// Of the hovered, the kept or the selected row: a kept cell, or the largest number of the row.
+// The hovered or kept cell, or the largest number of the hovered or selected row.
 function currentCell() {
     const [tensor, head] = shownMatrix();
     if (hovered?.column !== undefined) return hovered;
@@ -163,7 +163,7 @@ function headTitle() {
 }
 
 function drawMiddle() {
-    const stage = new DocumentFragment(); // texts on canvases of the page make it compute styles
+    const stage = new DocumentFragment(); // text on a canvas in the page would recompute styles
     const [tensor, head] = shownMatrix();
     const room = state.printing ? PAPER : byId('middle').clientWidth;
     const compact = phone.matches && !state.printing;
@@ -265,7 +265,7 @@ function announce(text) {
 
 // --- all parts ---------------------------------------------------------------------------------
 
-// The head to begin with: the clearest of those that the sentence names first.
+// The head shown first: the clearest one of the first role in the sentence.
 function openClearestHead() {
     let best = null;
     for (const one of headsOf(current(), state.kind)) {
@@ -277,7 +277,7 @@ function openClearestHead() {
     if (best) Object.assign(state, { layer: best.layer, head: best.head });
 }
 
-// Bring the state into what the page holds.
+// Limit the state to heads, rows and texts of the page.
 function settle() {
     state.sentence = clamp(state.sentence, 0, sentences.length - 1);
     const { kinds } = current();
@@ -299,7 +299,7 @@ function settle() {
     byId('workbench').classList.toggle('without-right', !predicts());
 }
 
-// The focus stays where it was, also in what is drawn anew.
+// Keep the focus, also on elements that are drawn again.
 function draw(remember = true) {
     const held = document.activeElement;
     const { id, className, dataset } = held;
@@ -314,7 +314,7 @@ function draw(remember = true) {
         byId('lesson').replaceChildren();
         new LessonView(byId('lesson'), current());
     } else {
-        drawMiddle(); // first: it asks for its width, which takes a layout after other changes
+        drawMiddle(); // first: reading its width after other changes forces a layout
         drawChips();
         drawRoles();
         drawHeads();
@@ -422,7 +422,7 @@ function drawNotes(legend, tensor) {
 
 // --- on paper ----------------------------------------------------------------------------------
 
-// Canvases are drawn anew in dark ink before the browser prints, and again afterwards.
+// Draw canvases with dark ink before the browser prints, and restore them afterwards.
 function drawForPaper(printing) {
     state.printing = printing;
     draw();

@@ -5,7 +5,7 @@ const CELL_NUMBER = 24; // smaller cells show no numbers
 const LABEL_LEAST = 10; // smaller cells have every nth label
 const CANVAS_MOST = 4000;
 
-// Cells end at whole pixels of the screen, so that all are equally large.
+// Cells end at whole screen pixels, so that all have the same size.
 function cellSize(room, count, most = CELL_MOST) {
     const pixels = window.devicePixelRatio || 1;
     const size = Math.min(room / count, most);
@@ -42,7 +42,7 @@ class MatrixView {
         this.named = named;
         this.across = this.left + this.width * this.cells.columns;
         this.down = this.top + this.height * this.cells.rows;
-        // labels at an angle reach further than the last cell
+        // slanted labels extend beyond the last cell
         const beyond = clamp(this.top - 7 - this.width / 2, 24, Math.max(24, room - this.across));
         this.reach = this.across + (named && !compact ? beyond : 2);
     }
@@ -261,7 +261,7 @@ class MatrixView {
         return inside ? this.strongest(row, column) : null;
     }
 
-    // The number that a cell shows, of those that share it.
+    // The number that a cell shows if several share it.
     strongest(row, column) {
         const { tensor, cells } = this;
         const data = tensor.matrix(this.index);

@@ -1,4 +1,4 @@
-// On a phone: a bottom sheet with the sentence about heads, and the panels that have no room.
+// On a phone: a bottom sheet with the sentence about heads and the panels that do not fit.
 
 const PANELS = {
     heads: ['heads-panel', 'profile'],
@@ -59,7 +59,7 @@ function closeSheet() {
     for (const button of byId('sheet-tabs').children) button.setAttribute('aria-expanded', false);
 }
 
-// A pull upwards opens the sheet to half, then full; downwards closes it.
+// Swiping up opens the sheet to half, then fully; swiping down closes it.
 function listenToSheet() {
     const sheet = byId('sheet');
     for (const name of Object.keys(PANELS)) {

@@ -1,11 +1,11 @@
-// The prediction after the selected token: bars, and how it came about layer by layer.
+// The prediction after the selected token: bars, and its probability layer by layer.
 
 const BARS = 10;
 const GHOST_LEAST = 0.01;
 const STRONG_CHANGE = 10; // points
 const STEPS_LISTED = 3;
 
-const bars = []; // rows of the list, which stay so that bars can move
+const bars = []; // rows of the list, reused so that bars animate
 
 function barRow() {
     const row = element('li', '', 'bar');
@@ -21,7 +21,7 @@ function barRow() {
     return row;
 }
 
-// The row of the pinned text to compare with: the end of both, or the same place; -1: none.
+// The row of the pinned text to compare with: the last or the same row; -1: none.
 function pinnedRow(row) {
     const [mine, other] = [current(), pinned].map((one) => one?.labels.sentence || []);
     if (comparesTexts() && row === mine.length - 1) return other.length - 1;
@@ -40,7 +40,7 @@ function candidates(next, row, before, place) {
     return found.map(shares).sort((a, b) => b.share - a.share);
 }
 
-// Two candidates that differ only in a leading space keep its mark.
+// Show the leading space if two candidates differ only in it.
 function candidateNames(list) {
     const names = list.map((one) => shown(one.name));
     return list.map((one, i) =>
@@ -92,13 +92,13 @@ function drawBars(list, compares) {
     rove(box, 'li');
 }
 
-// A row for each step; the one with the winner's largest gain is named below.
+// A row for each step; the text below names the step with the winner's largest gain.
 function drawLayers(next, row) {
     const steps = next.layers;
     const { askSteps } = current();
     byId('layers').hidden = steps.length < 2 && !askSteps;
     if (steps.length < 2) {
-        askSteps?.(); // the rows before stay until these are ready
+        askSteps?.(); // keep the old rows until the new ones are ready
         return;
     }
     const actual = current().labels.sentence[row + 1];

@@ -1,4 +1,4 @@
-// A three-dimensional embedding as points in space, which can be turned.
+// A three-dimensional embedding as points in space; dragging rotates it.
 
 class SpaceView {
     constructor(parent, tensor, index, room) {
@@ -16,7 +16,7 @@ class SpaceView {
         this.draw();
     }
 
-    // Into a ball of radius 1 around the mean.
+    // Scale the points into a ball of radius 1 around their mean.
     centre() {
         const data = this.tensor.matrix(this.index);
         const places = Array.from({ length: this.tensor.rowCount }, (_, row) => [
@@ -56,7 +56,7 @@ class SpaceView {
         this.draw();
     }
 
-    // On the screen, and how near.
+    // Position on the screen, and depth.
     project([x, y, z]) {
         const [a, b] = this.turned;
         const x1 = x * Math.cos(a) + z * Math.sin(a);
@@ -83,7 +83,7 @@ class SpaceView {
         this.drawNames();
     }
 
-    // Near ones first; a name that would lie on another is left out.
+    // Near points first; leave out a name that would overlap another.
     drawNames() {
         const { context, tensor } = this;
         const taken = [];

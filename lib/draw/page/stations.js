@@ -1,10 +1,10 @@
-// The stations of a pass: the tensors that a model announces, in order, arranged for walk.js.
+// The stations of a pass: the tensors of a model in the order of the pass, for walk.js.
 
 const STREAM = /^(enc\.)?resid_/;
 const OF_MLP = /^(enc\.)?(ln_2|mlp_)/;
 const BESIDE = [/^(q|k)_pre$/, /^(enc\.|cross_)?[qkv]$/, /^mlp_(gate|up)$/]; // computed together
 
-// All tensors of the pass; of a page without a list of them, those that it holds.
+// All tensors of the pass; if the page has no list, the tensors in the page.
 function sitesOf(sentence) {
     const list = sentence.sites || sentence.kinds.flatMap((kind) => [kind, 0]);
     const sites = [];
@@ -51,7 +51,7 @@ function partsOf(sentence) {
     ];
 }
 
-// A block's rows: branches, and the stream that they are added to, if any.
+// Rows of a block: branches, and the residual stream that they are added to, if any.
 function rowsOf(block) {
     const rows = [];
     let branch = [];
@@ -76,7 +76,7 @@ function branchesOf(stations) {
     return parts.filter((part) => part.length).map(stepsOf);
 }
 
-// Stations that are computed together are one step.
+// Stations computed together form one step.
 function stepsOf(stations) {
     const steps = [];
     const kindOf = (one) => BESIDE.findIndex((kind) => kind.test(one.name));

@@ -1,6 +1,6 @@
 // The exact numbers of a head as a table, for reading, screen readers and copying.
 
-const TABLE_MOST = 60000; // cells: browsers crawl with more
+const TABLE_MOST = 60000; // cells; more make browsers slow
 
 function drawTable(parent, tensor, index) {
     const left = firstColumn(tensor);

@@ -1,4 +1,4 @@
-// From numbers to colours.
+// Maps numbers to colours.
 
 const STOPS = {
     light: {
@@ -98,7 +98,7 @@ class Tone {
         return share;
     }
 
-    // From 0 to 1; of signed numbers 0.5 is 0.
+    // From 0 to 1; 0.5 is 0 for signed numbers.
     share(value) {
         const span = this.high - (this.signed ? 0 : this.low) || 1;
         const size = this.signed ? Math.abs(value) : value - this.low;
@@ -166,7 +166,7 @@ function inkOn(colour) {
 
 const variables = new Map();
 
-// A colour of page.css; kept, since asking makes the browser compute all styles.
+// A colour of page.css, cached because reading it recomputes all styles.
 function variable(name) {
     const key = `${isDark()} ${name}`;
     if (!variables.has(key)) {
@@ -184,7 +184,7 @@ function headColour(index, count) {
     return `oklch(${isDark() ? 0.72 : 0.6} 0.14 ${(360 * index) / count})`;
 }
 
-// What is left of rows, and of keys, when --hide-first drops the first token.
+// The rows and keys that remain when --hide-first drops the first token.
 function firstShown(tensor) {
     return look.hide_first && tensor.rowCount > 1 ? 1 : 0;
 }
@@ -193,7 +193,7 @@ function firstColumn(tensor) {
     return tensor.columns === 'key' && tensor.columnCount > 1 ? firstShown(tensor) : 0;
 }
 
-// Levels of as many cells as fit; numbers that share a cell are shown by the strongest.
+// Levels of the cells that fit; the strongest number stands for those that share a cell.
 function levelsOf(tensor, index, rowRoom, columnRoom) {
     const first = firstShown(tensor);
     const left = firstColumn(tensor);

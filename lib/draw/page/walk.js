@@ -1,9 +1,9 @@
-// The way of a text through the model: a diagram whose stations open their tensors.
+// The pass of a text through the model: a diagram whose stations show their tensors.
 
 const THUMBNAIL = 46;
-const PANEL_EDGES = 26; // of its width
+const PANEL_EDGES = 26; // share of its width
 
-// All heads of a tensor beside and below each other.
+// All heads of a tensor in a grid.
 function mosaic(tensor, size) {
     const [canvas, context] = sharpCanvas(size, size);
     const heads = tensor.shape[0];
@@ -60,7 +60,7 @@ class WalkView {
         }
     }
 
-    // On the left the stream; on the right what is read from it, and added to it.
+    // The residual stream on the left; on the right the branches that read it and add to it.
     drawRow(section, row) {
         for (const branch of row.branches) {
             const chain = element('div', '', 'branch');
@@ -115,7 +115,7 @@ class WalkView {
         if (remember) rememberState();
     }
 
-    // Beside the diagram; where there is no room for that, below the station.
+    // Next to the diagram; if it does not fit, below the station.
     placePanel(button) {
         if (getComputedStyle(this.row).gridTemplateColumns.includes(' ')) return;
         button.closest('.branch, .lane').after(this.panel);

@@ -6,7 +6,7 @@ const RIVALS = 3;
 const DIMS_LISTED = 6;
 const HEADS_LISTED = 3;
 
-// Can cells of the shown matrix be explained?
+// True if cells of the matrix can be explained.
 function explains() {
     const [tensor] = comparedTensors();
     const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
@@ -20,7 +20,7 @@ function openWhy(cell) {
     if (!explains()) return;
     state.kept = { row: cell.row, column: cell.column };
     state.why = true;
-    const { top } = byId('columns').getBoundingClientRect(); // the verdict is in the window
+    const { top } = byId('columns').getBoundingClientRect(); // keep the verdict in the window
     byId('why').style.setProperty('--top', `${Math.max(0, -top)}px`);
     hovered = null;
     drawWhy();
@@ -116,7 +116,7 @@ class WhyPanel {
         this.panel.append(element('h2', text, 'verdict'));
     }
 
-    // Without queries and keys: what the weights say.
+    // Without queries and keys: an explanation from the weights alone.
     share() {
         const { tensor } = this.why;
         const value = tensor.at(state.head, state.kept.row, state.kept.column);
@@ -310,7 +310,7 @@ class WhyPanel {
         to.append(dimTable(columns, why.dim));
     }
 
-    // What the page does not contain, its size, and how to get it.
+    // Tensors that the page lacks, their size, and the command that adds them.
     cost() {
         const { why } = this;
         const { sentence, layer } = why.tensor;
