@@ -74,7 +74,7 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* The unit is part of the name; on pages, the note below the table has it instead. */
+/* The name ends in its unit, or begins with it: nats_per_token. */
 static void put_float(struct frame_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
@@ -143,10 +143,8 @@ static int add_scores(struct frame *frame, const struct score_view *view,
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
         if (!count && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
-        else if (column->kind == COLUMN_FLOAT && !view->words && !view->bits)
-            column->title = arena_text(arena, column->name, strcspn(column->name, "_"), err);
     frame->running = true;
-    return err->kind ? -1 : 0;
+    return 0;
 }
 
 /* For programs: a row for each of the most likely tokens at each position. */
