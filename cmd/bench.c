@@ -107,6 +107,7 @@ static int read_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const char *only = options_own(options)->only;
+    const char *precision = options->model.precision;
     const char *model = options->model.name             ? options->model.name
                         : options->input.operands.count ? *options->input.operands.items
                                                         : NULL;
@@ -120,7 +121,7 @@ static int read_options(struct job *job, struct err *err)
         return -1;
     if (options_own(options)->growth)
         return options_exclude(options, "growth", "only precision", err);
-    return options_precision(&job->plan.precision, &options->model, err);
+    return precision ? precision_choose(&job->plan.precision, "--precision", precision, err) : 0;
 }
 
 /* The model of --shape; for --growth without a model, one attention head. */

@@ -130,8 +130,7 @@ static int choose_selection(struct request *request, struct driver *driver, stru
     struct session *session = &driver->session;
     if (!session->options->select.show)
         return 0;
-    if (request_make(request, session->options, driver->output.format, &session->viewer,
-                     &session->arena, err))
+    if (request_make(request, session, driver->output.format, err))
         return -1;
     if (request->selection.sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: the scores of later keys are not available while "

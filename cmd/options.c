@@ -375,15 +375,6 @@ int options_exclude(const struct options *options, const char *name, const char 
                : 0;
 }
 
-int options_precision(enum precision *precision, const struct model_options *options,
-                      struct err *err)
-{
-    *precision = PRECISION_FP32;
-    if (!options->precision)
-        return 0;
-    return precision_choose(precision, "--precision", options->precision, err);
-}
-
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err)
 {

@@ -21,7 +21,6 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "math/precision.h"
 #include "write/style.h"
 
 struct command;
@@ -313,9 +312,6 @@ int options_exclude(const struct options *options, const char *name, const char 
 /* Set an option by its long name; a flag's value is true or false. */
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err);
-
-int options_precision(enum precision *precision, const struct model_options *options,
-                      struct err *err);
 
 /* Refuse a long name that the command does not have. */
 int options_check_name(struct option_set set, const char *name, struct err *err);

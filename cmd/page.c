@@ -324,8 +324,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct session *session = &driver->session;
     struct request *request = &own->request;
     own->source.viewer = &session->viewer;
-    if (request_make(request, session->options, driver->output.format, &session->viewer,
-                     &session->arena, err))
+    if (request_make(request, session, driver->output.format, err))
         return -1;
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");

@@ -38,8 +38,7 @@ static int open(void *state, struct driver *driver, struct err *err)
 {
     struct request *request = &((struct state *)state)->request;
     struct session *session = &driver->session;
-    if (request_make(request, session->options, driver->output.format, &session->viewer,
-                     &session->arena, err))
+    if (request_make(request, session, driver->output.format, err))
         return -1;
     driver->derivation = request->derivation;
     driver->place.show_tokens = request->selection.tokens;

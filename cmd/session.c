@@ -12,9 +12,14 @@
 
 /* --- the way a model attends ------------------------------------------------------------------ */
 
-int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_options *options,
-                           struct err *err)
+int session_read_options(struct session *session, struct err *err)
 {
+    const char *precision = session->options->model.precision;
+    const struct mechanism_options *options = &session->options->mechanism;
+    struct mechanism *mechanism = &session->mechanism;
+    session->precision = PRECISION_FP32;
+    if (precision && precision_choose(&session->precision, "--precision", precision, err))
+        return -1;
     *mechanism = (struct mechanism){
         .temperature = options->temperature == 1 ? 0 : (float)options->temperature,
         .dropout = (float)options->dropout,
@@ -26,10 +31,10 @@ int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_o
                          options->temperature);
     if ((float)options->dropout == 1)
         return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
-    if ((options->attention && mechanism_set_attention(mechanism, options->attention, err)) ||
-        (options->scale && mechanism_set_scale(mechanism, options->scale, err)))
-        return -1;
-    return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
+    return err_if(
+        (options->attention && mechanism_set_attention(mechanism, options->attention, err)) ||
+        (options->scale && mechanism_set_scale(mechanism, options->scale, err)) ||
+        (options->without && mechanism_set_without(mechanism, options->without, err)));
 }
 
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
@@ -55,65 +60,41 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* --- edits and the texts that supply their values --------------------------------------------- */
 
-/* Each origin with what gives it, so that neither is there without the other. */
-static int check_texts(const struct edit_list *list, const struct edit_options *options,
-                       struct err *err)
+/* A text, in the template of --chat, and its source (NULL: none) as tokens. */
+static int read_pair(struct text_pair *pair, const struct viewer *viewer, struct input input,
+                     const char *source, struct arena *arena, struct err *err)
 {
-    bool asks_from = list->origins >> EDIT_FROM & 1;
-    bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
-    if (asks_from != (options->from != NULL))
-        return err_usage(err, "--edit '= from' and --from TEXT: expected both, found one (patch: "
-                              "use --over)");
-    if (asks_reference != (options->reference != NULL))
-        return err_usage(err, "--edit '= mean' or '= resample' and --reference FILE: expected "
-                              "both, found one");
-    return 0;
-}
-
-int edit_options_read(struct edit_list *list, const struct edit_options *options,
-                      const struct config *config, struct arena *arena, struct err *err)
-{
-    const struct texts *const texts[] = {
-        [EDIT_WORDS] = &options->edits,
-        [EDIT_ABLATION] = &options->ablations,
-        [EDIT_KNOCKOUT] = &options->knockouts,
-    };
-    *list = (struct edit_list){.config = config, .arena = arena};
-    for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++)
-        for (size_t i = 0; i < texts[form]->count; i++)
-            if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
-                return -1;
-    list->config = NULL;
-    return err_if(edits_check(&list->edits, config, err) || check_texts(list, options, err));
+    const struct input other = {.text = source, .size = source ? strlen(source) : 0};
+    return err_if(input_wrap(&input, viewer->chat, arena, err) ||
+                  viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
+                              source ? &other : NULL, arena, err));
 }
 
 /* Ids in place of a text, where the model has no tokenizer. */
-static int read_edit_text(struct text_pair *pair, struct input input, const struct options *options,
-                          const struct viewer *viewer, struct arena *arena, struct err *err)
+static int read_edit_text(struct session *session, struct text_pair *pair, struct input input,
+                          struct err *err)
 {
-    const char *text = options->input.source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (!viewer->tokenizer && input.text)
+    struct arena *arena = &session->arena;
+    if (!session->viewer.tokenizer && input.text) {
         input = (struct input){.ids = arena_text(arena, input.text, input.size, err)};
-    if (input_wrap(&input, viewer->chat, arena, err))
-        return -1;
-    return input.text || input.ids
-               ? viewer_read(viewer, pair, &input, text ? &source : NULL, arena, err)
-               : -1;
+        if (!input.ids)
+            return -1;
+    }
+    return read_pair(pair, &session->viewer, input, session->options->input.source, arena, err);
 }
 
 /* The texts point into what was opened. */
-static int read_reference(struct edit_texts *texts, struct items *items,
-                          const struct options *options, const struct viewer *viewer,
-                          struct arena *arena, struct err *err)
+static int read_reference(struct session *session, struct edit_texts *texts, struct items *items,
+                          struct err *err)
 {
-    const struct options file = {.input.file = options->edit.reference};
+    const struct options file = {.input.file = session->options->edit.reference};
     int failed = items_open(items, &file, 0, ITEMS_SOME, err);
-    struct text_pair *pairs = failed ? NULL : arena_alloc(arena, items->count, sizeof *pairs, err);
+    struct text_pair *pairs =
+        failed ? NULL : arena_alloc(&session->arena, items->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < items->count && !failed; i++) {
         struct item item;
-        failed = items_read(items, &item, i, arena, err);
-        if (!failed && read_edit_text(&pairs[i], item.input, options, viewer, arena, err))
+        failed = items_read(items, &item, i, &session->arena, err);
+        if (!failed && read_edit_text(session, &pairs[i], item.input, err))
             failed = items_blame(items, i, err);
     }
     texts->reference = pairs;
@@ -121,22 +102,31 @@ static int read_reference(struct edit_texts *texts, struct items *items,
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-static int edit_options_fill(struct edit_list *list, const struct options *options,
-                             struct viewer *viewer, struct err *err)
+/* Each origin of values comes with what gives them, so that neither is there without the other. */
+static int fill_edits(struct session *session, struct err *err)
 {
+    struct edit_list *list = &session->edits;
     struct edit_texts texts = {0};
     struct items items = {.count = 0};
     struct text_pair from;
-    const char *text = options->edit.from;
-    struct input input = {.text = text, .size = text ? strlen(text) : 0};
+    const char *text = session->options->edit.from;
+    bool has_reference = session->options->edit.reference != NULL;
+    bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
+    if ((list->origins >> EDIT_FROM & 1) != (text != NULL))
+        return err_usage(err, "--edit '= from' and --from TEXT: expected both, found one (patch: "
+                              "use --over)");
+    if (asks_reference != has_reference)
+        return err_usage(err, "--edit '= mean' or '= resample' and --reference FILE: expected "
+                              "both, found one");
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
-    int failed = options->edit.reference &&
-                 read_reference(&texts, &items, options, viewer, list->arena, err);
-    if (!failed && text && read_edit_text(&from, input, options, viewer, list->arena, err))
-        failed = err_prefix(err, "--from");
-    texts.from = text ? &from : NULL;
-    failed = failed || edit_list_fill(list, viewer, &texts, err);
+    int failed = has_reference && read_reference(session, &texts, &items, err);
+    if (!failed && text) {
+        texts.from = &from;
+        if (read_edit_text(session, &from, (struct input){.text = text, .size = strlen(text)}, err))
+            failed = err_prefix(err, "--from");
+    }
+    failed = failed || edit_list_fill(list, &session->viewer, &texts, err);
     items_release(&items);
     return err_if(failed);
 }
@@ -150,23 +140,26 @@ bool edit_options_are_given(const struct edit_options *options)
  * viewer that does, the values that they take of --from and --reference. */
 static int read_edits(struct session *session, struct err *err)
 {
+    const struct edit_options *options = &session->options->edit;
+    const struct texts *const texts[] = {
+        [EDIT_WORDS] = &options->edits,
+        [EDIT_ABLATION] = &options->ablations,
+        [EDIT_KNOCKOUT] = &options->knockouts,
+    };
+    const struct config *config = &session->viewer.model.config;
     struct edit_list *list = &session->edits;
-    struct viewer *viewer = &session->viewer;
-    if (edit_options_read(list, &session->options->edit, &viewer->model.config, &session->arena,
-                          err) ||
-        edit_options_fill(list, session->options, viewer, err))
+    *list = (struct edit_list){.config = config, .arena = &session->arena};
+    for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++)
+        for (size_t i = 0; i < texts[form]->count; i++)
+            if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
+                return -1;
+    if (edits_check(&list->edits, config, err) || fill_edits(session, err))
         return -1;
-    viewer->edits = list->edits.count ? &list->edits : NULL;
+    session->viewer.edits = list->edits.count ? &list->edits : NULL;
     return 0;
 }
 
 /* --- a model and its texts -------------------------------------------------------------------- */
-
-int session_read_options(struct session *session, struct err *err)
-{
-    return err_if(options_precision(&session->precision, &session->options->model, err) ||
-                  mechanism_options_read(&session->mechanism, &session->options->mechanism, err));
-}
 
 /* With --long a model reads texts of any length; what it lacks is noted. */
 int session_begin(struct session *session, struct err *err)
@@ -198,16 +191,11 @@ int session_read_item(struct session *session, const struct item *item, struct t
                       struct arena *arena, struct err *err)
 {
     struct viewer *viewer = &session->viewer;
-    const char *text = item->options.input.source;
-    const struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    struct input input = item->input;
     bool edits_by_texts = item->options.edit.from || item->options.edit.reference;
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    return err_if(input_wrap(&input, viewer->chat, arena, err) ||
-                  viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
-                              text ? &source : NULL, arena, err) ||
+    return err_if(read_pair(pair, viewer, item->input, item->options.input.source, arena, err) ||
                   edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
                                    pair->source.count, err));
 }
@@ -392,36 +380,30 @@ void note_missing_space(const struct viewer *viewer, const struct tokenized *tex
 
 /* --- what is looked at ------------------------------------------------------------------------ */
 
-int request_make(struct request *request, const struct options *options,
-                 const struct format *format, const struct viewer *viewer, struct arena *arena,
+int request_make(struct request *request, struct session *session, const struct format *format,
                  struct err *err)
 {
-    struct config config = viewer->model.config;
+    const struct select_options *options = &session->options->select;
+    const struct viewer *viewer = &session->viewer;
+    const struct config *config = &viewer->model.config;
+    const char *show =
+        options->show ? options->show : format_show(format, config->n_encoder_layer > 0);
     struct selection *selection = &request->selection;
-    const char *usual = format_show(format, config.n_encoder_layer > 0);
-    bool is_page = format && format_is(format, "text");
-    *request = (struct request){
-        .chosen = !is_page || options->select.show || options->select.layer ||
-                  options->select.head || options->select.query,
-    };
-    if (mechanism_options_read(&config.mechanism, &options->mechanism, err) ||
-        mechanism_check(&config.mechanism, &config, err))
-        return -1;
-    request->mechanism = config.mechanism;
     struct derivation *how = &request->derivation;
-    *how = (struct derivation){
-        .words = options->select.words,
-        .hide_first = options->select.hide_first && !(format && format->can_show_all),
+    *request = (struct request){
+        .chosen = !format_is(format, "text") || options->show || options->layer || options->head ||
+                  options->query,
+        .derivation = {.words = options->words,
+                       .hide_first = options->hide_first && !format->can_show_all},
     };
-    if (options->select.mean && derive_read_mean(how, options->select.mean, MEAN_AXES, err))
+    if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
-    const char *layer = options->select.layer; /* a mean over layers is one over all */
+    const char *layer = options->layer; /* a mean over layers is one over all */
     layer = layer ? layer : format_layer(how->mean_of_layers ? NULL : format);
-    if (selection_sites(selection, options->select.show ? options->select.show : usual, &config,
-                        err) ||
-        selection_layers(selection, layer, &config, arena, err) ||
-        selection_heads(selection, options->select.head, &config, arena, err))
+    if (selection_sites(selection, show, config, err) ||
+        selection_layers(selection, layer, config, &session->arena, err) ||
+        selection_heads(selection, options->head, config, &session->arena, err))
         return -1;
-    selection->queries = options->select.query;
-    return derive_check(&request->derivation, selection, viewer->tokenizer, err);
+    selection->queries = options->query;
+    return derive_check(how, selection, viewer->tokenizer, err);
 }

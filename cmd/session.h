@@ -98,31 +98,23 @@ void note_missing_space(const struct viewer *viewer, const struct tokenized *tex
 /* --- options of the model --------------------------------------------------------------------- */
 
 struct request {
-    struct mechanism mechanism; /* the viewer must be set to it before it looks */
     struct selection selection;
     struct derivation derivation;
     bool chosen; /* layers or tensors were named */
 };
 
 /* Read --show, --layer, --head, --mean, --words and --hide-first. Without --show and --layer the
- * format chooses tensors and layers; NULL: weights of every layer. Refused: tensors that the model
- * does not have with that mechanism. */
-int request_make(struct request *request, const struct options *options,
-                 const struct format *format, const struct viewer *viewer, struct arena *arena,
+ * format chooses tensors and layers. Refused: tensors that the model does not have with its
+ * mechanism. */
+int request_make(struct request *request, struct session *session, const struct format *format,
                  struct err *err);
-
-/* Each option of the mechanism by itself; a model is not checked. */
-int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_options *options,
-                           struct err *err);
 
 /* The mechanisms of a list, "dense,window:8,linear", in memory of the arena. */
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err);
 
-/* Read --edit, --ablate and --knockout for the config's own mechanism; whether one is given. */
-int edit_options_read(struct edit_list *list, const struct edit_options *options,
-                      const struct config *config, struct arena *arena, struct err *err);
+/* Whether --edit, --ablate or --knockout is given, or swept. */
 bool edit_options_are_given(const struct edit_options *options);
 
 #endif

@@ -44,19 +44,29 @@ static void check_selection(const struct options *options)
         fuzz_check(selection.heads[i] < config.n_head, "heads are the model's");
 }
 
+static void check_edits(const struct edit_options *options)
+{
+    const struct texts lists[] = {options->edits, options->ablations, options->knockouts};
+    struct edit_list edits = {.config = &config, .arena = &arena};
+    for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++)
+        for (size_t i = 0; i < lists[form].count; i++)
+            if (edit_list_add(&edits, (enum edit_form)form, lists[form].items[i], &fuzz_err)) {
+                fuzz_refused();
+                return;
+            }
+    expect(edits_check(&edits.edits, &config, &fuzz_err));
+}
+
 static void check_values(const struct options *options)
 {
-    enum precision precision;
-    struct mechanism mechanism;
-    struct edit_list edits;
+    struct session session = {.options = options};
     struct derivation how = {0};
     struct style style;
     struct job_shard shard;
     struct tokens tokens;
     struct config_edit edit = {0};
-    expect(options_precision(&precision, &options->model, &fuzz_err));
-    expect(edit_options_read(&edits, &options->edit, &config, &arena, &fuzz_err));
-    expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
+    expect(session_read_options(&session, &fuzz_err));
+    check_edits(&options->edit);
     if (options->select.mean)
         expect(derive_read_mean(&how, options->select.mean, MEAN_AXES, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));
