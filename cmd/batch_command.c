@@ -19,8 +19,7 @@ static bool done_at(struct value *value, size_t index)
 {
     for (size_t i = 0; i < command_count; i++)
         if (commands[i]->task && !index--) {
-            value->name = commands[i]->name;
-            value->about = commands[i]->about;
+            *value = (struct value){.name = commands[i]->name, .about = commands[i]->about};
             return true;
         }
     return false;

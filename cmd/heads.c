@@ -15,16 +15,17 @@
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
-static const char *about_score(char text[VALUE_TEXT_BYTES], const struct score_row *row)
+static const char *about_score(const struct score_row *row)
 {
+    static char text[192];
     if (!row->verdict)
         return row->about;
-    snprintf(text, VALUE_TEXT_BYTES, "%s (label %g+)", row->about, row->from);
+    snprintf(text, sizeof text, "%s (label %g+)", row->about, row->from);
     return text;
 }
 
 VALUES(scores, "Scores (--score, --sort, --map), averaged over all queries but the first",
-       score_row_count, score_rows[index].name, about_score(value->text, &score_rows[index]))
+       score_row_count, score_rows[index].name, about_score(&score_rows[index]))
 
 VALUES(compositions, NULL, COMPOSITIONS, composition_names[index], NULL)
 

@@ -163,7 +163,7 @@ static void write_list(const struct page *page, const struct value_list *list)
     struct buf names = {0};
     const char *heading = "";
     stream_format(page->out, "\n%s:\n", list->title);
-    for (size_t i = 0; value_at(&value, list, i); i++) {
+    for (size_t i = 0; list->at(&value, i); i++) {
         char form[FORM_BYTES];
         const char *next = value.heading ? value.heading : "";
         if (next != heading)
@@ -368,7 +368,7 @@ static void add_values(struct buf *rows, const struct value_list *list)
     snprintf(key, sizeof key, "value\t%s\t", list ? list->name : "");
     if (!list || rows->out_of_memory || strstr(rows->bytes, key))
         return;
-    for (size_t i = 0; value_at(&value, list, i); i++)
+    for (size_t i = 0; list->at(&value, i); i++)
         buf_format(rows, "%s%s%.*s\t%s\n", key, value.name, value.end != 0, &value.end,
                    or_dash(value.about));
 }
@@ -452,7 +452,7 @@ static bool mentions(const struct search *search, const char *name, const char *
 static bool list_mentions(const struct search *search, const struct value_list *list)
 {
     struct value value;
-    for (size_t i = 0; list && list->title && value_at(&value, list, i); i++)
+    for (size_t i = 0; list && list->title && list->at(&value, i); i++)
         if (mentions(search, value.name, value.about))
             return true;
     return false;
@@ -486,7 +486,7 @@ static void search_pages(struct search *search)
         for (size_t i = 0; i < TOPIC_PARTS; i++)
             search_rows(search, topic->name, topic->tables[i]);
         for (size_t i = 0; i < TOPIC_PARTS && topic->lists[i]; i++)
-            for (size_t k = 0; value_at(&value, topic->lists[i], k); k++)
+            for (size_t k = 0; topic->lists[i]->at(&value, k); k++)
                 if (mentions(search, value.name, value.about))
                     add_mention(search, topic->name, "", value.name);
     }

@@ -151,16 +151,15 @@ enum { STEPS = sizeof steps / sizeof *steps - 1 }; /* of the text */
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static bool steps_at(struct value *value, size_t index)
+static const char *name_step(size_t index)
 {
-    if (index > STEPS)
-        return false;
-    value->name = index < STEPS ? value->text : "all";
-    value->about = index < STEPS ? steps[index].title : "all steps";
-    snprintf(value->text, sizeof value->text, "%zu", index + 1);
-    return true;
+    static char number[NUM_COUNT_BYTES + 1];
+    snprintf(number, sizeof number, "%zu", index + 1);
+    return index < STEPS ? number : "all";
 }
-static const struct value_list values_steps = {"steps", "Steps", steps_at};
+
+VALUES(steps, "Steps", STEPS + 1, name_step(index),
+       index < STEPS ? steps[index].title : "all steps")
 
 struct own_options {
     const char *sentence;

@@ -81,12 +81,6 @@ bool option_is_known(struct option_set set, const char *argument)
                               : option_find_letter(set, argument[1]) != NULL;
 }
 
-bool value_at(struct value *value, const struct value_list *list, size_t index)
-{
-    *value = (struct value){0};
-    return list->at(value, index);
-}
-
 /* --- unknown names ---------------------------------------------------------------------------- */
 
 enum { WORD_BYTES = 64 };

@@ -247,15 +247,13 @@ bool option_next(struct option_walk *walk);
 
 /* --- values of options and operands ----------------------------------------------------------- */
 
-enum { VALUE_TEXT_BYTES = 192 };
-
+/* Alive until the next value of its list. */
 struct value {
     const char *name;
-    char end;                    /* ':' or '=' must follow the name; 0: nothing */
-    const char *argument;        /* help for what follows, "W"; or NULL */
-    const char *about;           /* a line of help, or NULL */
-    const char *heading;         /* help lists only the name, after this heading; or NULL */
-    char text[VALUE_TEXT_BYTES]; /* memory for `name` or `about` */
+    char end;             /* ':' or '=' must follow the name; 0: nothing */
+    const char *argument; /* help for what follows, "W"; or NULL */
+    const char *about;    /* a line of help, or NULL */
+    const char *heading;  /* help lists only the name, after this heading; or NULL */
 };
 
 struct value_list {
@@ -264,18 +262,15 @@ struct value_list {
     bool (*at)(struct value *value, size_t index); /* false after the last value */
 };
 
-bool value_at(struct value *value, const struct value_list *list, size_t index);
-
-/* Define values_LIST of `count` values, each described by expressions in `index`. */
-#define VALUES_(storage, list, title, count, name_of, about_of) \
-    static bool list##_at(struct value *value, size_t index)    \
-    {                                                           \
-        if (index >= (size_t)(count))                           \
-            return false;                                       \
-        value->name = (name_of);                                \
-        value->about = (about_of);                              \
-        return true;                                            \
-    }                                                           \
+/* Define values_LIST of `count` values, each described by expressions in `index`; after the line of
+ * help other fields may follow, such as .end = '='. */
+#define VALUES_(storage, list, title, count, name_of, ...)                  \
+    static bool list##_at(struct value *value, size_t index)                \
+    {                                                                       \
+        if (index < (size_t)(count))                                        \
+            *value = (struct value){.name = name_of, .about = __VA_ARGS__}; \
+        return index < (size_t)(count);                                     \
+    }                                                                       \
     storage const struct value_list values_##list = {#list, title, list##_at};
 
 /* Or of a few words, each {name, description or NULL}. */

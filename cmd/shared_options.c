@@ -217,44 +217,23 @@ PLAIN_NAMES(colour_scales, style_scale_names)
 PLAIN_NAMES(ranges, style_range_names)
 PLAIN_NAMES(masks, figure_mask_names)
 
-static bool attention_at(struct value *value, size_t index)
-{
-    if (index >= attention_kind_row_count)
-        return false;
-    const struct attention_kind_row *row = &attention_kind_rows[index];
-    value->name = row->name;
-    value->end = row->numbers ? ':' : '\0';
-    value->argument = row->numbers;
-    value->about = row->about;
-    return true;
-}
-const struct value_list values_attention = {
-    "attention", "Attention patterns (--attention), which + combines", attention_at};
+VALUES_(, attention, "Attention patterns (--attention), which + combines", attention_kind_row_count,
+        attention_kind_rows[index].name, attention_kind_rows[index].about,
+        .end = attention_kind_rows[index].numbers ? ':' : '\0',
+        .argument = attention_kind_rows[index].numbers)
+VALUES_(, keys, "Settings (--set), depending on the type of the model", config_key_count,
+        config_keys[index].name, config_keys[index].about, .end = '=')
 
-static bool keys_at(struct value *value, size_t index)
+static const char *about_shape(const struct shape_row *row)
 {
-    if (index >= config_key_count)
-        return false;
-    value->name = config_keys[index].name;
-    value->end = '=';
-    value->about = config_keys[index].about;
-    return true;
+    static char text[128];
+    snprintf(text, sizeof text, "%zu layers, %zu heads, %zu channels, %zu positions", row->n_layer,
+             row->n_head, row->n_embd, row->n_positions);
+    return text;
 }
-const struct value_list values_keys = {
-    "keys", "Settings (--set), depending on the type of the model", keys_at};
 
-static bool shapes_at(struct value *value, size_t index)
-{
-    if (index >= shape_count)
-        return false;
-    const struct shape_row *row = &shape_rows[index];
-    value->name = row->name;
-    value->about = value->text;
-    snprintf(value->text, sizeof value->text, "%zu layers, %zu heads, %zu channels, %zu positions",
-             row->n_layer, row->n_head, row->n_embd, row->n_positions);
-    return true;
-}
-const struct value_list values_shapes = {"shapes", "Shapes (--shape)", shapes_at};
+VALUES_(, shapes, "Shapes (--shape)", shape_count, shape_rows[index].name,
+        about_shape(&shape_rows[index]))
 
 /* Options that --sweep may vary where a batch does `run`. */
 static bool settings_at(struct value *value, size_t index)
@@ -263,9 +242,7 @@ static bool settings_at(struct value *value, size_t index)
     while (option_next(&walk)) {
         if (!settings_may_vary(walk.row) || index--)
             continue;
-        value->name = walk.row->name;
-        value->end = '=';
-        value->about = walk.row->about;
+        *value = (struct value){.name = walk.row->name, .end = '=', .about = walk.row->about};
         return true;
     }
     return false;
@@ -309,15 +286,14 @@ static bool tensors_at(struct value *value, size_t index)
         {.name = "tokens", .about = "table of the tokens (text format only)"},
     };
     enum { WORDS = sizeof words / sizeof *words };
+    if (index >= WORDS + SITE_ALL)
+        return false;
     if (index < WORDS) {
         *value = words[index];
         return true;
     }
-    if (index - WORDS >= SITE_ALL)
-        return false;
     const struct site_row *row = &site_rows[index - WORDS];
-    value->name = row->name;
-    value->about = row->about;
+    *value = (struct value){.name = row->name, .about = row->about};
     if (row->part != PART_SENTENCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
         value->heading = row->part == PART_CROSS ? "Cross-attention:" : "Encoder:";
     return true;
