@@ -45,7 +45,7 @@ const struct command *command_find(const char *name, struct err *err)
             return commands[i];
         nearest_offer(&nearest, commands[i]->name);
     }
-    if (removed_command(name, err))
+    if (removed_refuse((struct option_set){0}, name, err))
         return NULL;
     const char *near = nearest.name;
     if (strchr(name, ' ')) /* a sentence */

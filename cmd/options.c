@@ -91,7 +91,7 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
     struct nearest nearest;
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
-    if (removed_option(set, word, err))
+    if (removed_refuse(set, word, err))
         return -1;
     /* explain calls it --token, other commands --query */
     static const char *const same[][2] = {{"query", "token"}, {"token", "query"}};
@@ -171,18 +171,15 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         if (row->offset == IN(model.names))
             reader->options->model.name = value;
         return texts_add(field, value, reader->arena, reader->err);
-    case OPTION_NUMBER:
-        if (num_parse_integer(value, row->min, row->max, field))
+    default:
+        if (row->kind == OPTION_NUMBER
+                ? num_parse_integer(value, row->min, row->max, field)
+                : num_parse_double(value, (double)row->min, (double)row->max, field))
             return 0;
-        return err_usage(reader->err, "--%s: expected a whole number from %lld to %lld, found '%s'",
-                         row->name, row->min, row->max, value);
-    case OPTION_REAL:
-        if (num_parse_double(value, (double)row->min, (double)row->max, field))
-            return 0;
-        return err_usage(reader->err, "--%s: expected a number from %lld to %lld, found '%s'",
-                         row->name, row->min, row->max, value);
+        return err_usage(reader->err, "--%s: expected a %snumber from %lld to %lld, found '%s'",
+                         row->name, row->kind == OPTION_NUMBER ? "whole " : "", row->min, row->max,
+                         value);
     }
-    return 0;
 }
 
 /* --- the command line ------------------------------------------------------------------------- */
@@ -397,18 +394,12 @@ bool settings_may_vary(const struct option_row *row)
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options)
 {
     const void *field = (const char *)options + row->offset;
-    const struct texts *texts = field;
     char digits[NUM_DOUBLE_BYTES];
     buf_text(out, "");
-    if (row->kind == OPTION_FLAG)
-        buf_text(out, *(const bool *)field ? "true" : "false");
-    else if (row->kind == OPTION_TEXT)
-        buf_text(out, *(const char *const *)field ? *(const char *const *)field : "");
+    if (row->kind == OPTION_TEXT)
+        buf_text(out, *(const char *const *)field);
     else if (row->kind == OPTION_NUMBER)
         buf_format(out, "%lld", *(const long long *)field);
     else if (row->kind == OPTION_REAL)
         num_double(digits, *(const double *)field), buf_text(out, digits);
-    else
-        for (size_t i = 0; i < texts->count; i++)
-            buf_format(out, "%s%s", i ? ";" : "", texts->items[i]);
 }

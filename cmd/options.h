@@ -311,14 +311,14 @@ int options_set(struct options *options, const char *name, const char *value, st
 /* Refuse a long name that the command does not have. */
 int options_check_name(struct option_set set, const char *name, struct err *err);
 
-/* Refuse a command or option of an earlier version and name its replacement (removed.c). */
-int removed_command(const char *name, struct err *err);
-int removed_option(struct option_set set, const char *name, struct err *err);
+/* Refuse an option of an earlier version, or a command (of an empty set), and name its replacement
+ * (removed.c). */
+int removed_refuse(struct option_set set, const char *name, struct err *err);
 
 /* Whether --sweep may vary an option. */
 bool settings_may_vary(const struct option_row *row);
 
-/* Append an option's value as on a command line; nothing if it has none. */
+/* Append a text or a number that was given as on a command line. */
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
 
 #endif

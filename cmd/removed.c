@@ -67,22 +67,16 @@ static const struct removed {
     {NULL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 
-int removed_command(const char *name, struct err *err)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].commands && !*rows[i].commands && strcmp(rows[i].name, name) == 0)
-            return err_usage(err, "'%s' was removed: %s", name, rows[i].now);
-    return 0;
-}
-
-int removed_option(struct option_set set, const char *name, struct err *err)
+int removed_refuse(struct option_set set, const char *name, struct err *err)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *had = rows[i].commands;
-        bool applies = !had || name_is_among(had, set.command->name) ||
-                       (set.done && name_is_among(had, set.done->name));
+        bool applies = !set.command ? had && !*had
+                                    : !had || name_is_among(had, set.command->name) ||
+                                          (set.done && name_is_among(had, set.done->name));
         if (applies && name_is_among(rows[i].name, name))
-            return err_usage(err, "'--%s' was removed: %s", name, rows[i].now);
+            return err_usage(err, "'%s%s' was removed: %s", set.command ? "--" : "", name,
+                             rows[i].now);
     }
     return 0;
 }
