@@ -244,12 +244,12 @@ static int run_logged(struct driver *driver, struct err *err)
         text = buf_keep(&hint, &driver->kept, err);
         failed = !text;
     }
-    signals_hint(driver->options->quiet ? NULL : text);
+    signals_hint(failed || driver->options->quiet ? "" : text);
     stream_sync_later(driver->output.to_folder);
     failed = failed || (!log.finished && driver_run(driver, log.done, err)) ||
              log_finish(&log, driver->failed, driver->failure, err);
     stream_sync_later(false);
-    signals_hint(NULL);
+    signals_hint("");
     log_close(&log);
     return err_if(failed);
 }

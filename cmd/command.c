@@ -122,14 +122,6 @@ int only_model(const char **name, const struct options *options, struct err *err
 
 enum { KIND_BYTES = 32 }; /* the longest "attn-cli: error: " */
 
-static void write_line(const char *bytes, size_t size)
-{
-    progress_wipe();
-    while (write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
-        continue; /* any other reason: no one is left to tell */
-    errno = 0;
-}
-
 /* Without memory of its own: what is printed may be that there is none. */
 static void print_line(const char *kind, const char *text)
 {
@@ -138,7 +130,7 @@ static void print_line(const char *kind, const char *text)
     size_t size = (size_t)snprintf(line, sizeof line, "attn-cli: %s", kind);
     size += label_fill(line + size, sizeof line - size - 1, text);
     line[size++] = '\n';
-    write_line(line, size);
+    progress_say(line, size);
 }
 
 void print_note(const char *format, ...)
@@ -192,7 +184,7 @@ void print_written(const char *path)
         label_line(&line, path, strlen(path));
         buf_format(&line, ": %s\n", num_size(size, (uint64_t)status.st_size));
         if (!line.out_of_memory)
-            write_line(line.bytes, line.size);
+            progress_say(line.bytes, line.size);
         buf_release(&line);
     }
     errno = 0;

@@ -86,7 +86,7 @@ void print_note_of_model(const struct model *model);
 /* Remove temporary files on a signal, and print what it means; first in main. */
 void signals_set(void);
 
-/* Set the line that an interrupted program prints, alive until the next call; NULL: none. */
+/* Set the line that an interrupted program prints, alive until the next call; "": none. */
 void signals_hint(const char *line);
 
 /* True if the parent process ignores it (nohup). */

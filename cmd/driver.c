@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/heap.h"
@@ -388,10 +390,11 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     const char *parts = is_one && driver->task->parts ? driver->task->parts : "texts";
     const char *things = driver->is_batch ? "items" : parts;
     double start = clock_seconds();
-    if (is_one && driver->output.format->write)
-        progress_begin(progress, things);
-    else /* results that are printed show by themselves how far it is */
-        progress_begin_beside(progress, driver->options->output.path, things);
+    struct stat status;
+    progress_begin(progress, things);
+    if (!(is_one && driver->output.format->write) && driver->output.to_stdout &&
+        (fstat(STDOUT_FILENO, &status) || !S_ISREG(status.st_mode)))
+        progress->shows = false; /* results that are printed show by themselves how far it is */
     done *= driver->jobs_of_result;
     progress->before = done;
     driver->next = driver->first + done;

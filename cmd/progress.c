@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -49,15 +48,6 @@ void progress_begin(struct progress *progress, const char *things)
         .shown = now + FIRST_SECONDS - NEXT_SECONDS,
         .sink = {tell, progress},
     };
-}
-
-void progress_begin_beside(struct progress *progress, const char *output, const char *things)
-{
-    struct stat status;
-    bool to_stdout = !output || strcmp(output, "-") == 0;
-    bool to_file = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
-    progress_begin(progress, things);
-    progress->shows = progress->shows && (!to_stdout || to_file);
 }
 
 /* 48 s, 3 min 20 s, 2 h 5 min */
@@ -122,11 +112,17 @@ void progress_end(struct progress *progress)
 
 void progress_wipe(void)
 {
+    progress_say("", 0);
+}
+
+void progress_say(const char *bytes, size_t size)
+{
     static const char wipe[] = "\r\033[K";
-    if (!visible)
-        return;
-    visible = 0;
-    while (write(STDERR_FILENO, wipe, sizeof wipe - 1) < 0 && errno == EINTR)
-        continue; /* any other reason: no one is left to see it */
+    if (visible) {
+        visible = 0;
+        progress_say(wipe, sizeof wipe - 1);
+    }
+    while (size && write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
+        continue; /* any other reason: no one is left to tell */
     errno = 0;
 }

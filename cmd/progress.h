@@ -25,16 +25,15 @@ struct progress {
 void progress_set_quiet(bool quiet);
 bool progress_is_quiet(void);
 
-/* The second is for commands that write results to `output` meanwhile (NULL or "-": standard
- * output): a terminal or a pipe shows them, so that progress appears only for files. */
 void progress_begin(struct progress *progress, const char *things);
-void progress_begin_beside(struct progress *progress, const char *output, const char *things);
 
 /* Show the state, if it is time; `note` is appended, NULL: nothing. */
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note);
 
-/* Remove the line; the second also in a signal handler and before messages. */
+/* Remove the line, which does not come back after progress_end. The third writes to standard error
+ * in its place, also in a signal handler. */
 void progress_end(struct progress *progress);
 void progress_wipe(void);
+void progress_say(const char *bytes, size_t size);
 
 #endif

@@ -1,6 +1,5 @@
 #include "command.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -14,22 +13,16 @@
 
 enum { STATUS_OF_SIGNALS = 128 };
 
-static const char *volatile hint; /* how to go on */
-
-static void say(const char *message)
-{
-    if (write(STDERR_FILENO, message, strlen(message)) < 0)
-        errno = 0; /* no one is left to read it */
-}
+static const char *volatile hint = ""; /* how to go on */
 
 /* One thread cleans up and ends the program; another that a signal comes to meanwhile waits. */
-static void begin_to_leave(void)
+static void begin_to_leave(const char *message)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&begun))
         pause();
-    progress_wipe();
     stream_remove_temporaries();
+    progress_say(message, strlen(message));
 }
 
 /* A sanitizer looks for the end of the stack before a call that does not return, and takes locks to
@@ -40,24 +33,14 @@ static void begin_to_leave(void)
 ENDS_THE_PROGRAM
 static void leave(int signal_number)
 {
-    begin_to_leave();
-    if (hint)
-        say(hint);
+    begin_to_leave(hint);
     _exit(STATUS_OF_SIGNALS + signal_number);
-}
-
-ENDS_THE_PROGRAM
-static void leave_with(const char *message, enum err_kind status)
-{
-    begin_to_leave();
-    say(message);
-    _exit((int)status);
 }
 
 /* What the system does with it otherwise: whoever started us sees which signal it was. */
 static void take_course(int signal_number)
 {
-    begin_to_leave();
+    begin_to_leave("");
     signal(signal_number, SIG_DFL);
     raise(signal_number); /* it comes when this handler has returned */
 }
@@ -73,8 +56,8 @@ ENDS_THE_PROGRAM
 static void explain_time_limit(int signal_number)
 {
     (void)signal_number;
-    leave_with("attn-cli: error: the processor time that 'ulimit -t' allows is used up\n",
-               ERR_OUTPUT);
+    begin_to_leave("attn-cli: error: the processor time that 'ulimit -t' allows is used up\n");
+    _exit(ERR_OUTPUT);
 }
 
 /* A mapped file that is shorter than it was: the system has no other way to say so. */
@@ -94,7 +77,8 @@ static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
         label_fill(message + size, sizeof message - size - sizeof end, path);
         strcat(message, "'");
     }
-    leave_with(strcat(message, end), ERR_INPUT);
+    begin_to_leave(strcat(message, end));
+    _exit(ERR_INPUT);
 }
 
 void signals_hint(const char *line)
