@@ -55,10 +55,8 @@ static int open_file(int *descriptor, const char *path, int flags, struct err *e
     struct stat status;
     *descriptor =
         open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
-    if (*descriptor < 0) {
-        *descriptor = 0;
+    if (*descriptor < 0)
         return refuse_write(path, errno, err);
-    }
     return fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode)
                ? 0
                : err_output(err, "'%s': expected a file, found something else", path);
@@ -173,12 +171,6 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-static int refuse_header(struct err *err)
-{
-    return err_output(
-        err, "expected the header of a batch, found something else: choose another output");
-}
-
 /* Write the header; or the line of the end, once all lines of the log are on disk, in place of what
  * an interruption left after the header. */
 static int write_facts(struct log *log, bool is_end, struct err *err)
@@ -221,7 +213,7 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
                              fact_names[i], value, *fact);
     }
     if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, LLONG_MAX, &failed))
-        return refuse_header(err);
+        return -1;
     log->finished = is_end;
     log->done = is_end ? log->end - log->first : 0;
     log->failed = (size_t)failed;
@@ -229,7 +221,8 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
     return 0;
 }
 
-/* Read NAME.batch: the header, and the line of the end, if they are there. */
+/* Read NAME.batch: the header, and the line of the end, if they are there. An error that says more
+ * than that it is none stays. */
 static int read_header(struct log *log, bool is_needed, struct err *err)
 {
     struct file file = {0};
@@ -238,7 +231,7 @@ static int read_header(struct log *log, bool is_needed, struct err *err)
         return -1;
     struct span rest = {file.bytes, file.bytes + file.size};
     size_t size = num_min(file.size, sizeof header_begin - 1);
-    int failed = memcmp(file.bytes, header_begin, size) ? refuse_header(err) : 0;
+    int failed = memcmp(file.bytes, header_begin, size);
     for (int i = 0; i < 2 && !failed && next_line(&line, &rest); i++) {
         struct json *root = NULL;
         failed = json_parse(&root, line.at, (size_t)(line.end - line.at), err) ||
@@ -247,10 +240,11 @@ static int read_header(struct log *log, bool is_needed, struct err *err)
         if (i == 0)
             log->header_bytes = (size_t)(rest.at - file.bytes);
     }
-    if (!failed && is_needed && !log->header_bytes)
-        failed = refuse_header(err);
     file_release(&file);
-    return failed ? err_prefix(err, "'%s'", log->header) : 0;
+    if (!failed && (log->header_bytes || !is_needed))
+        return 0;
+    err_output(err, "expected the header of a batch, found something else: choose another output");
+    return err_prefix(err, "'%s'", log->header);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -314,8 +308,7 @@ static int open_part(struct log *log, bool continues, struct err *err)
                                                               : 0;
 }
 
-/* PATH or PATH.I-of-N, and the facts that need no model. */
-static int prepare(struct log *log, struct err *err)
+int log_open(struct log *log, struct err *err)
 {
     struct arena *arena = log->arena;
     const struct job_shard *shard = &log->shard;
@@ -327,16 +320,8 @@ static int prepare(struct log *log, struct err *err)
         name = arena_format(arena, err, "%s.%zu-of-%zu", name, shard->index, shard->count);
         log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard->index, shard->count);
     }
-    for (size_t i = 0; i < LOG_FAILED; i++)
-        if (!log->facts[i])
-            return -1;
     shard_range(shard, log->jobs, &log->first, &log->end);
-    return name_files(log, name, err);
-}
-
-int log_open(struct log *log, struct err *err)
-{
-    if (prepare(log, err))
+    if (name_files(log, name, err) || err->kind) /* of the facts, too */
         return -1;
     replacement_keep_private(log->name);
     if (check_place(log, file_exists(log->header), err) ||
@@ -368,9 +353,9 @@ int log_flush(struct log *log, struct err *err)
 void log_close(struct log *log)
 {
     stream_discard(&log->out);
-    if (log->part_file)
+    if (log->part_file > 0)
         close(log->part_file);
-    if (log->header_file)
+    if (log->header_file > 0)
         close(log->header_file);
 }
 
@@ -441,23 +426,6 @@ static int check_same(const struct log *first, const struct log *other, struct e
     return 0;
 }
 
-/* Refuse shards of which one is missing: NULL. */
-static int check_all_there(struct log *const *logs, size_t count, struct err *err)
-{
-    size_t lacking = 0;
-    for (size_t i = 0; i < count && lacking <= MISSING_NAMED; i++) {
-        if (logs[i])
-            continue;
-        if (!lacking++)
-            err_set(err, "expected %zu shards, missing: %zu", count, i + 1);
-        else if (lacking <= MISSING_NAMED)
-            err_append(err, ", %zu", i + 1);
-        else
-            err_append(err, ", …");
-    }
-    return err_if(lacking);
-}
-
 struct log **log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err)
 {
     struct log **logs = NULL;
@@ -476,5 +444,16 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         }
         *place = log;
     }
-    return logs && !check_all_there(logs, found->shard.count, err) ? logs : NULL;
+    size_t lacking = 0;
+    for (size_t i = 0; logs && i < found->shard.count && lacking <= MISSING_NAMED; i++) {
+        if (logs[i])
+            continue;
+        if (!lacking++)
+            err_set(err, "expected %zu shards, missing: %zu", found->shard.count, i + 1);
+        else if (lacking <= MISSING_NAMED)
+            err_append(err, ", %zu", i + 1);
+        else
+            err_append(err, ", …");
+    }
+    return lacking ? NULL : logs;
 }
