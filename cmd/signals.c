@@ -64,20 +64,15 @@ static void explain_time_limit(int signal_number)
 ENDS_THE_PROGRAM
 static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
 {
-    static const char begin[] = "attn-cli: error: ";
     static const char end[] = " became shorter while it was being read\n";
-    char message[512];
+    char message[512] = "attn-cli: error: ";
     const char *path = mapping_list_path(info->si_addr);
+    const char *quote = path ? "'" : "";
+    size_t size = strlen(strcat(message, quote));
     (void)signal_number;
     (void)context;
-    strcpy(message, begin);
-    strcat(message, path ? "'" : "a file");
-    if (path) {
-        size_t size = strlen(message);
-        label_fill(message + size, sizeof message - size - sizeof end, path);
-        strcat(message, "'");
-    }
-    begin_to_leave(strcat(message, end));
+    label_fill(message + size, sizeof message - size - sizeof end, path ? path : "a file");
+    begin_to_leave(strcat(strcat(message, quote), end));
     _exit(ERR_INPUT);
 }
 
