@@ -12,7 +12,6 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "driver.h"
-#include "model/model.h"
 #include "output.h"
 #include "progress.h"
 #include "text/label.h"
@@ -88,7 +87,7 @@ int command_do(const char *name, char **arguments, struct arena *arena, struct e
     progress_set_quiet(options.quiet);
     if (options.help)
         return help_of(command, err);
-    if (provenance_begin(command->name, options.batch.instrument, options.line, err))
+    if (provenance_begin(&options, err))
         return -1;
     if (!(command->run ? command->run(&options, err) : driver_do(command->task, &options, err))) {
         if (!options.batch.dry_run)
@@ -154,18 +153,6 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
                    most);
     if (tokenizer && tokenizer_pads(tokenizer))
         print_note("tokenizer.json: 'padding' is ignored");
-}
-
-void print_note_of_model(const struct model *model)
-{
-    if (model->config.lacks_head)
-        print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
-                   "used for the logits",
-                   model->folder.path, model_head(model).name);
-    if (model->context)
-        print_note("'%s' was trained on texts of at most %zu tokens: results for longer ones may "
-                   "be meaningless",
-                   model->folder.path, model->context);
 }
 
 void print_failure(const char *text)

@@ -5,7 +5,6 @@
 #include "options.h"
 #include "text/tokenizer.h"
 
-struct model;
 struct task;
 
 #define ATTN_VERSION "0.2.0"
@@ -76,10 +75,8 @@ void print_failure(const char *text);
 /* On a terminal, without --quiet, and for a file: "weights.csv: 12.3 KiB". */
 void print_written(const char *path);
 
-/* Notes: settings of a tokenizer's file that are not applied (it may be NULL); parts that a model's
- * files lack. */
+/* Notes: settings of a tokenizer's file that are not applied; it may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
-void print_note_of_model(const struct model *model);
 
 /* --- signals ---------------------------------------------------------------------------------- */
 

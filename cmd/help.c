@@ -404,12 +404,12 @@ extern const unsigned char completion_bash[], completion_zsh[], completion_fish[
 static int write_completion(const char *shell, struct err *err)
 {
     static const char mark[] = "#@ rows\n";
-    static const char *const shells[] = {"bash", "zsh", "fish"};
     const unsigned char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
     struct stream out;
     struct buf rows = {0};
     size_t index = 0;
-    if (names_choose(&index, NAMES_LIST(shells), "--completion", shell, err) ||
+    if (names_choose(&index, (struct names){*shells_words, 3, sizeof *shells_words}, "--completion",
+                     shell, err) ||
         stream_to(&out, STDOUT_FILENO, err))
         return -1;
     const char *script = (const char *)scripts[index];

@@ -387,7 +387,7 @@ int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
     int failed = choose_steps(&tour, err) || check_options(&tour, err);
-    tour.columns = page_columns(&options->looks);
+    tour.columns = page_place(&options->looks, NULL).columns;
     if (!failed && options->output.path)
         failed = write_page(&tour, err);
     else if (!failed && options_own(options)->list)

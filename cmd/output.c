@@ -178,13 +178,13 @@ int output_clear_folder(const char *path, struct err *err)
 static struct provenance provenance;
 static struct arena provenance_arena; /* as long as the process lives */
 
-int provenance_begin(const char *command, const char *of_batch, const char *line, struct err *err)
+int provenance_begin(const struct options *options, struct err *err)
 {
-    const char *whole = arena_format(&provenance_arena, err, "attn-cli %s%s", command, line);
-    if (strcmp(command, "batch") == 0)
-        command = of_batch ? of_batch : "run";
-    provenance = (struct provenance){ATTN_VERSION, command, whole, NULL};
-    return whole ? 0 : -1;
+    const struct command *command = options->set.command, *done = options->set.done;
+    const char *line =
+        arena_format(&provenance_arena, err, "attn-cli %s%s", command->name, options->line);
+    provenance = (struct provenance){ATTN_VERSION, done ? done->name : command->name, line, NULL};
+    return line ? 0 : -1;
 }
 
 int provenance_add_model(const struct model *model, struct err *err)
@@ -207,32 +207,16 @@ enum {
     NARROWEST = 20,
 };
 
-size_t page_columns(const struct looks_options *options)
-{
-    struct winsize window;
-    if (options->full)
-        return 0;
-    if (options->width)
-        return (size_t)options->width;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
-        return window.ws_col;
-    return PAGE_COLUMNS;
-}
-
-size_t page_lines(const struct looks_options *options)
-{
-    return options->full ? 0 : PAGE_LINES;
-}
-
 struct place page_place(const struct looks_options *options, const struct style *style)
 {
-    return (struct place){
-        .count = 1,
-        .columns = page_columns(options),
-        .lines = page_lines(options),
-        .style = style,
-        .provenance = &provenance,
-    };
+    struct winsize window;
+    struct place place = {.count = 1, .style = style, .provenance = &provenance};
+    if (options->full)
+        return place;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST;
+    place.columns = options->width ? (size_t)options->width : known ? window.ws_col : PAGE_COLUMNS;
+    place.lines = PAGE_LINES;
+    return place;
 }
 
 /* --- colours ---------------------------------------------------------------------------------- */

@@ -72,17 +72,13 @@ int output_write_table(struct output *output, const struct report *report,
 /* Remove the temporary files that a killed process left in a folder of results. */
 int output_clear_folder(const char *path, struct err *err);
 
-/* The provenance of this process's results: the command (`of_batch`: --do, NULL: run), the line
- * after it, and each model that was opened. */
-int provenance_begin(const char *command, const char *of_batch, const char *line, struct err *err);
+/* The provenance of this process's results: the command (of a batch: --do), the whole line, and
+ * each model that was opened. */
+int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 
-/* Columns of text: --width, else the terminal's, else 80. Rows of a matrix that are shown before
- * its middle is left out. 0 with --full: no limit. */
-size_t page_columns(const struct looks_options *options);
-size_t page_lines(const struct looks_options *options);
-
-/* The place of a single report, with that width and length. */
+/* The place of a single report. Its columns are --width, else the terminal's, else 80; without a
+ * limit with --full, as the rows of a matrix that are shown before its middle is left out. */
 struct place page_place(const struct looks_options *options, const struct style *style);
 
 /* Read --palette, --range, --view and the like; --color auto depends on standard output. */

@@ -172,7 +172,14 @@ int session_begin(struct session *session, struct err *err)
         (!session->omits_origin && provenance_add_model(&viewer->model, err)) ||
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
-    print_note_of_model(&viewer->model);
+    if (viewer->model.config.lacks_head)
+        print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
+                   "used for the logits",
+                   viewer->model.folder.path, model_head(&viewer->model).name);
+    if (viewer->model.context)
+        print_note("'%s' was trained on texts of at most %zu tokens: results for longer ones may "
+                   "be meaningless",
+                   viewer->model.folder.path, viewer->model.context);
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
                               &session->arena, err))
         return -1;
