@@ -189,14 +189,4 @@ int group_look(const struct group *group, const struct selection *selection, str
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 
-/* Of the driver itself (results.c): count a job that failed; write the results of jobs, which come
- * in their order, or the mean of a setting's; make a result's bytes in memory, in a thread that
- * does not write. */
-int driver_count_failure(struct driver *driver, const struct work *work, struct err *err);
-int driver_write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
-                       struct err *err);
-int driver_write_mean(struct driver *driver, struct err *err);
-int driver_make_bytes(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err);
-
 #endif
