@@ -25,8 +25,6 @@ const struct command *const commands[] = {
 
 const size_t command_count = sizeof commands / sizeof *commands;
 
-_Static_assert(sizeof commands / sizeof *commands <= COMMANDS_MAX, "there is memory for all");
-
 enum { SENTENCE_BYTES = 60 }; /* of what is said twice in a message */
 
 struct option_set command_set(const struct command *command)

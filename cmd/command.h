@@ -12,10 +12,7 @@ struct task;
 /* 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-enum {
-    COMMANDS_MAX = 24,
-    OPTION_USES = 9, /* tables of shared options that a command may have */
-};
+enum { OPTION_USES = 9 /* tables of shared options that a command may have */ };
 
 /* A command is one file: its row, its options and its functions. */
 struct command {
