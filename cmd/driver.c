@@ -609,7 +609,7 @@ static int run_groups(struct driver *driver, struct err *err)
     while (!failed && driver->next < end_of_setting(driver, driver->setting)) {
         failed = run_wave(&wave, err);
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
-        if (jobs > 1 || driver->is_batch)
+        if (jobs > 1)
             progress_show(&driver->progress, driver->next - driver->first, jobs,
                           driver->failed ? failures : NULL);
         for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
@@ -656,8 +656,9 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     struct progress *progress = &driver->progress;
     int failed = 0;
     bool is_one = driver->end - driver->first == 1;
-    const char *parts = is_one && driver->task->parts ? driver->task->parts : "texts";
-    const char *things = driver->is_batch ? "items" : parts;
+    const char *things = is_one && driver->task->parts ? driver->task->parts
+                         : driver->is_batch            ? "items"
+                                                       : "texts";
     double start = clock_seconds();
     struct stat status;
     progress_begin(progress, things);
