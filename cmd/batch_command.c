@@ -189,11 +189,12 @@ static int add_files(struct buf *models, struct buf *input, const struct driver 
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-/* What has a name and can be written only in place gets no log: a device, a pipe. */
-static bool is_device(const char *path)
+/* What can be written only in place gets no log: standard output, a device, a pipe. */
+static bool gets_log(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    return !output_is_standard(path) &&
+           (stat(path, &status) || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
 static int open_log(struct log *log, struct driver *driver, struct err *err)
@@ -266,7 +267,7 @@ static int check_failed(size_t failed, size_t jobs, const char *how, const char 
 static int run_batch(struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
-    bool has_log = !driver->output.to_stdout && !is_device(options->output.path);
+    bool has_log = gets_log(options->output.path);
     if (options->batch.resume && !has_log)
         return err_usage(err, "--resume: expected a file or a folder as --output, found %s",
                          driver->output.to_stdout ? "standard output" : options->output.path);
@@ -373,7 +374,7 @@ int batch_command(const struct options *options, struct err *err)
     struct driver driver = {.is_batch = true};
     if (options->batch.join)
         return join_logs(options, err);
-    if (!own.output.format && (output_is_standard(own.output.path) || is_device(own.output.path)))
+    if (!own.output.format && !gets_log(own.output.path))
         own.output.format = "jsonl";
     heap_give_back();
     int failed = options_exclude(&own, "resume", "force", err) || read_operand(&own, err) ||

@@ -24,8 +24,7 @@ enum {
 
 static void close_setting(struct driver *driver)
 {
-    viewer_release(&driver->session.viewer);
-    arena_release(&driver->session.arena);
+    session_release(&driver->session);
     driver->session = (struct session){.options = &driver->current};
     driver->setting = SIZE_MAX;
 }
@@ -710,8 +709,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->task = task;
     driver->options = options;
     driver->current = *options;
-    driver->session.options = &driver->current;
-    driver->setting = SIZE_MAX;
+    close_setting(driver);
     driver->state = arena_alloc(&driver->kept, 1, num_max(task->state_bytes, 1), err);
     struct output_options output = options->output;
     output.force |= driver->is_batch; /* the log says what may be there */
