@@ -202,40 +202,8 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
 /* Weights of layers of a model whose scores take less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
-/* The scores that `heads` shows and that need no file or lexicon. */
-static int choose_scores(struct score_list *list, struct err *err)
-{
-    for (size_t i = 0; i < score_row_count; i++) {
-        const struct score_row *row = &score_rows[i];
-        if (row->usual && (row->material == OF_TEXTS || row->material == OF_REPEATS) &&
-            !score_choose(list, "--scores", row->name, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int keep_scores(struct page_scores *scores, const struct score_list *list,
-                       const struct head_result *result, struct arena *arena, struct err *err)
-{
-    const size_t heads = result->layers * result->heads;
-    float *values = arena_alloc(arena, heads * list->count, sizeof *values, err);
-    scores->names = arena_alloc(arena, list->count, sizeof *scores->names, err);
-    if (!values || !scores->names)
-        return -1;
-    scores->count = list->count;
-    scores->layers = result->layers;
-    scores->heads = result->heads;
-    scores->values = values;
-    for (size_t i = 0; i < list->count; i++) {
-        scores->names[i] = list->items[i].name;
-        for (size_t head = 0; head < heads; head++)
-            values[head * list->count + i] =
-                (float)mean_value(&result->sums.found[i * heads + head]);
-    }
-    return 0;
-}
-
-static int measure_scores(struct page_scores *scores, const struct page_source *source,
+/* Those that `heads` shows by default: a row for each head. */
+static int measure_scores(struct sheet *scores, const struct page_source *source,
                           const struct tokenized *sentence, struct arena *arena, struct err *err)
 {
     struct score_list list = {.count = 0};
@@ -243,13 +211,19 @@ static int measure_scores(struct page_scores *scores, const struct page_source *
         .viewer = source->viewer, .scores = &list, .bos = -1, .on_texts = true};
     struct head_sums sums;
     struct head_result result;
+    struct report report;
+    const struct head_results results = {.scores = &list, .items = &result, .count = 1};
     const struct head_text text = {sentence->ids, sentence->count, .sums = &sums};
-    return err_if(choose_scores(&list, err) || head_survey_open(&survey, arena, err) ||
-                  head_sums_init(&sums, &survey, arena, err) ||
-                  head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
-                  head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
-                  head_result_keep(&result, &survey, &sums, arena, err) ||
-                  keep_scores(scores, &list, &result, arena, err));
+    for (size_t i = 0; i < score_row_count; i++)
+        if (score_rows[i].usual && !score_choose(&list, "--scores", score_rows[i].name, err))
+            return -1;
+    if (head_survey_open(&survey, arena, err) || head_sums_init(&sums, &survey, arena, err) ||
+        head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
+        head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
+        head_result_keep(&result, &survey, &sums, arena, err))
+        return -1;
+    const struct frame *table = head_table_report(&report, &results, arena, err);
+    return table ? frame_sheet(scores, table, false, arena, err) : -1;
 }
 
 static int find_scores(struct page_facts *facts, const struct page_source *source,
@@ -264,7 +238,7 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
     if (wanted ? strcmp(wanted, "none") == 0
                : source->options->page.live || weights > QUICK_WEIGHTS)
         return 0;
-    struct page_scores *scores = arena_alloc(arena, 1, sizeof *scores, err);
+    struct sheet *scores = arena_alloc(arena, 1, sizeof *scores, err);
     if (!scores)
         return -1;
     if (measure_scores(scores, source, sentence, arena, wanted ? err : &none) == 0)

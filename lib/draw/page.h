@@ -39,13 +39,6 @@ struct page_next {
     size_t name_count;
 };
 
-/* Scores of all heads. */
-struct page_scores {
-    const char **names; /* [count] */
-    size_t count, layers, heads;
-    const float *values; /* [layers, heads, count] NaN: nothing was counted */
-};
-
 /* A step of the tour (cmd/lesson.c); the text of the page is its example. */
 struct page_lesson {
     const char *title;
@@ -76,7 +69,7 @@ struct page_facts {
     size_t command_count, unedited_count;
     const char *run; /* "edited" or "unedited" if a page has both */
 
-    const struct page_scores *scores;
+    const struct sheet *scores; /* a row for each head; NaN: nothing was counted */
     const struct page_lesson *lesson; /* else numbers may be short */
     const struct folder *live;        /* files of the model of a live page */
 };

@@ -360,17 +360,18 @@ size_t page_explained_numbers(const struct config *config, size_t tokens)
     return layers * config->n_head * tokens * 5 * (config->d_k + tokens);
 }
 
-static void put_scores(struct json_writer *json, const struct page_scores *scores)
+static void put_scores(struct json_writer *json, const struct sheet *scores, size_t heads)
 {
+    size_t count = scores->columns.size;
     json_put_open(json, "\nscores", '{');
     json_put_open(json, "names", '[');
-    for (size_t i = 0; i < scores->count; i++)
-        json_put_text(json, NULL, scores->names[i]);
+    for (size_t i = 0; i < count; i++)
+        json_put_text(json, NULL, scores->columns.labels[i].plain);
     json_put_close(json, ']');
-    json_put_integer(json, "heads", (long long)scores->heads);
+    json_put_integer(json, "heads", (long long)heads);
     json_put_open(json, "values", '[');
-    for (size_t i = 0; i < scores->layers * scores->heads; i++)
-        json_put_floats(json, "\n", scores->values + i * scores->count, scores->count);
+    for (size_t i = 0; i < scores->rows.size; i++)
+        json_put_floats(json, "\n", scores->values + i * count, count);
     json_put_close(json, ']');
     json_put_close(json, '}');
 }
@@ -429,7 +430,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     json_put_integers(json, "\ntokens", tokens, 2);
     put_sites(json, facts->config);
     if (facts->scores)
-        put_scores(json, facts->scores);
+        put_scores(json, facts->scores, facts->config->n_head);
     if (facts->lesson)
         put_lesson(json, facts->lesson);
     put_attention(json, facts->config);
