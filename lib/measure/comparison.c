@@ -18,7 +18,6 @@ static const double LN_2 = 0.6931471805599453;
 /* Differences of a head under another setting. */
 struct head_sums {
     double max, sum, kept, overlap;
-    size_t numbers, queries;
 };
 
 /* Differences of a site in another model. */
@@ -43,58 +42,22 @@ struct comparison {
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static void add_contexts(struct head_sums *sum, const float *a, const float *b, size_t count)
+/* Two tensors of weights or of contexts. */
+static void add_heads(struct head_sums *sums, const struct kept *a, const struct kept *b)
 {
-    for (size_t i = 0; i < count; i++) {
-        double difference = fabs((double)a[i] - (double)b[i]);
-        sum->max = fmax(sum->max, difference);
-        sum->sum += difference;
-    }
-    sum->numbers += count;
-}
-
-static void add_weights(struct head_sums *sum, const float *a, const float *b, size_t queries,
-                        size_t keys)
-{
-    for (size_t i = 0; i < queries * keys; i++) {
-        sum->kept += b[i] > 0 ? (double)a[i] : 0;
-        sum->overlap += (double)fminf(a[i], b[i]);
-    }
-    sum->queries += queries;
-}
-
-/* Both reports have weights and contexts of the same layers and heads. */
-static void add_heads(struct head_sums *sums, const struct report *a, const struct report *b)
-{
-    for (size_t i = 0; i < a->tensor_count; i++) {
-        const struct kept *kept = &a->tensors[i];
-        size_t rows = kept->shape[1];
-        size_t cells = rows * kept->shape[2];
-        if (i > 0 && kept->layer != a->tensors[i - 1].layer)
-            sums += kept->shape[0];
-        for (size_t head = 0; head < kept->shape[0]; head++) {
-            const float *x = kept->data + head * cells;
-            const float *y = b->tensors[i].data + head * cells;
-            if (kept->site == SITE_WEIGHTS)
-                add_weights(&sums[head], x, y, rows, kept->shape[2]);
-            else
-                add_contexts(&sums[head], x, y, cells);
+    size_t cells = a->shape[1] * a->shape[2];
+    for (size_t head = 0; head < a->shape[0]; head++, sums++)
+        for (size_t i = head * cells; i < (head + 1) * cells; i++) {
+            double x = (double)a->data[i];
+            double y = (double)b->data[i];
+            if (a->site == SITE_WEIGHTS) {
+                sums->kept += y > 0 ? x : 0;
+                sums->overlap += fmin(x, y);
+            } else {
+                sums->max = fmax(sums->max, fabs(x - y));
+                sums->sum += fabs(x - y);
+            }
         }
-    }
-}
-
-static struct head_sums sum_heads(const struct head_sums *sums, size_t count)
-{
-    struct head_sums all = {0};
-    for (size_t i = 0; i < count; i++) {
-        all.max = fmax(all.max, sums[i].max);
-        all.sum += sums[i].sum;
-        all.kept += sums[i].kept;
-        all.overlap += sums[i].overlap;
-        all.numbers += sums[i].numbers;
-        all.queries += sums[i].queries;
-    }
-    return all;
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -153,8 +116,9 @@ static void add_values(struct site_sums *sums, const float *a, const float *b, s
     }
 }
 
-/* A tensor of the first model, and the other model's if it has as many channels. */
-static void add_tensor(struct comparison *s, const struct kept *a, const struct report *other)
+/* A tensor of the first run, and another run's if it has as many channels. */
+static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
+                       const struct report *other)
 {
     const struct kept *b = report_find(other, a->site, (size_t)a->layer);
     size_t layer = 0;
@@ -163,6 +127,10 @@ static void add_tensor(struct comparison *s, const struct kept *a, const struct 
         return;
     while (a->layer >= 0 && s->layers.items[layer] != (size_t)a->layer)
         layer++;
+    if (!s->of_models) {
+        add_heads(s->of_heads + ((run - 1) * s->layers.count + layer) * heads, a, b);
+        return;
+    }
     struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers.count + layer];
     sums->compared = true;
     add_values(sums, a->data, b->data, kept_cells(a));
@@ -233,21 +201,17 @@ static int look(struct report *report, const struct comparison_run *run, struct 
 }
 
 /* Some layers of one text in all runs. */
-static int compare_layers(struct comparison *s, const struct look *at, size_t first,
-                          struct err *err)
+static int compare_layers(struct comparison *s, const struct look *at, struct err *err)
 {
     const struct comparison_plan *plan = s->plan;
     struct report base, other;
     if (look(&base, &plan->runs[0], *at, &s->first, err))
         return -1;
     for (size_t run = 1; run < plan->run_count; run++) {
-        size_t place = (run - 1) * s->layers.count + first;
         if (look(&other, &plan->runs[run], *at, &s->other, err))
             return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
-        for (size_t i = 0; i < base.tensor_count && s->of_models; i++)
-            add_tensor(s, &base.tensors[i], &other);
-        if (!s->of_models)
-            add_heads(s->of_heads + place * s->head_count, &base, &other);
+        for (size_t i = 0; i < base.tensor_count; i++)
+            add_tensor(s, run, &base.tensors[i], &other);
     }
     return 0;
 }
@@ -264,7 +228,7 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
             .head_count = s->head_count,
         };
         struct look at = {&selection, pair, 1, text, NULL, NULL};
-        if (compare_layers(s, &at, first, err))
+        if (compare_layers(s, &at, err))
             return -1;
     }
     s->queries += pair->sentence.count;
@@ -280,11 +244,20 @@ static void put_setting(struct frame_rows *rows, const struct comparison *s, con
                         size_t index)
 {
     size_t heads = s->layers.count * s->head_count;
-    const struct head_sums *sums = s->of_heads + rows->row / (1 + heads) * heads;
     bool all = index == 0;
-    size_t layer = all ? 0 : s->layers.items[(index - 1) / s->head_count];
-    size_t head = all ? 0 : s->heads[(index - 1) % s->head_count];
-    struct head_sums sum = all ? sum_heads(sums, heads) : sums[index - 1];
+    size_t first = all ? 0 : index - 1;
+    size_t count = all ? heads : 1;
+    size_t layer = s->layers.items[first / s->head_count];
+    size_t head = s->heads[first % s->head_count];
+    double queries = (double)(s->queries * count);
+    struct head_sums sum = {0};
+    for (size_t i = first; i < first + count; i++) {
+        const struct head_sums *sums = &s->of_heads[rows->row / (1 + heads) * heads + i];
+        sum.max = fmax(sum.max, sums->max);
+        sum.sum += sums->sum;
+        sum.kept += sums->kept;
+        sum.overlap += sums->overlap;
+    }
     const char *label =
         all ? name : arena_format(rows->arena, rows->err, "%s L%zuH%zu", name, layer, head);
     rows_label(rows, "", COLUMN_HIDDEN, (struct label){label, label, label});
@@ -293,11 +266,11 @@ static void put_setting(struct frame_rows *rows, const struct comparison *s, con
     rows_integer(rows, "head", COLUMN_KEY, all ? COLUMN_MISSING : (long long)head);
     rows_float(rows, (struct column){"max_difference", "max", .digits = 4}, sum.max);
     rows_float(rows, (struct column){"mean_difference", "mean", .digits = 4},
-               sum.sum / (double)sum.numbers);
-    rows_float(rows, (struct column){"kept", .digits = 4}, sum.kept / (double)sum.queries);
+               sum.sum / (queries * (double)s->config->d_v));
+    rows_float(rows, (struct column){"kept", .digits = 4}, sum.kept / queries);
     rows_float(rows,
                (struct column){"overlap", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
-               sum.overlap / (double)sum.queries);
+               sum.overlap / queries);
 }
 
 static int report_settings(struct report *report, const struct comparison *s, struct arena *arena,
