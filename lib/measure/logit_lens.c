@@ -47,15 +47,10 @@ struct lens_work {
     float *last;        /* [rows, V] the model's own logits of these tokens */
     double *last_sums;  /* [rows] their logsumexp */
     size_t layer;       /* index of the current layer in the lens */
+    size_t own;         /* that of the layer with the model's own logits; past the last: it is not
+                         * in the lens */
     struct likely *best;
 };
-
-static void keep_last(void *context, size_t row, const float *logits, size_t count)
-{
-    struct lens_work *work = context;
-    memcpy(work->last + row * count, logits, count * sizeof *logits);
-    work->last_sums[row] = logsumexp(logits, count);
-}
 
 /* Σ p (log p - log q), where log p = x - x_sum and log q = y - y_sum. */
 FOR_EACH_ISA
@@ -74,16 +69,22 @@ static double divergence(const float *x, double x_sum, const float *y, double y_
     return sum > 0 ? sum : 0; /* rounding may make it negative */
 }
 
-static void see_cell(void *context, size_t row, const float *logits, size_t count)
+static void see_row(void *context, size_t row, const float *logits, size_t count)
 {
     struct lens_work *work = context;
+    double entropy = 0;
+    double sum = logsumexp_entropy(&entropy, logits, count);
+    if (work->layer == work->own) {
+        memcpy(work->last + row * count, logits, count * sizeof *logits);
+        work->last_sums[row] = sum;
+    }
+    if (work->layer == work->plan->layers.count)
+        return;
     size_t token = work->first + row;
     size_t best_count = work->lens->best_count;
     struct lens_cell *cell = &work->lens->cells[work->layer * work->lens->tokens + token];
     struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
     long long target = work->plan->target;
-    double entropy = 0;
-    double sum = logsumexp_entropy(&entropy, logits, count);
     if (target < 0 && token + 1 < work->lens->tokens)
         target = work->sentence->ids[token + 1];
     double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
@@ -100,13 +101,6 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     cell->rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1;
 }
 
-/* The output of the last layer has the model's own logits. */
-static void keep_and_see(void *context, size_t row, const float *logits, size_t count)
-{
-    keep_last(context, row, logits, count);
-    see_cell(context, row, logits, count);
-}
-
 /* --- all layers, some tokens at a time -------------------------------------------------------- */
 
 /* The values of a site, [T, C]. */
@@ -120,19 +114,16 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
 {
     const struct lens_plan *plan = work->plan;
     const struct config *config = &plan->viewer->model.config;
-    size_t left = plan->layers.count; /* layers whose logits are not the model's own */
-    bool ends =
-        plan->layers.items[left - 1] + 1 == config->n_layer && plan->site == site_of_output(config);
-    struct logits_work logits = {.viewer = plan->viewer, .context = work, .normed = true};
-    logits.see = plan->is_brief ? see_cell : ends ? keep_and_see : keep_last;
-    logits.rows = matrix_rows(work->ends, work->first, count);
-    left -= ends;
-    work->layer = left;
+    size_t layers = plan->layers.count;
+    bool ends = plan->layers.items[layers - 1] + 1 == config->n_layer &&
+                plan->site == site_of_output(config);
+    struct logits_work logits = {plan->viewer, matrix_rows(work->ends, work->first, count), true,
+                                 see_row, work};
+    work->own = work->layer = layers - ends;
     if ((ends || !plan->is_brief) && logits_of_rows(&logits, err))
         return -1;
     logits.normed = false;
-    logits.see = see_cell;
-    for (work->layer = 0; work->layer < left; work->layer++) {
+    for (work->layer = 0; work->layer < work->own; work->layer++) {
         struct matrix rows = find(work->report, plan->site, plan->layers.items[work->layer]);
         logits.rows = matrix_rows(rows, work->first, count);
         if (logits_of_rows(&logits, err))
@@ -346,12 +337,6 @@ enum {
     HALVES_MAX = 4,   /* layers of a model whose page has steps for attention and MLP */
 };
 
-static void add_lens(struct next_plan *plan, struct lens_plan lens, enum page_step step)
-{
-    plan->steps[plan->count] = step;
-    plan->lenses[plan->count++] = lens;
-}
-
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err)
 {
@@ -359,32 +344,41 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     const size_t layers = config->n_layer;
     struct selection all = {0};
     struct err none = {0};
-    struct lens_plan lens = {.viewer = viewer, .target = -1, .against = -1, .is_brief = true};
-    bool halves = all_steps && config->norm_first && layers <= HALVES_MAX &&
-                  !lens_find_site(&lens.site, "resid_mid", config, &none);
-    enum page_step step = halves ? STEP_MLP : STEP_LAYER;
+    enum site site = SITE_RESID_MID;
     *plan = (struct next_plan){.count = 0};
     if (!best_count || text_origin_check_alone(viewer, &none))
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
-    const size_t *items = all.layers.items;
-    lens.best_count = num_min(best_count, STEP_LISTED);
-    lens.site = SITE_RESID_PRE;
-    lens.layers = (struct layers){items, 1};
-    if (all_steps && config->norm_first)
-        add_lens(plan, lens, STEP_EMBEDDING);
-    lens.site = SITE_RESID_MID;
-    lens.layers = all.layers;
-    if (halves)
-        add_lens(plan, lens, STEP_ATTENTION);
-    lens.site = site_of_output(config);
-    lens.layers = (struct layers){items, layers - 1};
-    if (all_steps && layers > 1)
-        add_lens(plan, lens, step);
-    lens.best_count = best_count;
-    lens.layers = (struct layers){items + layers - 1, 1};
-    add_lens(plan, lens, step);
+    bool starts = all_steps && config->norm_first;
+    bool halves = starts && layers <= HALVES_MAX &&
+                  !lens_find_site(&site, site_rows[site].name, config, &none);
+    enum page_step step = halves ? STEP_MLP : STEP_LAYER;
+    enum site end = site_of_output(config);
+    size_t listed = num_min(best_count, STEP_LISTED);
+    const struct {
+        enum page_step step;
+        enum site site;
+        size_t first, count, best; /* layers, likeliest tokens */
+    } parts[] = {
+        {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
+        {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},
+        {step, end, 0, all_steps ? layers - 1 : 0, listed},
+        {step, end, layers - 1, 1, best_count},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i].count)
+            continue;
+        plan->steps[plan->count] = parts[i].step;
+        plan->lenses[plan->count++] =
+            (struct lens_plan){.viewer = viewer,
+                               .site = parts[i].site,
+                               .layers = {all.layers.items + parts[i].first, parts[i].count},
+                               .best_count = parts[i].best,
+                               .target = -1,
+                               .against = -1,
+                               .is_brief = true};
+    }
     return 0;
 }
 
