@@ -452,73 +452,62 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
  * depend on the tokenizer.
  */
 
-/* A text and the positions of its tokens. */
-struct script {
-    const char *text;
-    size_t size;
-    const struct tokenizer *tokenizer;
-    const struct token *tokens;
-    const struct label *labels; /* of the tokens */
-};
-
 /* Is byte `at` part of a white-space character? */
-static bool is_blank(const struct script *script, size_t at)
+static bool is_blank(const struct tokenized *text, size_t at)
 {
     uint32_t c = 0;
     size_t start = at;
-    while (start > 0 && at - start < 3 && label_is_rest(script->text + start, script->size - start))
+    while (start > 0 && at - start < 3 && label_is_rest(text->text + start, text->size - start))
         start--;
-    size_t size = utf8_decode(&c, script->text + start, script->size - start);
+    size_t size = utf8_decode(&c, text->text + start, text->size - start);
     return start + size > at && utf8_class(c) == UTF8_SPACE;
 }
 
 /* The bytes of a token, or of a word, without the white space around them. */
-static struct text_range trim(const struct script *script, size_t start, size_t end)
+static struct text_range trim(const struct tokenized *text, size_t start, size_t end)
 {
-    while (start < end && is_blank(script, start))
+    while (start < end && is_blank(text, start))
         start++;
-    while (start < end && is_blank(script, end - 1))
+    while (start < end && is_blank(text, end - 1))
         end--;
     return (struct text_range){start, end};
 }
 
-static bool has_blank(const struct script *script, size_t start, size_t end)
-{
-    while (start < end && !is_blank(script, start))
-        start++;
-    return start < end;
-}
-
 /* True for a token such as <s>, in the text or added to it; false for <unk> in place of other
  * characters, and for the blank that SentencePiece adds before a word. */
-static bool is_special(const struct script *script, size_t index, struct text_range own)
+static bool is_special(const struct tokenized *text, const struct tokenizer *tokenizer,
+                       size_t index, struct text_range own)
 {
-    const struct token *token = &script->tokens[index];
+    const struct token *token = &text->tokens[index];
     const struct added_token *added = NULL;
     if (token->start == token->end)
-        return strcmp(script->labels[index].plain, " ") != 0;
-    if (script->tokenizer)
-        added = added_tokens_of_id(tokenizer_added(script->tokenizer), token->id);
+        return strcmp(text->labels[index].plain, " ") != 0;
+    if (tokenizer)
+        added = added_tokens_of_id(tokenizer_added(tokenizer), token->id);
     return added && added->special && added->size == own.end - own.start &&
-           memcmp(added->bytes, script->text + own.start, added->size) == 0;
+           memcmp(added->bytes, text->text + own.start, added->size) == 0;
 }
 
 /* A word begins after white space, which it includes, and on both sides of a special token. White
  * space at the end belongs to the last word. A token with white space inside joins two words. */
-static size_t split(struct word_span *spans, const struct script *script, size_t count)
+static size_t split(struct word_span *spans, const struct tokenized *text,
+                    const struct tokenizer *tokenizer)
 {
     size_t found = 0;
     size_t next = 0; /* index after the last token with more than white space */
     size_t end = 0;  /* end of that token */
+    size_t count = text->count;
     bool was_special = false;
     for (size_t i = 0; i < count; i++) {
-        const struct token *token = &script->tokens[i];
-        struct text_range own = trim(script, token->start, token->end);
-        bool special = is_special(script, i, own);
+        const struct token *token = &text->tokens[i];
+        struct text_range own = trim(text, token->start, token->end);
+        bool special = is_special(text, tokenizer, i, own);
         if (own.start == own.end && !special)
             continue;
-        bool parted = special || was_special || has_blank(script, end, own.start);
-        if (found == 0 || parted) {
+        bool parted = found == 0 || special || was_special;
+        for (; end < own.start && !parted; end++)
+            parted = is_blank(text, end);
+        if (parted) {
             spans[found].first = special && found ? i : next;
             found++;
         }
@@ -533,42 +522,39 @@ static size_t split(struct word_span *spans, const struct script *script, size_t
     return found;
 }
 
-/* The bytes of word `index` of `count`, with what the tokenizer dropped at its end. */
-static struct text_range bytes_of_word(const struct script *script, const struct word_span *spans,
-                                       size_t index, size_t count)
+/* With what the tokenizer dropped at its end. */
+struct text_range word_range(const struct tokenized *text, size_t word)
 {
-    const struct word_span *span = &spans[index];
-    const struct token *first = &script->tokens[span->first];
-    struct text_range own = trim(script, first->start, first[span->count - 1].end);
-    size_t limit = index + 1 < count ? script->tokens[span[1].first].start : script->size;
-    while (own.start < own.end && own.end < limit && !is_blank(script, own.end))
+    const struct word_span *span = &text->words[word];
+    const struct token *first = &text->tokens[span->first];
+    struct text_range own = trim(text, first->start, first[span->count - 1].end);
+    size_t limit = word + 1 < text->word_count ? text->tokens[span[1].first].start : text->size;
+    while (own.start < own.end && own.end < limit && !is_blank(text, own.end))
         own.end++;
     return own;
 }
 
 /* A word is labelled with its text; a special token that is not in the text, with its own. */
-static int find(struct tokenized *tokenized, const struct script *script, struct arena *arena,
-                struct err *err)
+static int find(struct tokenized *tokenized, struct tokenized text,
+                const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
-    struct word_span *spans = arena_alloc(arena, tokenized->count, sizeof *spans, err);
-    struct label *labels = arena_alloc(arena, tokenized->count, sizeof *labels, err);
+    struct word_span *spans = arena_alloc(arena, text.count, sizeof *spans, err);
+    struct label *labels = arena_alloc(arena, text.count, sizeof *labels, err);
     if (!spans || !labels)
         return -1;
-    size_t count = split(spans, script, tokenized->count);
-    for (size_t i = 0; i < count; i++) {
-        struct text_range own = bytes_of_word(script, spans, i, count);
-        const char *text = script->labels[spans[i].first].plain;
-        size_t size = strlen(text);
-        if (own.start < own.end) {
-            text = script->text + own.start;
-            size = own.end - own.start;
-        }
-        if (label_of_text(&labels[i], i, text, size, arena, err))
+    text.words = spans;
+    text.word_count = split(spans, &text, tokenizer);
+    for (size_t i = 0; i < text.word_count; i++) {
+        struct text_range own = word_range(&text, i);
+        bool is_in_text = own.start < own.end;
+        const char *word = is_in_text ? text.text + own.start : text.labels[spans[i].first].plain;
+        size_t size = is_in_text ? own.end - own.start : strlen(word);
+        if (label_of_text(&labels[i], i, word, size, arena, err))
             return -1;
     }
     tokenized->words = spans;
     tokenized->word_labels = labels;
-    tokenized->word_count = count;
+    tokenized->word_count = text.word_count;
     return 0;
 }
 
@@ -576,29 +562,21 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
                     struct arena *arena, struct err *err)
 {
     struct buf text = {0};
-    struct script script = {tokenized->text, tokenized->size, tokenizer, tokenized->tokens,
-                            tokenized->labels};
+    struct tokenized whole = *tokenized;
     if (tokenized->text)
-        return find(tokenized, &script, arena, err);
+        return find(tokenized, whole, tokenizer, arena, err);
     struct token *tokens = arena_alloc(arena, tokenized->count, sizeof *tokens, err);
     for (size_t i = 0; tokens && i < tokenized->count; i++) { /* the text of the ids */
         uint32_t id = tokenized->tokens[i].id;
         size_t start = wording_add(&text, tokenizer, id);
         tokens[i] = (struct token){id, start, text.size};
     }
-    script.text = text.bytes;
-    script.size = text.size;
-    script.tokens = tokens;
-    int failed = !tokens || buf_check(&text, err) || find(tokenized, &script, arena, err);
+    whole.text = text.bytes;
+    whole.size = text.size;
+    whole.tokens = tokens;
+    int failed = !tokens || buf_check(&text, err) || find(tokenized, whole, tokenizer, arena, err);
     buf_release(&text);
     return err_if(failed);
-}
-
-struct text_range word_range(const struct tokenized *tokenized, size_t word)
-{
-    const struct script script = {
-        .text = tokenized->text, .size = tokenized->size, .tokens = tokenized->tokens};
-    return bytes_of_word(&script, tokenized->words, word, tokenized->word_count);
 }
 
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
