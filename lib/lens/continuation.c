@@ -42,22 +42,14 @@ static int run_texts(struct continuation *text, const struct text *texts, size_t
     return viewer_run(text->viewer, &selection, &list, tap, err);
 }
 
-/* Copy the logits of the last token. Returns NULL with `err`. */
-static float *copy_logits(struct continuation *text, const struct announcement *seen,
-                          struct err *err)
-{
-    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
-    float *logits = arena_room(&text->step, tensor_count(&last), sizeof *logits, err);
-    if (logits)
-        tensor_copy(logits, &last);
-    return logits;
-}
-
 static int keep_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct continuation *text = context;
-    text->logits = copy_logits(text, seen, err);
-    return text->logits ? 0 : -1;
+    float *logits = arena_room(&text->step, tensor_count(&seen->values), sizeof *logits, err);
+    if (logits)
+        tensor_copy(logits, &seen->values);
+    text->logits = logits;
+    return logits ? 0 : -1;
 }
 
 /* Allocate the tokens, and begin with the text of the prompt or of its ids. */
@@ -401,9 +393,9 @@ static int take_logits(void *context, const struct announcement *seen, struct er
     struct candidate *candidates = search->candidates + seen->text * search->most;
     double total = search->live[seen->text].total;
     size_t count = config_of(search->text)->vocab_size;
-    const float *logits = copy_logits(search->text, seen, err);
+    const float *logits = seen->values.data; /* one row */
     struct likely *best = arena_room(&search->text->step, search->most, sizeof *best, err);
-    if (!logits || !best)
+    if (!best)
         return -1;
     double log_sum = logsumexp(logits, count);
     topk(best, search->most, logits, count, 0);
