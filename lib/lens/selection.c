@@ -253,7 +253,7 @@ void selection_watch(const struct selection *selection, struct watch *watch)
         watch->first_head = selection->heads[0];
         watch->head_count = last + 1 - watch->first_head;
     }
-    watch->last_logits = selection->last_logits;
+    watch->last_logits = selection->last_logits && !selection->queries;
     for (int site = 0; site < SITE_COUNT; site++) {
         struct layers layers = selection_layers_of(selection, (enum site)site);
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)

@@ -30,7 +30,7 @@ struct selection {
     uint64_t sites;   /* site_bit of each */
     uint64_t whole;   /* sites of query heads for which all heads are captured */
     bool tokens;      /* the table of tokens */
-    bool last_logits; /* only the logits of each text's last token */
+    bool last_logits; /* without queries: only the logits of each text's last token */
     struct layers layers;
     struct layers encoder_layers;
     const size_t *heads; /* NULL: all */

@@ -128,6 +128,23 @@ TEST(what_is_expected_changes_no_bit)
                      pair.sentence.count * 512 * sizeof(float));
 }
 
+TEST(queries_choose_the_logits_that_are_kept)
+{
+    struct text_pair pair;
+    struct selection selection;
+    struct report all, one;
+    open_model("tiny");
+    read_text(&pair, "The dog is hungry");
+    choose(&selection, "logits", "all");
+    ck_assert_msg(!look(&selection, &pair, 1, &all), "%s", err.text);
+    selection.queries = "2";
+    selection.last_logits = true;
+    ck_assert_msg(!look(&selection, &pair, 1, &one), "%s", err.text);
+    ck_assert_uint_eq(one.tensors->shape[0], 1);
+    ck_assert_mem_eq(one.tensors->data, all.tensors->data + 2 * all.tensors->shape[1],
+                     all.tensors->shape[1] * sizeof(float));
+}
+
 TEST(a_model_that_does_not_open_holds_nothing)
 {
     ck_assert_int_eq(viewer_open(&viewer, "nowhere", 1, &err), -1);
