@@ -76,8 +76,6 @@ struct growth {
     struct driver *driver;
     struct arena *arena; /* of the result */
     struct continuation text;
-    struct choice *choices; /* [tokens] with --logprobs */
-    size_t choice_count;
     struct stream beside; /* standard output, while tensors go to a file */
     struct stream *typed; /* where the text is printed; NULL: nowhere */
     double start, read;   /* seconds: before and after the first step, which reads the prompt */
@@ -223,12 +221,7 @@ static int choose_typed(struct growth *growth, struct err *err)
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;
-    size_t most = text->room - text->count + 1; /* the end of the text is a choice */
-    size_t words = text->viewer->model.config.vocab_size;
     int failed = 0;
-    if (text->generation.logits &&
-        !(growth->choices = arena_alloc(growth->arena, most, sizeof *growth->choices, err)))
-        return -1;
     if (choose_typed(growth, err))
         return -1;
     if (growth->typed)
@@ -241,9 +234,6 @@ static int grow(struct growth *growth, struct err *err)
             break;
         if (growth->read == 0)
             growth->read = clock_seconds();
-        if (growth->choices && (more || text->end == END_OF_TEXT))
-            choice_make(&growth->choices[growth->choice_count++], text->logits, words,
-                        text->chosen);
         if (more)
             type_from(growth->typed, text, text->shown);
     }
@@ -261,20 +251,20 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
 {
     struct driver *driver = growth->driver;
     bool shows = growth->text.generation.selection;
-    if (growth->choices && growth->typed) {
+    if (growth->text.choices && growth->typed) {
         const struct place all = {.columns = driver->place.columns};
         struct report table = {0};
         stream_char(growth->typed, '\n');
-        if (continuation_tables(&table, &growth->text, growth->choices, growth->arena, err) ||
+        if (continuation_tables(&table, &growth->text, growth->arena, err) ||
             frame_text_write(growth->typed, table.frames, &all, err))
             return -1;
     }
     work->is_written = growth->typed == &driver->output.stream;
     if (work->is_written)
         return 0;
-    return err_if(continuation_report(&growth->text, &work->report, growth->arena, err) ||
-                  (!shows && continuation_tables(&work->report, &growth->text, growth->choices,
-                                                 growth->arena, err)));
+    return err_if(
+        continuation_report(&growth->text, &work->report, growth->arena, err) ||
+        (!shows && continuation_tables(&work->report, &growth->text, growth->arena, err)));
 }
 
 static void note_work(const struct growth *growth)

@@ -74,6 +74,10 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
         text->tokens[i].end = text->text.size;
     }
     text->count = text->prompt_count = prompt->count;
+    size_t most = text->room - text->count + 1; /* the end of the text is a choice */
+    if (text->generation.logits &&
+        !(text->choices = arena_alloc(&text->arena, most, sizeof *text->choices, err)))
+        return -1;
     return buf_check(&text->text, err);
 }
 
@@ -143,6 +147,19 @@ void continuation_release(struct continuation *text)
     *text = (struct continuation){0};
 }
 
+/* The probability of the chosen token, and the most likely ones. */
+static struct choice make_choice(const struct continuation *text)
+{
+    size_t words = config_of(text)->vocab_size;
+    double total = logsumexp(text->logits, words);
+    struct choice choice = {
+        .chosen = {text->chosen, (float)((double)text->logits[text->chosen] - total)},
+        .best_count = num_min(words, CHOICE_BEST),
+    };
+    topk(choice.best, choice.best_count, text->logits, words, total);
+    return choice;
+}
+
 int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
@@ -164,6 +181,8 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
                    : choice.known ? choice.id
                                   : sampler_next(&text->sampler, text->logits);
+    if (text->choices)
+        text->choices[text->count - text->prompt_count] = make_choice(text);
     if (!text->generation.past_end && config_ends(config_of(text), text->chosen)) {
         text->end = END_OF_TEXT;
         return 0;
@@ -222,16 +241,6 @@ bool continuation_lacks_space(const struct tokenized *text, const char *more,
            label.plain[0] == ' ' && label.plain[1];
 }
 
-void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)
-{
-    double total = logsumexp(logits, count);
-    *choice = (struct choice){
-        .chosen = {chosen, (float)((double)logits[chosen] - total)},
-        .best_count = count < CHOICE_BEST ? count : CHOICE_BEST,
-    };
-    topk(choice->best, choice->best_count, logits, count, total);
-}
-
 /* --- tables ----------------------------------------------------------------------------------- */
 
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
@@ -276,11 +285,12 @@ const char *likely_text(const struct likely *list, size_t count, const struct to
     return buf_keep(&text, arena, err);
 }
 
-int continuation_tables(struct report *report, const struct continuation *text,
-                        const struct choice *choices, struct arena *arena, struct err *err)
+int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
+                        struct err *err)
 {
     static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
     const struct tokenizer *tokenizer = text->viewer->tokenizer;
+    const struct choice *choices = text->choices;
     size_t added = text->count - text->prompt_count;
     size_t count = added + (text->end == END_OF_TEXT);
     struct frame_rows rows = {.most = count, .arena = arena, .err = err};

@@ -36,7 +36,7 @@ struct generation_config {
     size_t tokens; /* at most */
     struct sampling sampling;
     bool past_end;                     /* continue after the model's end-of-text token */
-    bool logits;                       /* compute the logits of each choice */
+    bool logits;                       /* compute the logits of each choice, and keep it */
     const struct selection *selection; /* of the report; NULL: no tensors */
 };
 
@@ -45,6 +45,14 @@ enum continuation_end {
     END_AS_ASKED,   /* generated as many tokens as requested */
     END_OF_TEXT,    /* the model chose its end-of-text token, which is not added to the text */
     END_OF_CONTEXT, /* the model has no more positions */
+};
+
+enum { CHOICE_BEST = 5 };
+
+struct choice {
+    struct likely chosen;
+    struct likely best[CHOICE_BEST]; /* the most likely first */
+    size_t best_count;               /* less in a small vocabulary */
 };
 
 struct continuation {
@@ -56,13 +64,14 @@ struct continuation {
     struct token *tokens;           /* [count] */
     size_t count;
     size_t prompt_count;
-    size_t room;         /* the largest possible count */
-    struct buf text;     /* the text so far */
-    size_t shown;        /* where the last token begins, with the blank before it */
-    const float *logits; /* [V] of the last choice, until the next; NULL: not computed */
-    bool screens;        /* choose without all logits if possible */
-    uint32_t chosen;     /* the last choice, which may be the end of the text */
-    uint32_t *forced;    /* the choices found by a search; NULL: none */
+    size_t room;            /* the largest possible count */
+    struct buf text;        /* the text so far */
+    size_t shown;           /* where the last token begins, with the blank before it */
+    const float *logits;    /* [V] of the last choice, until the next; NULL: not computed */
+    bool screens;           /* choose without all logits if possible */
+    uint32_t chosen;        /* the last choice, which may be the end of the text */
+    struct choice *choices; /* of each step, the end of the text, too; NULL: not kept */
+    uint32_t *forced;       /* the choices found by a search; NULL: none */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* of the text */
@@ -99,22 +108,11 @@ int continuation_report(struct continuation *text, struct report *report, struct
 bool continuation_lacks_space(const struct tokenized *text, const char *more,
                               const struct tokenizer *tokenizer, struct arena *arena);
 
-enum { CHOICE_BEST = 5 };
-
-struct choice {
-    struct likely chosen;
-    struct likely best[CHOICE_BEST]; /* the most likely first */
-    size_t best_count;               /* less in a small vocabulary */
-};
-
-/* Find the probability of a chosen token, and the most likely ones, from the logits [count]. */
-void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen);
-
 /* When the text has ended, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step,
- * id, text) to a report. With `choices`, one per chosen token, including the end (NULL: none),
- * there is a column "logprob", and a table "choices" of the most likely tokens of each step. */
-int continuation_tables(struct report *report, const struct continuation *text,
-                        const struct choice *choices, struct arena *arena, struct err *err);
+ * id, text) to a report; with choices a column "logprob", too, and a table "choices" of the most
+ * likely tokens of each step. */
+int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
+                        struct err *err);
 
 /* The most likely tokens of several positions as a table with a row per token: the keys of the
  * position, rank (from 1), id, text and logprob. */
