@@ -214,9 +214,10 @@ static void leave_out(float *y, const struct effective *e, const struct held_tex
 }
 
 /* distances [T]: how far the output of the layer at a query moves without each key. */
-static int measure_query(double *distances, const struct effective *e, const struct run *run,
+static int measure_query(double *distances, const struct effective *e,
                          const struct announcement *seen, size_t query, struct err *err)
 {
+    const struct run *run = e->run;
     const struct config *c = run->config;
     const struct held_text *text = &e->texts[seen->text];
     const struct edit_token token = {run->batch->first + seen->text, query,
@@ -260,31 +261,16 @@ static void restore_context(const struct effective *e, const struct held_text *t
     }
 }
 
-/* The edits that apply after the input of the layer. */
-static int later_edits(struct edits *edits, const struct edits *all, struct arena *arena,
-                       struct err *err)
-{
-    struct edit *items = arena_alloc(arena, all->count, sizeof *items, err);
-    *edits = (struct edits){items, 0};
-    for (size_t i = 0; items && i < all->count; i++)
-        if (all->items[i].site != SITE_RESID_PRE)
-            items[edits->count++] = all->items[i];
-    return items ? 0 : -1;
-}
-
 static int make_zeroing(const struct effective *e, const struct announcement *seen, struct err *err)
 {
     const struct held_text *text = &e->texts[seen->text];
-    struct edits edits;
-    struct run run = *e->run;
     struct arena arena = {0};
     double *square = arena_alloc(&arena, text->keys * text->keys, sizeof *square, err);
-    int failed = !square || (run.edits && later_edits(&edits, run.edits, &arena, err));
-    if (run.edits && edits_have(run.edits, SITE_CONTEXT, (size_t)seen->layer))
+    int failed = !square;
+    if (edits_have(e->run->edits, SITE_CONTEXT, (size_t)seen->layer))
         restore_context(e, text);
-    run.edits = run.edits ? &edits : NULL;
     for (size_t query = 0; query < text->queries && !failed; query++)
-        failed = measure_query(square + query * text->keys, e, &run, seen, query, err);
+        failed = measure_query(square + query * text->keys, e, seen, query, err);
     for (double *row = square; !failed && row < square + text->keys * text->keys;
          row += text->keys) { /* rows sum to 1, unless all is 0 */
         double sum = 0;
@@ -315,9 +301,15 @@ static int hold(const struct effective *e, const struct announcement *seen, enum
     return 0;
 }
 
-static int make(const struct effective *e, const struct announcement *seen, struct err *err)
+static int sink(void *context, const struct announcement *seen, struct err *err)
 {
+    const struct effective *e = context;
     bool weights = seen->site == SITE_WEIGHTS;
+    if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
+        return -1;
+    for (int which = 0; which < INGREDIENTS; which++)
+        if (seen->site == ingredient_sites[which] && hold(e, seen, (enum ingredient)which, err))
+            return -1;
     for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
         if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
             return -1;
@@ -326,17 +318,6 @@ static int make(const struct effective *e, const struct announcement *seen, stru
     if (seen->site == SITE_CONTEXT && is_selected(e, SITE_VALUE_ZEROING, seen->layer))
         return make_zeroing(e, seen, err);
     return 0;
-}
-
-static int sink(void *context, const struct announcement *seen, struct err *err)
-{
-    const struct effective *e = context;
-    if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
-        return -1;
-    for (int which = 0; which < INGREDIENTS; which++)
-        if (seen->site == ingredient_sites[which] && hold(e, seen, (enum ingredient)which, err))
-            return -1;
-    return make(e, seen, err);
 }
 
 /* Watch the inputs of a site: in its layer, or for rollout in all up to it. */
