@@ -89,18 +89,16 @@ static void tell_buf(struct info *info, const char *label, const char *name, str
     tell(info, label, name, text);
 }
 
-struct number {
-    const char *label, *name;
-    size_t value;
-    const char *unit;
-};
-
-static void tell_numbers(struct info *info, const struct number *numbers, size_t count)
+static void tell_number(struct info *info, const char *label, const char *name, size_t value)
 {
-    for (size_t i = 0; i < count; i++) {
-        facts_integer(info->facts, numbers[i].name, (long long)numbers[i].value);
-        facts_title(info->facts, numbers[i].label, numbers[i].unit);
-    }
+    facts_integer(info->facts, name, (long long)value);
+    facts_title(info->facts, label, NULL);
+}
+
+static void tell_bytes(struct info *info, const char *label, const char *name, size_t value)
+{
+    facts_integer(info->facts, name, (long long)value);
+    facts_title(info->facts, label, "bytes");
 }
 
 /* A text as a label. */
@@ -227,22 +225,6 @@ static void tell_model(struct info *info, const struct model *model)
     bool bundled = bundled_find(model->folder.path);
     bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
     const char *activation = has_mlp ? activation_name(c->activation) : NULL;
-    const struct number numbers[] = {
-        {"layers", "n_layer", c->n_layer},
-        {c->n_encoder_layer ? "encoder layers" : NULL, "n_encoder_layer", c->n_encoder_layer},
-        {"heads", "n_head", c->n_head},
-        {c->n_kv_head != c->n_head ? "KV heads" : NULL, "n_kv_head", c->n_kv_head},
-        {c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k},
-        {c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v},
-        {"channels", "n_embd", c->n_embd},
-        {NULL, "n_inner", c->n_inner},
-        {"vocabulary", "vocab_size", c->vocab_size},
-        {c->n_positions ? "context" : NULL, "n_positions", c->n_positions},
-        {NULL, "causal", c->causal},
-        {NULL, "cross", c->cross},
-        {NULL, "bundled", bundled},
-        {NULL, "gated", c->gated},
-    };
     struct buf name = {0};
     label_line(&name, model->name, strlen(model->name));
     buf_text(&name, bundled ? " (built in)" : "");
@@ -257,7 +239,21 @@ static void tell_model(struct info *info, const struct model *model)
          : c->cross         ? "cross-attention to a second text (--source)"
          : c->causal        ? "causal"
                             : "bidirectional");
-    tell_numbers(info, numbers, sizeof numbers / sizeof *numbers);
+    tell_number(info, "layers", "n_layer", c->n_layer);
+    tell_number(info, c->n_encoder_layer ? "encoder layers" : NULL, "n_encoder_layer",
+                c->n_encoder_layer);
+    tell_number(info, "heads", "n_head", c->n_head);
+    tell_number(info, c->n_kv_head != c->n_head ? "KV heads" : NULL, "n_kv_head", c->n_kv_head);
+    tell_number(info, c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k);
+    tell_number(info, c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v);
+    tell_number(info, "channels", "n_embd", c->n_embd);
+    tell_number(info, NULL, "n_inner", c->n_inner);
+    tell_number(info, "vocabulary", "vocab_size", c->vocab_size);
+    tell_number(info, c->n_positions ? "context" : NULL, "n_positions", c->n_positions);
+    tell_number(info, NULL, "causal", c->causal);
+    tell_number(info, NULL, "cross", c->cross);
+    tell_number(info, NULL, "bundled", bundled);
+    tell_number(info, NULL, "gated", c->gated);
     if (!c->n_positions)
         tell(info, "context", NULL, "no limit");
     tell(info, NULL, "activation", activation);
@@ -294,22 +290,19 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
         converted += is_read_in_place ? 0 : entry->count * sizeof(float);
     }
     size_t logits = site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0;
-    const struct number numbers[] = {
-        {"parameters", "parameters", parameters},
-        {"weights", "weight_bytes", bytes, "bytes"},
-        {"run length", "run_tokens", tokens},
-        {"memory", "run_bytes", pass_memory_bytes(c, tokens), "bytes"},
-        {"+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens), "bytes"},
-        {logits ? "+ for logits" : NULL, "logits_bytes", logits, "bytes"},
-        {converted ? "+ as float32" : NULL, "converted_bytes", converted, "bytes"},
-    };
     tell(info, "data type", "dtype", dtype);
     tell(info, "weights file", "weights_file", gguf ? gguf : weights->checkpoint.name);
     if (options_own(info->options)->hash) {
         weights_hash(weights, info->hash);
         tell(info, "hash", "weights_sha256", info->hash);
     }
-    tell_numbers(info, numbers, sizeof numbers / sizeof *numbers);
+    tell_number(info, "parameters", "parameters", parameters);
+    tell_bytes(info, "weights", "weight_bytes", bytes);
+    tell_number(info, "run length", "run_tokens", tokens);
+    tell_bytes(info, "memory", "run_bytes", pass_memory_bytes(c, tokens));
+    tell_bytes(info, "+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens));
+    tell_bytes(info, logits ? "+ for logits" : NULL, "logits_bytes", logits);
+    tell_bytes(info, converted ? "+ as float32" : NULL, "converted_bytes", converted);
 }
 
 /* --- its tables ------------------------------------------------------------------------------- */
@@ -437,12 +430,11 @@ static int write_report(struct info *info, const char *model)
 static int show_tokenizer(struct info *info)
 {
     const char *path = info->folder->path;
-    const struct number size = {"vocabulary", "vocab_size", tokenizer_size(info->tokenizer), NULL};
     struct buf name = {0};
     buf_text(&name, "none, only a tokenizer: ");
     label_line(&name, path, strlen(path));
     tell_buf(info, "model", NULL, &name);
-    tell_numbers(info, &size, 1);
+    tell_number(info, "vocabulary", "vocab_size", tokenizer_size(info->tokenizer));
     tell_tokenizer(info);
     return write_report(info, path);
 }
