@@ -275,35 +275,29 @@ static int check_circuits(struct state *own, const struct driver *driver, struct
     return 0;
 }
 
-/* The token that begins texts: the tokenizer's, else the config's. */
-static int find_bos(long long *id, const struct viewer *viewer, struct err *err)
-{
-    uint32_t bos = 0;
-    bool found = false;
-    *id = viewer->model.config.bos_id;
-    if (!viewer->tokenizer)
-        return 0;
-    if (tokenizer_find_begin(&bos, &found, viewer->tokenizer, &viewer->model.folder, err))
-        return -1;
-    *id = found ? (long long)bos : -1;
-    return 0;
-}
-
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     struct viewer *viewer = &driver->session.viewer;
     struct head_survey *survey = &own->survey;
+    uint32_t bos = 0;
+    bool has_bos = false;
     *survey = (struct head_survey){.viewer = viewer,
                                    .scores = &own->scores,
                                    .seed = (uint64_t)driver->current.mechanism.seed,
                                    .on_texts = driver->items.count > 0,
                                    .with_baseline = own->results.with_baseline};
+    if (check_shape(own, driver, err))
+        return -1;
     if (own->options->composition)
-        return err_if(check_shape(own, driver, err) || circuits_check(&viewer->model, false, err));
-    return err_if(check_shape(own, driver, err) || check_circuits(own, driver, err) ||
-                  find_bos(&survey->bos, viewer, err) ||
-                  head_survey_open(survey, &driver->session.arena, err));
+        return circuits_check(&viewer->model, false, err);
+    if (check_circuits(own, driver, err) ||
+        (viewer->tokenizer &&
+         tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)))
+        return -1;
+    /* The token that begins texts: the tokenizer's, else the config's. */
+    survey->bos = has_bos ? (long long)bos : viewer->tokenizer ? -1 : viewer->model.config.bos_id;
+    return head_survey_open(survey, &driver->session.arena, err);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -504,19 +498,6 @@ static int make_report(struct report *report, const struct state *own, struct he
                   derive(report, own->how, NULL, arena, err));
 }
 
-/* The result of one text: its own sums and those that need no text. */
-static int fill_report(const struct state *own, struct work *work, struct arena *arena,
-                       struct err *err)
-{
-    struct head_result result;
-    head_sums_merge(work->own, &own->survey, &own->sums);
-    if (head_result_keep(&result, &own->survey, work->own, arena, err) ||
-        make_report(&work->report, own, &result, arena, err))
-        return -1;
-    work->report.sentence = work->pair.sentence;
-    return 0;
-}
-
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct state *own = state;
@@ -536,9 +517,16 @@ static int run(void *state, const struct group *group, struct err *err)
     if (head_survey_needs(&own->survey, OF_TEXTS) &&
         head_survey_run(&own->survey, group->viewer, OF_TEXTS, texts, group->count, err))
         return -1;
-    for (size_t i = 0; i < group->count && group->driver->is_batch; i++)
-        if (fill_report(own, group->works[i], arena, err))
+    /* The result of one text: its own sums and those that need no text. */
+    for (size_t i = 0; i < group->count && group->driver->is_batch; i++) {
+        struct work *work = group->works[i];
+        struct head_result result;
+        head_sums_merge(&sums[i], &own->survey, &own->sums);
+        if (head_result_keep(&result, &own->survey, &sums[i], arena, err) ||
+            make_report(&work->report, own, &result, arena, err))
             return -1;
+        work->report.sentence = work->pair.sentence;
+    }
     return 0;
 }
 

@@ -462,27 +462,21 @@ static const struct instrument *instrument_of(const struct driver *driver)
     return (const struct instrument *)driver->task;
 }
 
-/* `--answer ' are' ' is'` makes ' is' a text. */
-static void note_second_token(const struct options *options)
-{
-    const struct texts *operands = &options->input.operands;
-    const char *answer = NULL;
-    const char *option = answer_option(&answer, options);
-    const char *last = operands->count ? operands->items[operands->count - 1] : "";
-    if (answer && !strchr(answer, ':') && *last == ' ')
-        print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
-                   option, answer, last);
-}
-
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
+    const struct texts *operands = &driver->options->input.operands;
+    const char *last = operands->count ? operands->items[operands->count - 1] : "";
+    const char *answer = NULL;
+    const char *option = answer_option(&answer, driver->options);
     (void)state;
     if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
     driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     driver->output.draws_pages = true;
-    note_second_token(driver->options);
+    if (answer && !strchr(answer, ':') && *last == ' ') /* --answer ' are' ' is' */
+        print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
+                   option, answer, last);
     return 0;
 }
 

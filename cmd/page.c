@@ -259,24 +259,11 @@ static int check_ending(const char *path, struct err *err)
     return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'", path);
 }
 
-/* A live page has fields for what it can change, and would not keep the rest. */
-static int check_live(const struct options *options, size_t pages, struct err *err)
-{
-    const struct select_options *select = &options->select;
-    if (!options->page.live)
-        return 0;
-    if (pages != 1)
-        return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
-    if (select->words || select->mean || select->hide_first || select->layer || select->head)
-        return err_usage(err, "--live: expected no --layer, --head, --words, --mean or "
-                              "--hide-first: a live page shows everything");
-    return page_live_check(err);
-}
-
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
     const struct options *options = driver->options;
+    const struct select_options *select = &options->select;
     size_t pages = driver->jobs * (options->page.unedited ? 2 : 1);
     if (driver->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'",
@@ -289,7 +276,15 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->place.count = pages;
     own->place.sentences = driver->items.count;
     own->source = (struct page_source){.options = options, .texts = pages};
-    return check_live(options, pages, err);
+    if (!options->page.live)
+        return 0;
+    if (pages != 1)
+        return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
+    /* A live page has fields for what it can change, and would not keep the rest. */
+    if (select->words || select->mean || select->hide_first || select->layer || select->head)
+        return err_usage(err, "--live: expected no --layer, --head, --words, --mean or "
+                              "--hide-first: a live page shows everything");
+    return page_live_check(err);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -400,18 +395,6 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
     return 0;
 }
 
-static int find_facts(struct page_facts *facts, const struct page_source *source,
-                      const struct text_pair *pair, struct arena *arena, struct err *err)
-{
-    *facts = (struct page_facts){.config = &source->viewer->model.config,
-                                 .sentence = &pair->sentence,
-                                 .source = &pair->source};
-    return err_if(find_words(facts, source->options, arena, err) ||
-                  find_scores(facts, source, &pair->sentence, arena, err) ||
-                  find_explained(facts, source, pair, arena, err) ||
-                  find_next(facts, source, pair, arena, err) || find_live(facts, source, err));
-}
-
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* One run of a text; `name` says which, of an edited and an unedited one. */
@@ -420,18 +403,25 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
 {
     struct work *work = group->works[0];
     struct viewer *viewer = group->viewer;
+    struct arena *arena = group->arena;
     struct page_source source = own->source;
-    const struct look look = {&own->request.selection, &work->pair, 1, work->job,
-                              &page_run->report,       NULL};
+    const struct text_pair *pair = &work->pair;
+    struct page_facts *facts = &page_run->facts;
+    const struct look look = {&own->request.selection, pair, 1, work->job, &page_run->report, NULL};
+    *facts = (struct page_facts){.config = &viewer->model.config,
+                                 .sentence = &pair->sentence,
+                                 .source = &pair->source,
+                                 .lesson = own->lesson,
+                                 .run = name};
     source.viewer = viewer;
-    if (viewer_look(viewer, &look, group->arena, err) ||
-        find_facts(&page_run->facts, &source, &work->pair, group->arena, err))
+    if (viewer_look(viewer, &look, arena, err) || find_words(facts, source.options, arena, err) ||
+        find_scores(facts, &source, &pair->sentence, arena, err) ||
+        find_explained(facts, &source, pair, arena, err) ||
+        find_next(facts, &source, pair, arena, err) || find_live(facts, &source, err))
         return -1;
-    page_run->facts.lesson = own->lesson;
-    page_run->facts.run = name;
     if (!viewer->edits)
-        page_run->facts.command_count = page_run->facts.unedited_count;
-    return derive(&page_run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
+        facts->command_count = facts->unedited_count;
+    return derive(&page_run->report, &own->request.derivation, viewer->tokenizer, arena, err)
                ? items_blame(&own->driver->items, work->index, err)
                : 0;
 }

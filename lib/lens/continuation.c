@@ -388,14 +388,6 @@ static int open_search(struct search *search, struct err *err)
     return 0;
 }
 
-static void release_search(struct search *search)
-{
-    for (size_t i = 0; search->beams && i < 2 * search->width; i++)
-        if (search->beams[i].cache.config)
-            cache_release(&search->beams[i].cache);
-    arena_release(&search->arena);
-}
-
 /* The most likely next tokens of a beam. */
 static int take_logits(void *context, const struct announcement *seen, struct err *err)
 {
@@ -503,6 +495,9 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
         failed = read_beams(&search, err) || choose(&search, err);
     for (size_t i = 0; !failed && search.ended < beams && i < search.live_count; i++)
         keep_best(&search, &search.live[i], NULL, search.live[i].total);
-    release_search(&search);
+    for (size_t i = 0; search.beams && i < 2 * beams; i++)
+        if (search.beams[i].cache.config)
+            cache_release(&search.beams[i].cache);
+    arena_release(&search.arena);
     return err_if(failed);
 }

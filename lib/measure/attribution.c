@@ -210,19 +210,6 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-/* By the tokens whose values a head's context sums, as far as it is not edited. */
-static void put_sources(struct way *way, size_t layer, size_t head)
-{
-    const struct config *c = way->config;
-    const float *weights = way->rows[layer][SITE_WEIGHTS] + head * way->tokens;
-    const float *values =
-        way->rows[layer][SITE_V] + head / (c->n_head / c->n_kv_head) * way->tokens * c->d_v;
-    float *cells = way->cells + (layer * c->n_head + head) * way->tokens;
-    for (size_t key = 0; key < way->tokens; key++)
-        cells[key] = (float)((double)weights[key] *
-                             product(way->inner + head * c->d_v, values + key * c->d_v, c->d_v));
-}
-
 static int heads_back(struct way *way, size_t layer, const struct attention_weights *w)
 {
     const struct config *c = way->config;
@@ -238,8 +225,16 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
     if (edits_back(way, way->inner, SITE_CONTEXT, layer))
         return -1;
     way->edited = edited;
-    for (size_t head = 0; head < c->n_head; head++)
-        put_sources(way, layer, head);
+    /* By the tokens whose values a head's context sums, as far as it is not edited. */
+    for (size_t i = 0; i < c->n_head * way->tokens; i++) {
+        size_t head = i / way->tokens;
+        const float *value =
+            way->rows[layer][SITE_V] +
+            (head / (c->n_head / c->n_kv_head) * way->tokens + i % way->tokens) * c->d_v;
+        way->cells[layer * c->n_head * way->tokens + i] =
+            (float)((double)way->rows[layer][SITE_WEIGHTS][i] *
+                    product(way->inner + head * c->d_v, value, c->d_v));
+    }
     return 0;
 }
 

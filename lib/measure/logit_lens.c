@@ -418,20 +418,6 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
     return 0;
 }
 
-/* The best tokens of a layer's cells follow one another. */
-static int make_layer(struct page_next_layer *to, enum page_step step,
-                      const struct logit_lens *lens, size_t index, struct arena *arena,
-                      struct err *err)
-{
-    const struct lens_cell *cells = lens->cells + index * lens->tokens;
-    float *came = arena_alloc(arena, lens->tokens, sizeof *came, err);
-    for (size_t i = 0; came && i < lens->tokens; i++)
-        came[i] = cells[i].target;
-    *to = (struct page_next_layer){step, lens->plan->layers.items[index], lens->best_count,
-                                   cells->best, came};
-    return came ? 0 : -1;
-}
-
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err)
@@ -456,10 +442,16 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
     for (size_t layer = 0; layer < viewer->model.config.n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
             size_t index = layer - *plan->lenses[i].layers.items;
-            if (index < plan->lenses[i].layers.count &&
-                make_layer(&layers[next->layer_count++], plan->steps[i], &lenses[i], index, arena,
-                           err))
+            const struct lens_cell *cells = lenses[i].cells + index * sentence->count;
+            if (index >= plan->lenses[i].layers.count)
+                continue;
+            float *came = arena_alloc(arena, sentence->count, sizeof *came, err);
+            if (!came)
                 return -1;
+            for (size_t k = 0; k < sentence->count; k++)
+                came[k] = cells[k].target;
+            layers[next->layer_count++] = (struct page_next_layer){
+                plan->steps[i], layer, lenses[i].best_count, cells->best, came};
         }
     *found = next;
     return name_ids(next, viewer, arena, err);

@@ -333,15 +333,6 @@ static int run_layer(struct sweep *s)
     return 0;
 }
 
-static int run_all(struct sweep *s)
-{
-    size_t end = s->found->first_layer + s->found->layers;
-    for (s->layer = s->found->first_layer; s->layer < end; s->layer++)
-        if (run_layer(s))
-            return -1;
-    return 0;
-}
-
 /* --- the plan ------------------------------------------------------------------------------ */
 
 int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
@@ -461,8 +452,10 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
-    int failed =
-        !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s) || run_all(&s);
+    int failed = !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s);
+    for (s.layer = patching->first_layer;
+         !failed && s.layer < patching->first_layer + patching->layers; s.layer++)
+        failed = run_layer(&s);
     for (size_t i = 0; s.copies && i < s.most; i++)
         cache_release(&s.copies[i]);
     cache_release(&s.cache);
