@@ -63,9 +63,18 @@ static int open_first(struct job *job, struct err *err)
                   selection_heads(&job->selection, select->head, config, &first->arena, err));
 }
 
-/* Both models must read a text as the same ids. */
-static int check_ids(const struct job *job, const struct text_pair *others, struct err *err)
+/* Both models must read a text as the same ids. Notes on dropped characters are printed once. */
+static int read_both(struct job *job, struct err *err)
 {
+    bool is_quiet = progress_is_quiet();
+    job->pairs = session_read_items(&job->sessions[0], &job->items, err);
+    if (!job->pairs)
+        return model_blame(job->sessions[0].model, err);
+    progress_set_quiet(true);
+    const struct text_pair *others = session_read_items(&job->sessions[1], &job->items, err);
+    progress_set_quiet(is_quiet);
+    if (!others)
+        return model_blame(job->sessions[1].model, err);
     for (size_t i = 0; i < job->items.count; i++) {
         const struct tokenized *one = &job->pairs[i].sentence;
         const struct tokenized *other = &others[i].sentence;
@@ -79,19 +88,6 @@ static int check_ids(const struct job *job, const struct text_pair *others, stru
         return items_blame(&job->items, i, err);
     }
     return 0;
-}
-
-/* Notes on dropped characters are printed once. */
-static int read_both(struct job *job, struct err *err)
-{
-    bool is_quiet = progress_is_quiet();
-    job->pairs = session_read_items(&job->sessions[0], &job->items, err);
-    if (!job->pairs)
-        return model_blame(job->sessions[0].model, err);
-    progress_set_quiet(true);
-    const struct text_pair *others = session_read_items(&job->sessions[1], &job->items, err);
-    progress_set_quiet(is_quiet);
-    return others ? check_ids(job, others, err) : model_blame(job->sessions[1].model, err);
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */

@@ -141,15 +141,6 @@ static int choose_selection(struct request *request, struct driver *driver, stru
     return output_check_selection(&driver->output, &request->selection, err);
 }
 
-static void note_edits(const struct viewer *viewer)
-{
-    struct buf text = {0};
-    edits_write(&text, viewer->edits);
-    if (text.size && !text.out_of_memory)
-        print_note("generated with %s", text.bytes);
-    buf_release(&text);
-}
-
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -221,11 +212,14 @@ static int choose_typed(struct growth *growth, struct err *err)
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;
+    struct buf edits = {0};
     int failed = 0;
     if (choose_typed(growth, err))
         return -1;
-    if (growth->typed)
-        note_edits(text->viewer);
+    edits_write(&edits, text->viewer->edits);
+    if (growth->typed && edits.size && !edits.out_of_memory)
+        print_note("generated with %s", edits.bytes);
+    buf_release(&edits);
     type_from(growth->typed, text, 0);
     growth->start = clock_seconds();
     for (bool more = true; more && !is_broken(growth);) {

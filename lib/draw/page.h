@@ -69,7 +69,7 @@ struct page_facts {
     size_t command_count, unedited_count;
     const char *run; /* "edited" or "unedited" if a page has both */
 
-    const struct sheet *scores; /* a row for each head; NaN: nothing was counted */
+    const struct sheet *scores;       /* a row for each head; NaN: nothing was counted */
     const struct page_lesson *lesson; /* else numbers may be short */
     const struct folder *live;        /* files of the model of a live page */
 };

@@ -77,19 +77,6 @@ struct range {
     size_t count;
 };
 
-static int bad_item(const struct range *range, const char *item, size_t size, struct err *err)
-{
-    size_t last = range->count - 1;
-    if (last == 0)
-        return err_usage(err, "%s: expected 0 or all, found '%.*s': the %s has one %s",
-                         range->option, (int)size, item, range->owner, range->thing);
-    return err_usage(err,
-                     "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), ranges "
-                     "such as 0-%zu, or all, found '%.*s': the %s has %zu %ss",
-                     range->option, last, range->count, last, (int)size, item, range->owner,
-                     range->count, range->thing);
-}
-
 static bool read_number(ptrdiff_t *number, const char *text, size_t size)
 {
     long long value = 0;
@@ -140,8 +127,16 @@ static int parse_list(const char *list, const struct range *range, const size_t 
         ptrdiff_t first = 0;
         ptrdiff_t last = 0;
         size_t size = strcspn(item, ",");
-        if (!selection_range(&first, &last, item, size, range->count))
-            return bad_item(range, item, size, err);
+        bool fits = selection_range(&first, &last, item, size, range->count);
+        if (!fits && range->count == 1)
+            return err_usage(err, "%s: expected 0 or all, found '%.*s': the %s has one %s",
+                             range->option, (int)size, item, range->owner, range->thing);
+        if (!fits)
+            return err_usage(err,
+                             "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), "
+                             "ranges such as 0-%zu, or all, found '%.*s': the %s has %zu %ss",
+                             range->option, range->count - 1, range->count, range->count - 1,
+                             (int)size, item, range->owner, range->count, range->thing);
         for (ptrdiff_t i = first; i <= last; i++)
             marked[i] = true;
         item += size;

@@ -320,11 +320,14 @@ static bool is_called(const struct label *label, const char *name)
            strcmp(name, label_name(label)) == 0;
 }
 
-static bool find_text(struct token_match *match, const struct tokenized *tokenized,
-                      const char *name)
+bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
+                          const char *name)
 {
+    size_t index = 0;
+    size_t count = tokenized->count;
+    const char *colon = strchr(name, ':');
     bool found = false;
-    for (size_t i = 0; i < tokenized->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!is_called(&tokenized->labels[i], name))
             continue;
         if (!found)
@@ -333,20 +336,11 @@ static bool find_text(struct token_match *match, const struct tokenized *tokeniz
             match->next = i;
         found = true;
     }
-    return found;
-}
-
-bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
-                          const char *name)
-{
-    size_t index = 0;
-    size_t count = tokenized->count;
-    const char *colon = strchr(name, ':');
-    if (find_text(match, tokenized, name))
+    if (found)
         return true;
-    bool found = selection_index(&index, name, strlen(name), count) ||
-                 (colon && selection_index(&index, name, (size_t)(colon - name), count) &&
-                  is_called(&tokenized->labels[index], colon + 1));
+    found = selection_index(&index, name, strlen(name), count) ||
+            (colon && selection_index(&index, name, (size_t)(colon - name), count) &&
+             is_called(&tokenized->labels[index], colon + 1));
     *match = (struct token_match){.index = index};
     return found;
 }

@@ -302,12 +302,13 @@ static const float *last_stream(const struct way *way)
     return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
 }
 
-/* u before the matrix of the logits; the logit, before a cap. */
+/* u in the stream that leaves the last layer; the logit, before a cap. */
 static int logits_back(struct way *way)
 {
     const struct config *c = way->config;
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
+    struct norm norm;
     const float *bias = NULL;
     double *direction = way->inner; /* zeros so far */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
@@ -337,16 +338,8 @@ static int logits_back(struct way *way)
     const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
     if (c->logit_cap > 0)
         way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
-    return 0;
-}
-
-static int end_back(struct way *way)
-{
-    const struct config *c = way->config;
-    struct norm norm;
-    if (logits_back(way) ||
-        (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
-                           site_back(way, SITE_LN_F, 0, last_stream(way), &norm))))
+    if (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
+                          site_back(way, SITE_LN_F, 0, last_stream(way), &norm)))
         return -1;
     put_constants(way, c->n_layer + 1);
     return 0;
@@ -477,7 +470,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
     int failed = !way.cells || !way.u || !way.added || !way.inner || run(&way, sentence->ids) ||
-                 end_back(&way);
+                 logits_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, sentence->ids[way.tokens - 1]) ||

@@ -103,19 +103,6 @@ static void add_pairs(void *context, size_t head, size_t thread)
                              loop->b->data + (other * queries + query) * keys, keys);
 }
 
-/* Masked values have no difference; values that only one model masks are counted. */
-static void add_values(struct site_sums *sums, const float *a, const float *b, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        double off = (double)a[i] - (double)b[i];
-        sums->masked_in_one += !isinf(a[i]) != !isinf(b[i]);
-        if (isinf(a[i]) || isinf(b[i]))
-            continue;
-        sums->off += off * off;
-        sums->size += (double)a[i] * (double)a[i];
-    }
-}
-
 /* A tensor of the first run, and another run's if it has as many channels. */
 static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
                        const struct report *other)
@@ -133,7 +120,13 @@ static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
     }
     struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers.count + layer];
     sums->compared = true;
-    add_values(sums, a->data, b->data, kept_cells(a));
+    for (size_t i = 0; i < kept_cells(a); i++) { /* masked values have no difference */
+        double x = (double)a->data[i];
+        double y = (double)b->data[i];
+        sums->masked_in_one += !isinf(x) != !isinf(y);
+        sums->off += isinf(x) || isinf(y) ? 0 : (x - y) * (x - y);
+        sums->size += isinf(x) || isinf(y) ? 0 : x * x;
+    }
     if (a->site != SITE_WEIGHTS)
         return;
     struct pair_loop loop = {a, b, s->of_pairs + layer * heads * heads};
@@ -329,20 +322,6 @@ static void put_distance(struct frame_rows *rows, const char *site, long long la
     rows_next(rows);
 }
 
-static void put_heads(struct frame_rows *data, const struct comparison *s, size_t layer)
-{
-    size_t heads = s->head_count;
-    const double *sums = s->of_pairs + layer * heads * heads;
-    size_t *match = arena_alloc(data->arena, heads, sizeof *match, data->err);
-    if (!match || assignment_find(match, sums, heads, data->arena, data->err))
-        return;
-    for (size_t head = 0; head < heads; head++)
-        put_distance(data, "weights", (long long)s->layers.items[layer], (long long)s->heads[head],
-                     sums[head * heads + head] / (double)s->queries,
-                     (long long)s->heads[match[head]],
-                     sums[head * heads + match[head]] / (double)s->queries, COLUMN_MISSING);
-}
-
 /* A row of data for each layer of a site; for people a row of the mean over the layers and the
  * largest, with its layer. */
 static void put_site(struct frame_rows *data, struct frame_rows *shown, const struct comparison *s,
@@ -381,12 +360,22 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
 static int make_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
-    size_t heads = s->layers.count * s->head_count;
+    size_t count = s->head_count;
+    size_t heads = s->layers.count * count;
+    size_t *match = arena_alloc(arena, count, sizeof *match, err);
     struct frame_rows data = {
         .most = heads + SITE_COUNT * s->layers.count, .arena = arena, .err = err};
     struct frame_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
-    for (size_t layer = 0; layer < s->layers.count; layer++)
-        put_heads(&data, s, layer);
+    for (size_t i = 0; i < heads; i++) {
+        size_t head = i % count;
+        const double *sums = s->of_pairs + i / count * count * count;
+        if (!match || (head == 0 && assignment_find(match, sums, count, arena, err)))
+            return -1;
+        put_distance(&data, "weights", (long long)s->layers.items[i / count],
+                     (long long)s->heads[head], sums[head * count + head] / (double)s->queries,
+                     (long long)s->heads[match[head]],
+                     sums[head * count + match[head]] / (double)s->queries, COLUMN_MISSING);
+    }
     for (int site = 0; site < SITE_COUNT; site++)
         put_site(&data, &sites, s, (enum site)site);
     if (rows_finish(&frames[0], &data, "distances", "line") ||

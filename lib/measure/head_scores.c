@@ -493,20 +493,6 @@ static int add_table(struct frame *frame, const struct head_results *results, st
     return rows_finish(frame, &rows, "heads", "head");
 }
 
-/* The models and the texts that they were measured on. */
-static int add_models(struct frame *frame, const struct head_results *results, struct arena *arena,
-                      struct err *err)
-{
-    struct frame_rows rows = {.most = results->count, .arena = arena, .err = err};
-    for (size_t m = 0; m < results->count; m++, rows_next(&rows)) {
-        const struct head_result *result = &results->items[m];
-        rows_label(&rows, "model", COLUMN_KEY, label_borrowed(result->model, false, arena, err));
-        rows_text(&rows, "weights_sha256", COLUMN_DATA_ONLY, result->hash);
-        rows_text(&rows, "measured_on", 0, result->origin);
-    }
-    return rows_finish(frame, &rows, "models", "model");
-}
-
 /* --- reports ---------------------------------------------------------------------------------- */
 
 static bool origins_differ(const struct head_results *results)
@@ -547,13 +533,20 @@ struct frame *head_table_report(struct report *report, const struct head_results
                                 struct arena *arena, struct err *err)
 {
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct frame_rows models = {.most = results->count, .arena = arena, .err = err};
     if (!frames || begin_report(report, results, arena, err) ||
         add_table(&frames[0], results, arena, err))
         return NULL;
+    for (size_t m = 0; m < results->count; m++, rows_next(&models)) {
+        const struct head_result *result = &results->items[m];
+        rows_label(&models, "model", COLUMN_KEY, label_borrowed(result->model, false, arena, err));
+        rows_text(&models, "weights_sha256", COLUMN_DATA_ONLY, result->hash);
+        rows_text(&models, "measured_on", 0, result->origin);
+    }
+    if (rows_finish(&frames[1], &models, "models", "model"))
+        return NULL;
     report->frames = frames;
     report->frame_count = results->count > 1 ? 2 : 1;
-    if (results->count > 1 && add_models(&frames[1], results, arena, err))
-        return NULL;
     if (origins_differ(results))
         return frames;
     frames[1].flags = COLUMN_DATA_ONLY;
