@@ -101,12 +101,6 @@ static void tell_bytes(struct info *info, const char *label, const char *name, s
     facts_title(info->facts, label, "bytes");
 }
 
-/* A text as a label. */
-static struct label label_as(const char *text)
-{
-    return (struct label){text, text, text};
-}
-
 static struct frame *add_frame(struct info *info, const struct frame_rows *rows, const char *name,
                                const char *row)
 {
@@ -333,7 +327,7 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
             return err_usage(info->err,
                              "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
                              name, tokens);
-        rows_label(&rows, "site", COLUMN_KEY, label_as(name));
+        rows_label(&rows, "site", COLUMN_KEY, (struct label){name, name, name});
         rows_title(&rows, "");
         rows_integer(&rows, "bytes", COLUMN_DATA_ONLY, (long long)bytes);
         rows_text(&rows, "size", COLUMN_TEXT_ONLY | COLUMN_RIGHT,
@@ -380,7 +374,7 @@ static void list_site_names(struct info *info, const struct config *c)
         const char *lens = site_rows[site].alias; /* NULL: no such hook */
         if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
             lens = site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
-        rows_label(&rows, "site", COLUMN_KEY, label_as(name));
+        rows_label(&rows, "site", COLUMN_KEY, (struct label){name, name, name});
         rows_text(&rows, "axes", 0, buf_keep(&axes, &info->arena, info->err));
         rows_text(&rows, "transformer_lens", 0, lens);
         rows_title(&rows, "TransformerLens");
@@ -400,8 +394,9 @@ static void list_tensors(struct info *info, const struct weights *weights)
         char shape[PARAMETER_SHAPE_BYTES];
         if (!own.entry)
             continue;
+        const char *name = FORMAT(info, "%s", own.name);
         parameter_shape_text(shape, own.entry->rank, own.entry->shape);
-        rows_label(&rows, "name", COLUMN_KEY, label_as(FORMAT(info, "%s", own.name)));
+        rows_label(&rows, "name", COLUMN_KEY, (struct label){name, name, name});
         rows_title(&rows, "");
         rows_text(&rows, "dtype", 0, dtype_name(own.entry->dtype));
         rows_title(&rows, "");
