@@ -83,12 +83,10 @@ void selection_watch(const struct selection *selection, struct watch *watch);
 
 /* --- the attentions of a model: one, or with an encoder three --------------------------------- */
 
-struct attention_part {
+extern const struct attention_part {
     const char *name;  /* in --part */
     const char *words; /* in titles */
-};
-
-extern const struct attention_part attention_parts[]; /* by site_part */
+} attention_parts[];   /* by site_part */
 extern const size_t attention_part_count;
 
 #endif

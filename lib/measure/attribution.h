@@ -17,12 +17,10 @@
 
 enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, ATTRIBUTION_WAYS };
 
-struct attribution_way {
+extern const struct attribution_way {
     const char *name;  /* as in --by */
     const char *about; /* a line for help */
-};
-
-extern const struct attribution_way attribution_ways[ATTRIBUTION_WAYS];
+} attribution_ways[ATTRIBUTION_WAYS];
 
 struct attribution_plan {
     struct viewer *viewer;

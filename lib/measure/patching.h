@@ -37,13 +37,11 @@ enum patch_over {
     PATCH_OVERS,
 };
 
-struct patch_over_row {
+extern const struct patch_over_row {
     const char *name; /* as in --over */
     enum site site;
     const char *about; /* a line for help */
-};
-
-extern const struct patch_over_row patch_overs[PATCH_OVERS];
+} patch_overs[PATCH_OVERS];
 
 /* A path from a head (the sender) to the query, key or value of a later head, or to the logits: the
  * sender's output is that of the other text, all heads in between keep theirs, MLPs and norms are
@@ -87,12 +85,10 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
 
 enum patch_number { PATCH_FRACTION, PATCH_LOGIT, PATCH_NUMBERS };
 
-struct patch_number_row {
+extern const struct patch_number_row {
     const char *name; /* as in --show */
     const char *about;
-};
-
-extern const struct patch_number_row patch_numbers[PATCH_NUMBERS];
+} patch_numbers[PATCH_NUMBERS];
 
 /* Add sheets of these numbers (1 << PATCH_...) to the report of the clean text: layers by heads or
  * tokens, or for each layer heads by tokens; and for people a table of the fractions that a patch
