@@ -250,15 +250,6 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* A file named as another format would not be opened by a browser. */
-static int check_ending(const char *path, struct err *err)
-{
-    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') : path;
-    if (output_is_standard(path) || !strchr(name, '.') || name_has_ending(path, ".html"))
-        return 0;
-    return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'", path);
-}
-
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -499,6 +490,11 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
 int page_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
+    const char *path = own.output.path;
+    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') : path;
     own.output.format = "html";
-    return err_if(check_ending(own.output.path, err) || driver_do(&page_task, &own, err));
+    if (!output_is_standard(path) && strchr(name, '.') && !name_has_ending(path, ".html"))
+        return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
+                         path); /* as another format it would not be opened by a browser */
+    return driver_do(&page_task, &own, err);
 }

@@ -407,17 +407,6 @@ static int take_logits(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-/* One pass over the new token of each beam. */
-static int read_beams(struct search *search, struct err *err)
-{
-    const struct tap tap = {.sink = take_logits, .context = search};
-    for (size_t i = 0; i < search->live_count; i++) {
-        struct beam *beam = &search->live[i];
-        search->texts[i] = unread_text(search->text, beam->ids, search->count, &beam->cache);
-    }
-    return run_texts(search->text, search->texts, search->live_count, tap, err);
-}
-
 /* The most likely first; equal ones in the order of beams and ids. */
 static int compare(const void *a, const void *b)
 {
@@ -490,9 +479,14 @@ static int choose(struct search *search, struct err *err)
 int continuation_search(struct continuation *text, size_t beams, struct err *err)
 {
     struct search search = {.text = text, .width = beams};
+    const struct tap tap = {.sink = take_logits, .context = &search};
     int failed = open_search(&search, err);
-    while (!failed && search.live_count && search.count < text->room && search.ended < beams)
-        failed = read_beams(&search, err) || choose(&search, err);
+    while (!failed && search.live_count && search.count < text->room && search.ended < beams) {
+        for (size_t i = 0; i < search.live_count; i++)
+            search.texts[i] =
+                unread_text(text, search.live[i].ids, search.count, &search.live[i].cache);
+        failed = run_texts(text, search.texts, search.live_count, tap, err) || choose(&search, err);
+    }
     for (size_t i = 0; !failed && search.ended < beams && i < search.live_count; i++)
         keep_best(&search, &search.live[i], NULL, search.live[i].total);
     for (size_t i = 0; search.beams && i < 2 * beams; i++)

@@ -337,38 +337,33 @@ static int read_ablation(struct reader *reader, const char *text)
 }
 
 /* 4:2, 9:4:2 or 9.6:4:2 */
-static int read_pair(struct reader *reader, struct piece piece)
+static int read_knockout(struct reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
     const struct edit_axis queries = {"query", 0, &edit->tokens};
     const struct edit_axis keys = {"key", 0, &edit->columns};
-    const char *end = piece.at + piece.size;
-    const char *second = platform_last_byte(piece.at, ':', piece.size);
-    const char *first =
-        second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
-    if (!second)
-        return err_usage(reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'",
-                         reader->words, (int)piece.size, piece.at);
-    if ((first && read_heads(reader, trim(piece.at, first))) ||
-        add_range(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
-        add_range(reader, &keys, trim(second + 1, end)))
-        return -1;
-    ptrdiff_t query = edit->tokens.items->last;
-    ptrdiff_t key = edit->columns.items->first;
-    if (!reader->config->causal || (query < 0) != (key < 0) || key <= query)
-        return append(reader);
-    return err_usage(reader->err,
-                     "%s: expected a key no later than the query, which cannot attend to others, "
-                     "found '%.*s'",
-                     reader->words, (int)piece.size, piece.at);
-}
-
-static int read_knockout(struct reader *reader, const char *text)
-{
     const char *end = text + strlen(text);
     for (const char *at = text; at <= end;) {
-        reader->edit = (struct edit){.site = SITE_MASKED, .op = EDIT_FORBID};
-        if (read_pair(reader, next_piece(&at, end)))
+        struct piece piece = next_piece(&at, end);
+        const char *second = platform_last_byte(piece.at, ':', piece.size);
+        const char *first =
+            second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
+        *edit = (struct edit){.site = SITE_MASKED, .op = EDIT_FORBID};
+        if (!second)
+            return err_usage(reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'",
+                             reader->words, (int)piece.size, piece.at);
+        if ((first && read_heads(reader, trim(piece.at, first))) ||
+            add_range(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
+            add_range(reader, &keys, trim(second + 1, piece.at + piece.size)))
+            return -1;
+        ptrdiff_t query = edit->tokens.items->last;
+        ptrdiff_t key = edit->columns.items->first;
+        if (reader->config->causal && (query < 0) == (key < 0) && key > query)
+            return err_usage(reader->err,
+                             "%s: expected a key no later than the query, which cannot attend to "
+                             "others, found '%.*s'",
+                             reader->words, (int)piece.size, piece.at);
+        if (append(reader))
             return -1;
     }
     return 0;

@@ -286,30 +286,26 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-static int hold(const struct effective *e, const struct announcement *seen, enum ingredient which,
-                struct err *err)
-{
-    struct held_text *text = &e->texts[seen->text];
-    float **held = &text->held[which];
-    if (!*held && !(*held = arena_room(e->arena, tensor_count(&seen->values), sizeof **held, err)))
-        return -1;
-    tensor_copy(*held, &seen->values);
-    if (which == HELD_WEIGHTS) {
-        text->queries = seen->values.shape[1];
-        text->keys = seen->values.shape[2];
-    }
-    return 0;
-}
-
 static int sink(void *context, const struct announcement *seen, struct err *err)
 {
     const struct effective *e = context;
     bool weights = seen->site == SITE_WEIGHTS;
+    struct held_text *text = &e->texts[seen->text];
+    size_t cells = tensor_count(&seen->values);
     if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
         return -1;
-    for (int which = 0; which < INGREDIENTS; which++)
-        if (seen->site == ingredient_sites[which] && hold(e, seen, (enum ingredient)which, err))
+    for (int which = 0; which < INGREDIENTS; which++) {
+        float **held = &text->held[which];
+        if (seen->site != ingredient_sites[which])
+            continue;
+        if (!*held && !(*held = arena_room(e->arena, cells, sizeof **held, err)))
             return -1;
+        tensor_copy(*held, &seen->values);
+    }
+    if (weights) {
+        text->queries = seen->values.shape[1];
+        text->keys = seen->values.shape[2];
+    }
     for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
         if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
             return -1;
