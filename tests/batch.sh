@@ -54,7 +54,7 @@ options() { # KIND
     esac
 }
 
-place() { # KIND NAME: what -o takes
+place() { # KIND NAME: the argument of -o
     case $1 in
     files) echo "$2/" ;;
     table) echo "$2.tidy.csv" ;;

@@ -31,7 +31,7 @@ do_without() { # WHY
 [ "$(id -u)" = 0 ] || do_without 'only root can make one'
 unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
 command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
-[ -z "$(git_here status --porcelain)" ] || echo 'note: what is not committed is not tried'
+[ -z "$(git_here status --porcelain)" ] || echo 'note: uncommitted changes are not tested'
 
 chmod 755 "$scratch" # folders in it become /, which every user must be able to enter
 finish() {

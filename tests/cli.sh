@@ -136,7 +136,7 @@ same() { # out|err
     expected=$CASE/$1
     [ -f "$expected" ] || expected=/dev/null
     cmp -s "$expected" "$scratch/$1" && return
-    # shellcheck disable=SC2016 # it stands so in what is expected
+    # shellcheck disable=SC2016 # $ROOT is literal
     sed -e 's|\.\./root|$ROOT|g' -e 's|\(\\*"version\\*": \\*"\)[0-9.]*|\1$VERSION|' \
         "$scratch/$1" >"$scratch/plain" && mv "$scratch/plain" "$scratch/$1"
     cmp -s "$expected" "$scratch/$1" && return
@@ -162,7 +162,7 @@ update_case() {
 
 try_case() {
     # The pattern matched nothing, or the file was forgotten.
-    [ -f "$CASE/cmd" ] || { fail "$name: it has no file cmd" && return; }
+    [ -f "$CASE/cmd" ] || { fail "$name: no file cmd" && return; }
     run_case
     if [ -f "$scratch/skip" ]; then
         leave_out "$name: $(cat "$scratch/skip")"

@@ -85,7 +85,7 @@ try() { # COMMAND...
     esac
     "$build/faults" "$folder" "$kind" "$every" "$@" >"$folder/log" 2>&1 </dev/null
     counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
-    counts=${counts:-0 1} # it ended early
+    counts=${counts:-0 1} # ended early
     passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
     progress
     [ "${counts##* }" = 0 ] && return
@@ -169,7 +169,7 @@ if ! (
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
     "$ATTN" train -q -d texts -m school --steps 2 --batch-size 2 --context 4 -o trained
 ) >"$folder/log" 2>&1; then
-    fail 'the files that commands are given' "$folder/log"
+    fail 'input files of the commands' "$folder/log"
     closing
     exit
 fi

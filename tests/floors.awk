@@ -4,19 +4,19 @@
 #     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
 
 BEGIN {
-    # The core, the pictures that any wing may ask for, the wings side by side, who knows them all.
+    # A folder may include folders with lower numbers.
     split("base format text math model lens write draw explain measure train bench live attn cmd",
         rooms)
     split("1    2      3    3    4     5    6     7    8       8       8     8     9    9    10",
         floors)
     for (i in rooms)
-        floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face
+        floor[rooms[i]] = floors[i] # attn: the public headers of lib
     heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"
     speech = "(printf|fprintf|puts|putchar|perror|exit|abort)"
     process = "(_exit|fork|vfork|posix_spawnp?)"
     LONGEST_CHAIN = 10
 
-    # What macOS has, too, and what belongs to a library or a processor.
+    # Headers of macOS, of libraries and of processors.
     split("assert ctype errno float inttypes limits math setjmp signal spawn stdarg stdatomic " \
         "stdbool stddef stdint stdio stdlib string time dirent fcntl glob poll pthread " \
         "strings unistd sys/file sys/ioctl sys/mman sys/resource sys/stat sys/time sys/types " \
@@ -40,7 +40,7 @@ function fault(what) {
     printf "%s:%d: %s\n", FILENAME, FNR, what
 }
 
-# The line without comments and texts.
+# The line without comments and contents of strings.
 function code(line,    at) {
     gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
     if (in_comment) {
@@ -64,8 +64,8 @@ function calls(line, names) {
     return line ~ ("(^|[^A-Za-z0-9_])" names " *[(]")
 }
 
-# "room/file.h" goes down or stays; only cmd's own and the public face stand in no room. What is in
-# cmd/option_rows knows cmd, "../file.h", and nothing there knows it.
+# An include names a folder of lib, "room/file.h", except for headers of cmd and public headers.
+# cmd/option_rows includes headers of cmd as "../file.h".
 function check_own(file,    target) {
     if (room == "cmd" && path[2] == "option_rows" && file ~ /^\.\.\/[^\/]*$/)
         target = "cmd"
@@ -74,12 +74,12 @@ function check_own(file,    target) {
     else
         target = file ~ /^attn(_model)?\.h$/ ? "attn" : room == "cmd" ? "cmd" : "?"
     if (!(target in floor))
-        fault("\"" file "\" names no room of lib")
+        fault("\"" file "\" names no folder of lib")
     else if (target != room && floor[target] >= floor[room])
         fault("\"" file "\" is not below " room)
 }
 
-# Where an included file of ours stands: beside the file that includes it, or in a room.
+# The path of an included file of ours: in the folder of the file that includes it, or of lib.
 function path_of(file,    folder) {
     if (file ~ /^attn(_model)?\.h$/)
         return "lib/" file
@@ -90,7 +90,7 @@ function path_of(file,    folder) {
     return (file ~ /\// ? "lib/" : folder) file
 }
 
-# The headers of the longest chain that begins in a file; a circle ends where it closes.
+# The number of headers of the longest chain from a file; a cycle ends at its first repetition.
 function chain(file,    i, length_here, longest) {
     if (file in chains)
         return chains[file]
@@ -106,7 +106,7 @@ function chain(file,    i, length_here, longest) {
 
 function check_foreign(file) {
     if (FILENAME ~ /^lib\/live\/wasi\//)
-        return # it stands in for what WASI lacks
+        return # replaces headers that WASI lacks
     if (!own && !(file in everywhere) && FILENAME != "lib/base/platform_linux.c")
         fault(file " is not everywhere: it belongs to lib/base/platform_linux.c")
     if (file ~ /libxsmm/ && room != "math")
@@ -144,12 +144,12 @@ function check_foreign(file) {
     if (room != "cmd" && FILENAME != "lib/draw/drawing.c" && calls(line, process))
         fault("other processes belong to lib/draw/drawing.c")
     if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform_linux|math\/generator)\.c$/)
-        fault("what Linux alone has belongs to lib/base/platform_linux.c")
+        fault("functions of Linux belong to lib/base/platform_linux.c")
 }
 
 END {
     for (file in include_count)
         if (file ~ /\.c$/ && chain(file) > LONGEST_CHAIN)
-            printf "%s:1: a chain of %d headers begins here, at most %d may\n", file,
-                chain(file), LONGEST_CHAIN
+            printf "%s:1: expected a chain of at most %d headers, found %d\n", file,
+                LONGEST_CHAIN, chain(file)
 }

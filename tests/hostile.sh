@@ -17,7 +17,7 @@ STAGES='cli batch figures install readme system races'
 FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5 DOCUMENTS=README.md'
 
 case $scratch in *[[:space:]]*)
-    leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"
+    leave_out "the path of TMPDIR must have no blank, found '$scratch'"
     closing
     exit
     ;;
@@ -71,7 +71,7 @@ leaves_nothing() {
     find "$temporary" -mindepth 1 | tee "$scratch/left" && [ ! -s "$scratch/left" ]
 }
 
-check 'a copy of all' make_copies
+check 'copies of sources and BUILD' make_copies
 listing >"$scratch/before"
 make_test | tee "$scratch/said"
 counts=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' \
@@ -79,6 +79,6 @@ counts=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \
 # shellcheck disable=SC2086 # two or three numbers
 set -- ${counts:-0 1}
 passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + ${3:-0}))
-check 'the source tree is as it was' is_as_it_was
+check 'the source tree is unchanged' is_as_it_was
 check 'nothing is left in TMPDIR' leaves_nothing
 closing

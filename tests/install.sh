@@ -204,19 +204,19 @@ check 'the completion for bash is a script' \
 if nm "$build/libattn.a" 2>/dev/null | grep -q "__asan\|__gcov"; then
     leave_out 'the example of attn.h: the library is instrumented'
 else
-    check 'the example of attn.h compiles against what was installed' build_program
+    check 'the example of attn.h compiles with the installed library' build_program
     check 'the example of attn.h prints a tensor' says_weights
-    check 'the library links beside functions of common names' links_beside_others
+    check 'functions with common names do not collide with the library' links_beside_others
     check 'the first example of libattn(3)' example_of_page 1 "$(looks_of_last_token)"
     check 'the second example of libattn(3)' example_of_page 2 ' is -0.001
  short -0.568'
     check 'the third example of libattn(3)' example_of_page 3 ' short, eat'
 fi
-check 'libattn(3) has every function' page_names_all
-check 'the library exports what attn.h declares' exports_its_header
+check 'libattn(3) lists every function' page_names_all
+check 'the library exports the functions of attn.h' exports_its_header
 if [ -e "$prefix/lib/libattn.so" ]; then
-    check 'the shared library exports what attn.h declares' shared_exports_its_header
-    check 'the shared library is named after its version' names_are_of_the_version
+    check 'the shared library exports the functions of attn.h' shared_exports_its_header
+    check 'the name of the shared library has its version' names_are_of_the_version
     programs_of "${CC:-cc} -std=c11"
     if command -v g++ >/dev/null; then
         programs_of 'g++ -std=c++20 -x c++'
@@ -224,10 +224,10 @@ if [ -e "$prefix/lib/libattn.so" ]; then
         leave_out 'g++ is not installed'
     fi
 else
-    leave_out 'the shared library is not built: for another system, or with instruments'
+    leave_out 'the shared library is not built for another system or with sanitizers'
 fi
-check 'libraries go to another folder' installs_elsewhere
-check 'variables that a shell needs are printed' says_what_is_not_found
+check 'LIBDIR is the folder of the libraries' installs_elsewhere
+check 'make install prints the variables that a shell needs' says_what_is_not_found
 check 'make uninstall leaves nothing' leaves_nothing
 
 closing

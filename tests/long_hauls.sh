@@ -144,7 +144,7 @@ haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q 
     --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch-size 1 \
     --context 8 -o t2
 
-# --- a text without an end ------------------------------------------------------------------------
+# --- an endless text ------------------------------------------------------------------------------
 
 for command in 'run -f' 'tokenize -f' 'heads -f' 'init -o v5 --vocab-from' \
     'init -o fresh2 --vocab'; do
@@ -170,7 +170,7 @@ haul "$sentences sentences: heads" 0 60 100 heads -f many
 haul "$sentences sentences: score" 0 60 100 score -q -f many --format tidy
 haul "$sentences sentences: score, totals" 0 60 100 score -q -f many --total --format csv
 
-# --- all tensors, to a reader that leaves ---------------------------------------------------------
+# --- all tensors, through a closed pipe -----------------------------------------------------------
 
 "$attn" init -q --shape tiny -s 'the cat sat on a mat' -o big \
     --set "n_embd=$channels,n_layer=4,n_head=4,n_positions=$tokens" || exit 1

@@ -22,7 +22,7 @@ def run(command, read):
         began = time.monotonic()
         if read:
             out.write(program.stdout.read(int(read)))
-            began = time.monotonic()  # what counts is how soon it ends then
+            began = time.monotonic()  # measure how soon it ends after that
             program.stdout.close()
         return program.wait(), time.monotonic() - began
 

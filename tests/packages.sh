@@ -48,10 +48,10 @@ says_what_deb_needs() {
         grep 'apt-get install dpkg-dev debhelper' "$scratch/said"
 }
 
-check 'versions are those of the program' names_version
-check 'symbols are those of the library' symbols_are_those_of_the_library
+check 'packages have the version of the program' names_version
+check 'symbols agree with the library' symbols_are_those_of_the_library
 check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
-check 'the package of rsvg-convert is recommended' drawing_is_recommended
+check 'rsvg-convert is a recommended package' drawing_is_recommended
 check 'make deb names the packages that it needs' says_what_deb_needs
 
 # A machine without libraries where sudo fails: count the calls of sudo and check the message.
@@ -80,19 +80,19 @@ says() { # EXPECTED COMMAND...: fails and prints EXPECTED
 }
 
 by_hand='apt-get install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev check'
-check 'what sudo refuses is said' says 'could not be installed from here: run that line as root' env
-check 'and what to do by hand' grep -F "  $by_hand" "$scratch/missing"
-same 'sudo is asked once' asked "$(cat "$scratch/asked")"
+check 'sudo fails' says 'could not be installed from here: run that line as root' env
+check 'the message has the command for root' grep -F "  $by_hand" "$scratch/missing"
+same 'sudo is called once' asked "$(cat "$scratch/asked")"
 check 'DEPS=0 installs nothing' says '(DEPS=0: never)' env DEPS=0
-same 'and does not ask' asked "$(cat "$scratch/asked")"
+same 'DEPS=0 does not call sudo' asked "$(cat "$scratch/asked")"
 rm "$scratch/bin/sudo"
 fake uname 'echo Darwin arm64'
 homebrew='brew install cjson utf8proc oniguruma check'
-check 'macOS has names of its own, and does without libxsmm' says "$homebrew" env
+check 'macOS has other names of packages, and no libxsmm' says "$homebrew" env
 fake uname 'echo Darwin'
-check 'and another place' says 'make CPPFLAGS=-I$(brew' env
+check 'macOS has other folders' says 'make CPPFLAGS=-I$(brew' env
 rm "$scratch/bin/uname"
-check 'without sudo, root is named' says 'there is no sudo: run that line as root' env
+check 'without sudo, the message asks for root' says 'there is no sudo: run that line as root' env
 fake id 'echo 0'
-check 'root is told of apt-get' says 'apt-get could not install it: what it said is above' env
+check 'apt-get fails' says 'apt-get could not install it: what it said is above' env
 closing

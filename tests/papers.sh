@@ -88,7 +88,7 @@ END
 }
 
 if has python3; then
-    check 'every view has the width' fits_everywhere
+    check 'every view fits the width' fits_everywhere
 fi
 
 has_sizes() { # SIZES OPTIONS...
@@ -175,9 +175,9 @@ marked() { # COUNT OPTIONS...
     figure mark.svg "$@" && is "$count" "$(grep -c '^<rect.* stroke="#d94801"' mark.svg)"
 }
 
-check 'a cell in every head' marked 8 --mark 4:2
-check 'cells in a layer and a head' marked 5 --mark 0:4:2,1.3:5:0
-check 'a cell of a part of the text' marked 1 --layer 0 --head 0 --mark 5:4 --token-range 4-6
+check 'a mark in every head' marked 8 --mark 4:2
+check 'marks in a layer and in a head' marked 5 --mark 0:4:2,1.3:5:0
+check 'a mark with --token-range' marked 1 --layer 0 --head 0 --mark 5:4 --token-range 4-6
 
 labelled() { # LABELS OPTIONS...
     labels=$1
@@ -245,7 +245,7 @@ shows_part() {
                 sed 's/ $//')"
 }
 
-check 'a part of the text' shows_part
+check '--token-range' shows_part
 
 # Figures of score, lens and attribute show only the tokens of --token-range.
 instrument_shows_part() { # TEXTS COMMAND OPTIONS...
@@ -261,13 +261,13 @@ has_no_tokens() {
 are layer, columns part" "$? $(cat message)" && ! [ -e tokenless.svg ]
 }
 
-check 'a part of scores' instrument_shows_part 'is short , surprisal (nats) ' score
-check 'a part of layers' instrument_shows_part \
+check '--token-range of scores' instrument_shows_part 'is short , surprisal (nats) ' score
+check '--token-range of layers' instrument_shows_part \
     '␣is ␣short , ␣short , ␣eat ␣short , ␣eat layer token probability ' lens
-check 'a part of sources' instrument_shows_part \
+check '--token-range of sources' instrument_shows_part \
     'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' \
     attribute --by source --view matrix
-check 'a part of a figure without tokens is refused' has_no_tokens
+check '--token-range of a figure without tokens is refused' has_no_tokens
 
 # --- TikZ -----------------------------------------------------------------------------------------
 
@@ -299,7 +299,7 @@ tex_has_numbers() {
         is "$(numbers 1 | grep .)" "$(sed -n 's/^.attncell{.*{\([^{}][^{}]*\)}$/\1/p' numbers.tex)"
 }
 
-# A cell that stands for several cells has the largest of their numbers.
+# A pooled cell has the largest number of its cells.
 tex_has_largest() {
     long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
     "$attn" run -q "$long" --figure-width 1in --layer 0 --head 0 -o largest.tex &&
@@ -352,7 +352,7 @@ tex_is_input() {
         grep -q after paper.txt && [ "$(pdffonts paper.pdf | grep -c CMSS)" = 0 ]
 }
 
-# TeX's special characters are printed as they are; bytes that are no text, and characters that the
+# TeX's special characters are printed unchanged; invalid UTF-8, and characters that the
 # font lacks, as their codes.
 tex_takes_all() {
     odd=$(printf 'a_b # $ %% & ~ ^ \\ { } <é> "q" -- \001 爱 ‿')

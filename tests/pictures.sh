@@ -68,7 +68,7 @@ if has xmllint; then
         check "$name.svg is well-formed" xmllint --noout "$name.svg"
     done
     check 'a token is text' is 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
-    check 'a part has a name' is 1 \
+    check 'a group has an id' is 1 \
         "$(xpath model.svg 'count(//title[.="weights layer 1 head 2"])')"
     check 'a layer of a model' is 8 "$(xpath model.svg 'count(//g[@shape-rendering]) - 1')"
 else
@@ -98,7 +98,7 @@ check 'lines.svg is drawn as before' redrawn lines.svg --layer 1 --view overlay
 for picture in "$ROOT"/data/pictures/*.svg; do
     check "${picture##*/} has a background" has_ground "$picture"
 done
-check 'words of a terminal keep their columns' no_blanks_to_join \
+check 'the words of the terminal picture keep their columns' no_blanks_to_join \
     "$ROOT/data/pictures/run.svg"
 
 # --- PNG -----------------------------------------------------------------------------------------
@@ -130,10 +130,10 @@ case $forms in
 *png*)
     if has python3; then
         for name in $pictures; do
-            check "$name.png is whole" decode "$name.png"
+            check "$name.png is complete" decode "$name.png"
         done
     else
-        leave_out 'PNG is whole: python3 is not installed'
+        leave_out 'PNG is complete: python3 is not installed'
     fi
     ;;
 esac
@@ -162,7 +162,7 @@ case $forms in
             "$(TZ=UTC pdfinfo model.pdf | sed -n 's/^CreationDate: *//p')"
         check 'words can be selected' holds_text model.pdf dessert
         check 'numbers can be selected' holds_text head.pdf 0.390.120.49
-        check 'marks can be selected' holds_text odd.pdf '</text><b>'
+        check 'special characters can be selected' holds_text odd.pdf '</text><b>'
     else
         leave_out 'PDF: pdfinfo and pdftotext are not installed'
     fi

@@ -19,7 +19,7 @@ unset ATTN_MODEL
 
 has() { # MODEL WHAT
     [ -f "$models/$1/config.json" ] && return 0
-    leave_out "$2: '$models/$1' is not there"
+    leave_out "$2: '$models/$1' does not exist"
     return 1
 }
 
@@ -110,6 +110,6 @@ if has gpt2 'indirect objects (mean difference of logits, 5 heads)'; then
 fi
 
 # --- offsets: Clark et al. 2019 (arXiv:1906.04341), table 1.
-leave_out 'offsets and relations of Clark et al.: of BERT, which is not read, on the Penn Treebank'
+leave_out 'offsets and relations of Clark et al.: they need BERT and the Penn Treebank'
 
 closing

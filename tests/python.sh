@@ -14,7 +14,7 @@ esac
 export LIBATTN="$build/libattn.so" PYTHONDONTWRITEBYTECODE=1
 
 if [ ! -e "$LIBATTN" ]; then
-    leave_out 'the shared library is not built: for another system, or with instruments'
+    leave_out 'the shared library is not built for another system or with sanitizers'
     closing
     exit
 fi
@@ -44,14 +44,14 @@ beside >"$scratch/sources"
 PYTHONPATH=$(pwd)/lib/bindings/python
 if "$python" -m venv "$scratch/venv" 2>/dev/null; then
     check 'pip installs it without a network' installs
-    check 'pip leaves nothing beside its sources' leaves_nothing
+    check 'pip adds no file to the sources' leaves_nothing
     PYTHONPATH=$(dirname "$("$scratch/venv/bin/python" -I -c "$find_attn")")
 else
     leave_out 'python3-venv is not installed'
 fi
 export PYTHONPATH
 
-# A frame has the rows of the program's tidy table, and also the masked cells, which that omits.
+# A frame has the rows of the program's tidy table, and the masked cells, which the table omits.
 frames() { # TEXT OPTION...: of attn-cli run
     "$build/attn-cli" run "$@" --layer all --format tidy --force -o "$scratch/tidy.csv"
     check "a frame is the tidy table: $*" "$python" - "$scratch/tidy.csv" "$@" <<'END'
@@ -79,7 +79,7 @@ END
 "$build/attn-cli" run -m life-cross -s 'Life is' --source 'short eat' --show weights \
     --format json -o "$scratch/cross.json"
 
-check 'its numbers are those of the program' "$python" - "$scratch" <<'END'
+check 'tensors agree with the program' "$python" - "$scratch" <<'END'
 import json, sys
 import attn, numpy
 program = json.load(open(sys.argv[1] + "/all.json"))
@@ -97,7 +97,7 @@ with attn.Model("tiny") as model:
     assert run["h.1.weights"].shape == (4, 3, 3) == (model.counts.heads, 3, 3)
     assert run.axes["h.1.weights"] == ("head", "query", "key")
 END
-check 'its scores are those of the program' "$python" - "$scratch" <<'END'
+check 'scores agree with the program' "$python" - "$scratch" <<'END'
 import json, sys
 import attn, numpy
 program = json.load(open(sys.argv[1] + "/score.json"))
@@ -106,7 +106,7 @@ expected = [token["logprob_nats"] for token in program["tables"]["scores"]]
 assert numpy.isnan(scores[0]) and len(scores) == 3
 assert numpy.array_equal(scores[1:], numpy.array(expected[1:], numpy.float32)), (scores, expected)
 END
-check 'a source, heads and edits are passed on' "$python" - "$scratch" <<'END'
+check 'source, heads and edits reach the engine' "$python" - "$scratch" <<'END'
 import json, sys
 import attn, numpy
 program = json.load(open(sys.argv[1] + "/cross.json"))["tensors"]["h.0.weights"]
@@ -119,7 +119,7 @@ edited = model.run([1, 2], show="attn_out", layers=0, edits="attn_out = 2")
 assert (edited["h.0.attn_out"] == 2).all()
 assert model.run([1, 2, 3], attention="window:1")["h.0.weights"][0, 2].tolist() == [0, 0, 1]
 END
-check 'steps have the bits of the whole' "$python" - <<'END'
+check 'steps give the bits of one pass' "$python" - <<'END'
 import attn, numpy
 model = attn.Model("tiny")
 whole = model.run("Life is short", show="logits")["logits"]
@@ -127,7 +127,7 @@ cache = model.cache()
 parts = [cache.step([number])["logits"] for number in model.encode("Life is short")]
 assert numpy.array_equal(numpy.concatenate(parts), whole)
 END
-check 'errors carry the status' "$python" - <<'END'
+check 'errors have the status of the program' "$python" - <<'END'
 import attn
 for call, status in ((lambda: attn.Model("no/such"), 3),
                      (lambda: attn.Model("tiny").run("a", show="nothing"), 2),
@@ -139,7 +139,7 @@ for call, status in ((lambda: attn.Model("no/such"), 3),
     else:
         raise AssertionError(status)
 END
-check 'what C would cut or wrap is refused' "$python" - <<'END'
+check 'arguments that C would truncate or wrap are refused' "$python" - <<'END'
 import attn, numpy
 model = attn.Model("tiny")
 cache = model.cache()
@@ -165,7 +165,7 @@ for call, expected, text in (
         raise AssertionError(text)
 assert model.run(numpy.array([1, 2], numpy.uint64)).ids.tolist() == [1, 2]
 END
-check 'what is closed raises, and is closed when nothing runs' "$python" - <<'END'
+check 'a closed model raises; close waits for running calls' "$python" - <<'END'
 import threading, time
 import attn
 model = attn.Model("tiny")
@@ -199,7 +199,7 @@ for call in (lambda: cache.step([3]), lambda: model.token(1), lambda: model.enco
         raise AssertionError(call)
 cache.close()
 END
-check 'a handler of a signal may close the model' "$python" - <<'END'
+check 'a signal handler may close the model' "$python" - <<'END'
 import signal
 import attn
 model = attn.Model("tiny")
@@ -226,7 +226,7 @@ if "$python" -c 'import pandas' 2>/dev/null; then
     frames 'Life is' -m life-cross --source 'short eat'
     frames 'le chat' -m translate --source 'the small cat' --show all
     frames 'Life is short' -m life-grouped
-    check 'a frame of a step counts on, and has all keys' "$python" - <<'END'
+    check 'a frame of a step has absolute rows and all keys' "$python" - <<'END'
 import attn
 model = attn.Model("tiny")
 whole = model.run("Life is short, eat", show="weights,k").frame()

@@ -2,7 +2,7 @@
 # lib/bindings/r gives attn-cli's numbers in R.
 #
 #     sh tests/r.sh [BUILD]
-# shellcheck disable=SC2016 # what is in quotes is for R
+# shellcheck disable=SC2016 # quoted text is R
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -11,7 +11,7 @@ build=$(cd "${1:-build}" && pwd)
 export ATTN="$build/attn-cli"
 # R cannot remove its temporary folder if the path has a blank.
 case $scratch in *' '*)
-    leave_out 'R wants a TMPDIR without a blank'
+    leave_out 'R needs a TMPDIR without blanks'
     closing
     exit
     ;;
@@ -33,7 +33,7 @@ text='Life is "short", it'\''s'
 "$ATTN" run -q "$text" --show weights,resid_pre --layer all --format tidy -o "$scratch/tidy.csv"
 "$ATTN" score -q "$text" --format csv -o "$scratch/score.csv"
 
-check 'arrays have the numbers of the tidy table' in_r \
+check 'arrays agree with the tidy table' in_r \
     "run <- attn_run('Life is \"short\", it\\'s', show = 'weights,resid_pre')" \
     "table <- read.csv('$scratch/tidy.csv', na.strings = '')" \
     'for (i in seq_len(nrow(table))) {' \
@@ -45,20 +45,20 @@ check 'arrays have the numbers of the tidy table' in_r \
     '  stopifnot(value == cell$value, run$tokens[at[1]] == cell$row_token)' \
     '}' \
     'stopifnot(nrow(table) > 100, length(run$tensors) == 4)'
-check 'a frame is the tidy table' in_r \
+check 'a frame equals the tidy table' in_r \
     "frame <- attn_frame('Life is \"short\", it\\'s', show = 'weights,resid_pre')" \
     "table <- read.csv('$scratch/tidy.csv', na.strings = '')" \
     'stopifnot(nrow(frame) > 100, identical(frame, table))'
-check 'scores are those of the program' in_r \
+check 'scores agree with the program' in_r \
     "scores <- attn_score('Life is \"short\", it\\'s')" \
     "table <- read.csv('$scratch/score.csv', comment.char = '#')" \
     'stopifnot(length(scores) > 5, is.na(scores[1]), all.equal(scores, table$logprob_nats))'
-check 'options and other letters are passed on' in_r \
+check 'options and non-ASCII text reach the engine' in_r \
     'run <- attn_run("Life is", model = "life-cross", source = "short eat", head = "0")' \
     'stopifnot(dim(run$tensors$h.0.weights) == c(1, 2, 2))' \
     'stopifnot(identical(attn_run("naïve")$tokens[1], "na"))' \
     'stopifnot(attn_run("Life is", attention = "window:1")$tensors$h.0.weights[1, 2, 1] == 0)'
-check 'what the program refuses is an error with its words' in_r \
+check 'an error has the message of the program' in_r \
     'said <- tryCatch(attn_run("Life", show = "nothing"), error = conditionMessage)' \
     'stopifnot(grepl("attn-cli: error: --show: expected one of", said, fixed = TRUE))'
 closing

@@ -44,7 +44,7 @@ if ! (
     # shellcheck disable=SC2086
     "$attn" $train -o train-0
 ) >log 2>&1; then
-    fail 'what races are held against' log
+    fail 'expected results of the races' log
     closing
     exit
 fi

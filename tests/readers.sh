@@ -162,9 +162,9 @@ fi
 
 # PyTorch's normal random numbers have these bits only with AVX2.
 if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()'); then
-    same 'the models that PyTorch makes' '' \
+    same 'weights that init and PyTorch make' '' \
         "$("$python" "$ROOT/tests/torch/compare.py" "$attn" 2>&1)"
-    same 'what instruments find' agreed \
+    same 'values of the instruments' agreed \
         "$("$python" "$ROOT/tests/torch/instruments.py" 2>&1 >/dev/null && echo agreed)"
 else
     skip PyTorch
@@ -222,11 +222,11 @@ if command -v gnuplot >/dev/null; then
     same 'gnuplot, numbers' '36 0.687006' "$(cells 1 1)"
     head='"< grep -e ^tensor -e ^weights,0,3, heads.csv | cut -d, -f4-"'
     plot "set table 'table'" "$head matrix rowheaders columnheaders" >>plain
-    same 'gnuplot, a head of several' '9 0.919374' "$(cells 1 1)"
+    same 'gnuplot, one of several heads' '9 0.919374' "$(cells 1 1)"
     plot 'set terminal dumb 120 30' '"life.csv" matrix rowheaders columnheaders' >page
-    same 'gnuplot, labels at two sides' '1:is 1:is 5:first 5:first' \
+    same 'gnuplot, labels of both axes' '1:is 1:is 5:first 5:first' \
         "$(grep -o -e '[15]:[a-z]*' page | sort | tr '\n' ' ' | sed 's/ $//')"
-    same 'gnuplot has nothing to say' '' "$(cat plain)"
+    same 'gnuplot prints no warning' '' "$(cat plain)"
 else
     skip gnuplot
 fi
@@ -248,11 +248,11 @@ else
 fi
 
 if python=$(python_with jsonschema); then
-    same 'JSON is what its schemas say, and all formats agree' '' \
+    same 'JSON agrees with its schemas, and all formats agree' '' \
         "$("$python" -W ignore "$ROOT/tests/schemas.py" "$attn" 2>&1)"
     if command -v Rscript >/dev/null &&
         Rscript --vanilla -e 'library(jsonlite)' >/dev/null 2>&1; then
-        same 'R reads what JSON says' "$(ls results/*.json | wc -l) results" \
+        same 'R reads the values of JSON' "$(ls results/*.json | wc -l) results" \
             "$(env -u TMPDIR Rscript --vanilla "$ROOT/tests/results.R" results 2>&1)"
     else
         skip "R's jsonlite"

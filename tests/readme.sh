@@ -145,7 +145,7 @@ follow() { # DOCUMENT
         if [ -e "$(dirname "$1")/$link" ]; then
             pass
         else
-            fail "$1: there is no $link"
+            fail "$1: $link does not exist"
         fi
     done <"$scratch/links"
 }
@@ -155,7 +155,7 @@ try_all() { # DOCUMENT
     rm -f "$scratch"/expected.*
     unwritten=
     commands "$1" >"$scratch/commands"
-    [ -s "$scratch/commands" ] || fail "$1: it has no line to try"
+    [ -s "$scratch/commands" ] || fail "$1: no command to run"
     path=$PATH
     PATH=$build:$PATH
     cd "$scratch/clone" || exit 1
@@ -169,7 +169,7 @@ try_all() { # DOCUMENT
 
 document() { # DOCUMENT
     follow "$1"
-    copy "$scratch/clone" || fail "$1: a copy to try its lines in"
+    copy "$scratch/clone" || fail "$1: cannot copy the sources"
     try_all "$1"
     rm -rf "$scratch/clone"
 }
@@ -188,7 +188,7 @@ for name in "$@"; do
     document "$name"
 done
 together=' after other documents'
-[ $# = 1 ] || copy "$scratch/clone" || fail 'a copy to try all lines in'
+[ $# = 1 ] || copy "$scratch/clone" || fail 'cannot copy the sources'
 [ $# = 1 ] || (cd "$scratch/clone" && git init -q && git add .)
 for name in "$@"; do
     [ $# = 1 ] || try_all "$name"
@@ -199,7 +199,7 @@ if [ $# != 1 ]; then
         [ ! -s "$scratch/left" ]; then
         pass
     else
-        fail 'the lines leave these files in the clone' "$scratch/left"
+        fail 'commands leave these files in the clone' "$scratch/left"
     fi
 fi
 

@@ -1,5 +1,5 @@
-# Results that tests/results.py left in a folder, as R reads them: CSV has the rows, columns, missing
-# values and numbers of JSON.
+# Read results of tests/results.py in R: CSV has the rows, columns, missing values and numbers of
+# JSON.
 suppressWarnings(library(jsonlite))
 varying <- "second|bytes|limit|of_|exponent|rate"
 folder <- commandArgs(TRUE)[1]

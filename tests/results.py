@@ -1,5 +1,5 @@
-"""The result of a command, read back from every data format, by pandas and numpy: the numbers, names and missing
-values that its JSON has. `compare` leaves the files in a folder, for R (results.R).
+"""Read the result of a command from every data format, with pandas and numpy, and compare numbers, names and missing
+values with its JSON. `compare` leaves the files in a folder for results.R.
 """
 import json
 import math
@@ -10,12 +10,12 @@ import subprocess
 import numpy
 import pandas
 
-# Measured anew by each run.
+# Columns that each run measures again.
 VARYING = re.compile(r"second|bytes|limit|of_|exponent|rate")
 
 
 def same(found, expected):
-    """A cell of CSV and a value of JSON, where null is missing, or not finite."""
+    """True if a cell of CSV equals a value of JSON, where null is missing or not finite."""
     if expected is None:
         return found in ("", "nan", "inf", "-inf")
     if isinstance(expected, str):
@@ -31,7 +31,7 @@ def matrices(document):
 
 
 def equal(a, b):
-    """Numbers of two files: what is not finite in one may be null in the other."""
+    """True if numbers of two files are equal; null in one may be a number that is not finite in the other."""
     a, b = numpy.asarray(a, dtype=numpy.float32), numpy.asarray(b, dtype=numpy.float32)
     return a.shape == b.shape and bool(((a == b) | ~(numpy.isfinite(a) | numpy.isfinite(b))).all())
 
@@ -80,18 +80,18 @@ def check_tidy(path, documents):
     groups = [group for _, group in frame.groupby(keys, sort=False)]
     expected = [matrix for document in documents for _, matrix in matrices(document)]
     if "model" in frame and len(set(frame.model)) < len(documents):
-        return  # a model twice
+        return  # one model given twice
     if len(groups) != len(expected):
         yield f"expected {len(expected)} matrices, found {len(groups)}"
         return
     for group, matrix in zip(groups, expected):
         rows, columns = (group[key].astype(int) - group[key].astype(int).min() for key in ("row", "column"))
         if not equal(group.value.replace("", "nan").astype(float), matrix[rows, columns]):
-            yield f"{group.tensor.iloc[0]}: other numbers than JSON"
+            yield f"{group.tensor.iloc[0]}: numbers differ from JSON"
         hidden = numpy.ones(matrix.shape, bool)
         hidden[rows, columns] = False
         if numpy.nan_to_num(matrix[hidden]).any():
-            yield f"{group.tensor.iloc[0]}: a number is left out"
+            yield f"{group.tensor.iloc[0]}: a visible number is missing"
 
 
 def read_safetensors(path):
@@ -124,7 +124,7 @@ def check_safetensors(path, documents, valid):
             yield f"{name}: {array.shape} numbers, {tuple(map(len, labels))} labels"
         elif rows and set(labels[1]) <= set(rows[0]) and not any(map(VARYING.search, labels[1])):
             if not equal(array, [[math.nan if row[key] is None else row[key] for key in labels[1]] for row in rows]):
-                yield f"{name}: other numbers than JSON"
+                yield f"{name}: numbers differ from JSON"
 
 
 def check_npy(path, arrays):
@@ -132,18 +132,18 @@ def check_npy(path, arrays):
     if array.dtype != numpy.float32 or not array.flags["C_CONTIGUOUS"]:
         yield "expected a float32 array in C order"
     elif len(arrays) == 1 and not equal(array, next(iter(arrays.values()))):
-        yield "other numbers than safetensors"
+        yield "numbers differ from safetensors"
 
 
 def compare(attn, words, documents, valid, stem):
-    """What is wrong with the data files of a command line, whose JSON is `documents`."""
+    """Yield the errors in the data files of a command line, whose JSON is `documents`."""
     with open(f"{stem}.json", "w", encoding="utf-8") as file:
         json.dump(documents, file)
     arrays, timed = {}, words[0] == "bench"
     for form, ending in (("csv", "csv"), ("tidy", "tidy.csv"), ("safetensors", "safetensors"), ("npy", "npy")):
         path = f"{stem}.{ending}"
         done = subprocess.run([attn, *words, "--format", form, "-o", path], capture_output=True, text=True, check=False)
-        if done.returncode == 2:  # several matrices, or texts, where one can be
+        if done.returncode == 2:  # several matrices or texts; the format has one
             continue
         if done.returncode:
             yield f"{form}: {done.stderr}"

@@ -94,7 +94,7 @@ tell_left_out() {
     missing=$(cat "$scratch"/*.log |
         sed -nE 's/^skipped: (.*: )?([^:]*) (is|are) not installed.*/\2/p')
     [ -n "$missing" ] || return
-    printf '%d left out for want of %s: make test-all installs what it can of that\n' \
+    printf '%d checks need missing tools (%s): make test-all installs most of them\n' \
         "$(printf '%s\n' "$missing" | wc -l)" \
         "$(printf '%s\n' "$missing" | awk '!seen[$0]++ { printf "%s%s", comma, $0; comma = ", " }')"
 }

@@ -1,8 +1,8 @@
-"""Every kind of JSON that the program writes, held against data/schemas: it is valid, and is not without a member that
-all outputs have, or with one more; every member that a schema names is in some output; no kind lacks a schema.
-Results are written in all data formats, too, which must have the same values (results.py).
+"""Check every kind of JSON that the program writes against data/schemas: it is valid; it is invalid without a member
+that all outputs have, or with an unknown member; every member of a schema is in some output; every kind has a schema.
+Results are also written in all data formats, which must have the same values (results.py).
 
-    /usr/bin/python3 -W ignore tests/schemas.py ATTN-CLI    with python3-jsonschema; prints what is wrong
+    /usr/bin/python3 -W ignore tests/schemas.py ATTN-CLI    with python3-jsonschema; prints errors
 """
 import copy
 import json
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "data" / "schemas"
 TEXT = "Life is short"
 CAPPED = str(ROOT / "tests/golden-families/gemma2")
-TINY = str(ROOT / "models/tiny")  # a second name: one cannot be given twice
+TINY = str(ROOT / "models/tiny")  # a second name, because -m refuses the same name twice
 LLAMA = str(ROOT / "tests/golden-families/llama")  # without a vocabulary
 ITEMS = """{"id": "a", "text": "Life is short", "side": "left"}
 {"id": "b", "text": "", "side": 2, "sure": true}
@@ -36,7 +36,7 @@ ITEMS = """{"id": "a", "text": "Life is short", "side": "left"}
 {"id": "d", "sentence": ""}
 """
 
-# A line's words, and what it prints or the file that it writes.
+# Arguments, and the file that the command writes (None: standard output).
 LINES = [
     (["run", TEXT], None),
     (["run", TEXT, "-s", "eat", "--words", "--mean", "heads,layers", "--precision", "bf16"], None),
@@ -105,12 +105,12 @@ LINES = [
     (["batch", "pairs.csv", "--format", "jsonl", "-m", "life-cross", "--precision", "bf16"], None),
 ]
 
-# Objects whose members are names of their own, at the end of a path.
+# Paths of objects whose members have arbitrary names.
 MAPS = re.compile(r"\.(tensors|axes|tables|units|facts|given|columns|total|values|settings|config)$")
 
 
 def documents():
-    """All that the lines print or write, objects alone."""
+    """Yield the arguments and each JSON object that the commands print or write."""
     pathlib.Path("items.jsonl").write_text(ITEMS)
     pathlib.Path("plain.txt").write_bytes(b"Life is\n\xff\n")
     pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
@@ -127,7 +127,7 @@ def documents():
         found = [json.loads(line) for line in text.splitlines()] if is_lines else concatenated(text)
         found = [document for document in found if path is None or not path.endswith(".batch") or "format" in document]
         found = [each for document in found for each in (document if isinstance(document, list) else [document])]
-        # Of several models csv has a column each.
+        # CSV of several models has a column for each.
         several = words.count("-m") > 1 and words[0] == "score"
         if results and form and not several and found[0].get("format") == "attn-cli/result/2":
             stem = f"results/{len(os.listdir('results')):03}"
@@ -137,7 +137,7 @@ def documents():
 
 
 def concatenated(text):
-    """Objects that stand one after the other."""
+    """Parse JSON objects one after another."""
     decoder, at, found = json.JSONDecoder(), 0, []
     while at < len(text.rstrip()):
         document, at = decoder.raw_decode(text, at)
@@ -147,12 +147,12 @@ def concatenated(text):
 
 
 def objects(value, path=""):
-    """All objects in a document, with their places: .tokens[]"""
+    """Yield all objects in a document with their paths: .tokens[]"""
     if isinstance(value, dict):
         yield path, value
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, member in members:
-        path = path.removeprefix(".explanations[]")  # of several queries, as of one
+        path = path.removeprefix(".explanations[]")  # several queries have the paths of one
         within = "{}" if isinstance(value, dict) and MAPS.search(path) else f".{key}"
         yield from objects(member, path + ("[]" if isinstance(value, list) else within))
 
@@ -171,7 +171,7 @@ def validator(name):
 
 
 def check_strict(name, valid, found):
-    """A member that no output lacks must not be missed: nor may a strange one stand beside it."""
+    """An object without a member that all outputs have, or with an unknown member, must be invalid."""
     common, seen = {}, set()
     for document in found:
         for path, each in objects(document):
@@ -191,7 +191,7 @@ def check_strict(name, valid, found):
                 each[key] = member
             each["strange"] = 1
             if (path, "") not in seen and valid.is_valid(changed):
-                print(f"{name}: valid with a strange member of {path or 'all'}")
+                print(f"{name}: valid with an unknown member in {path or 'the document'}")
             seen.add((path, ""))
             del each["strange"]
 

@@ -57,10 +57,10 @@ says_what_it_lacks() { # FORMAT
         grep 'png and pdf need rsvg-convert, which is not installed' "$scratch/err"
 }
 
-check 'it names no library and no loader' names_no_library
+check 'the program needs no library and no loader' names_no_library
 while read -r line; do
     # shellcheck disable=SC2086 # words without blanks
-    check "the same of both: $line" same_of_both $line
+    check "same output and files: $line" same_of_both $line
 done <<'END'
 run Life --show all --format tidy
 run -q Life --layer all --show all -o all.safetensors
@@ -82,6 +82,6 @@ help run
 info tiny
 END
 for format in png pdf; do
-    check "what is asked for $format is told why not" says_what_it_lacks $format
+    check "$format without rsvg-convert is refused" says_what_it_lacks $format
 done
 closing

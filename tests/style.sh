@@ -139,7 +139,7 @@ rule 'tabs' tabs
 rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
 rule 'tests that nobody runs' unregistered_tests
-rule 'files of cases that say nothing' idle_files
+rule 'empty files of cases' idle_files
 if git_here ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
     rule "a checkout of more than $MIB_OF_A_CHECKOUT MiB" large_checkout
 else

@@ -51,8 +51,8 @@ number_model() { # FOLDER OCTAL...: words a, b, c; one channel with this float32
     mv numbered "$1/model.safetensors"
 }
 
-# Done, or refused in one line, or one for each item of a batch, and in less than a minute; else
-# what it was is printed.
+# The command succeeds or is refused in less than a minute, with one line, or one for each item of a
+# batch; otherwise prints its status and messages.
 bear() { # COMMAND...
     timeout -s KILL 60 "$ATTN" "$@" >printed 2>said </dev/null
     status=$?
@@ -64,7 +64,7 @@ bear() { # COMMAND...
 }
 
 as_nobody() { # COMMAND...: as an ordinary user, for whom permissions apply
-    [ -z "${COVERAGE-}" ] || skip 'somebody else may not write what gcov counts'
+    [ -z "${COVERAGE-}" ] || skip 'another user cannot write the counts of gcov'
     if [ "$(id -u)" = 0 ]; then
         need setpriv
         chmod 711 .. # the folder that all cases run in
@@ -74,8 +74,8 @@ as_nobody() { # COMMAND...: as an ordinary user, for whom permissions apply
     fi
 }
 
-# A shell lets the jobs in its background ignore SIGINT, and so do we: where a case interrupts one,
-# it is started by `env --default-signal=INT`.
+# Background jobs of a shell ignore SIGINT. A case that interrupts one starts it with
+# `env --default-signal=INT`.
 need_interrupts() {
     env --default-signal=INT true 2>/dev/null || skip 'env cannot reset a signal here'
 }
@@ -90,7 +90,7 @@ on_a_terminal() { # COMMAND-LINE: prints what it writes to a terminal
     script -qec "$1" /dev/null </dev/null | tr -d '\r'
 }
 
-in_stops() { # COMMAND: writes the script `stops`, in which it lasts for seconds that cost nothing
+in_stops() { # COMMAND: writes the script `stops`, which pauses the command until it has run seconds
     cat >stops <<END
 (while sleep 0.1 && kill -STOP \$\$; do sleep 0.5 && kill -CONT \$\$; done) 2>/dev/null &
 exec $1
