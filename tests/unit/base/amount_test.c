@@ -2,7 +2,7 @@
 
 #include "../unit.h"
 
-TEST(three_digits_say_enough)
+TEST(large_numbers_have_three_digits)
 {
     static const struct {
         double value;
@@ -32,7 +32,7 @@ TEST(a_share_is_drawn_in_eighths_of_a_column)
     }
 }
 
-TEST(the_middle_one_is_found_or_the_mean_of_two)
+TEST(median_is_the_middle_value_or_the_mean_of_two)
 {
     static const struct {
         size_t count;
@@ -53,7 +53,7 @@ TEST(the_middle_one_is_found_or_the_mean_of_two)
     }
 }
 
-TEST(it_is_that_of_one_member_and_moves_nothing)
+TEST(median_of_one_member_leaves_the_array_unchanged)
 {
     static const struct row {
         double other, value;

@@ -37,7 +37,7 @@ TEST(a_large_piece_leaves_the_block_in_use)
     arena_release(&arena);
 }
 
-TEST(what_is_expected_stands_in_one_block_from_a_large_page_on)
+TEST(expected_bytes_are_one_block_aligned_to_a_large_page)
 {
     enum { LARGE_PAGE = 1 << 21 };
     struct arena arena = {0};
@@ -79,7 +79,7 @@ TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
             ck_assert_int_eq(piece[0] | piece[size / 2] | piece[size - 1], 0);
             memset(piece, 0xff, size);
         }
-        if (round == 1) /* the first found how much it takes, this one had it in one */
+        if (round == 1) /* the second round has one block of the size that the first needed */
             block = arena.newest;
         ck_assert(round == 0 || arena.newest == block);
         arena_clear(&arena);
@@ -87,7 +87,7 @@ TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
     arena_release(&arena);
 }
 
-TEST(room_is_the_memory_as_it_was_left)
+TEST(arena_room_does_not_zero_memory)
 {
     struct arena arena = {0};
     char *first = arena_room(&arena, 100, 1, NULL);
@@ -101,7 +101,7 @@ TEST(room_is_the_memory_as_it_was_left)
     arena_release(&arena);
 }
 
-TEST(an_array_grows_by_one_and_keeps_what_it_has)
+TEST(an_array_grows_by_one_and_keeps_its_elements)
 {
     struct arena arena = {0};
     int *numbers = NULL;
@@ -133,7 +133,7 @@ TEST(a_size_that_overflows_is_refused)
     arena_release(&arena);
 }
 
-TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
+TEST(a_failed_allocation_leaves_the_arena_unchanged)
 {
     struct arena arena = {0};
     struct err err = {0};
@@ -148,6 +148,6 @@ TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
     arena_release(&arena);
 }
 
-/* --- leaks: what unit_main.c leaves to a sanitizer -------------------------------------------- */
+/* --- leaks that unit_main.c leaves to a sanitizer --------------------------------------------- */
 
 __attribute__((weak)) void __lsan_do_leak_check(void);

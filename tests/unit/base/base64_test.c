@@ -22,7 +22,7 @@ TEST_LOOP(texts_in_base64_are_read, COUNT(good))
 
 static const char *const bad[] = {"Q", "QUJDR", "QQ=x", "Q Q", "QU\n", "QU-_", "=QQ"};
 
-TEST_LOOP(other_texts_are_none, COUNT(bad))
+TEST_LOOP(other_texts_are_refused, COUNT(bad))
 {
     char bytes[8];
     size_t size = 0;

@@ -5,17 +5,17 @@
 #include "../unit.h"
 #include "base/heap.h"
 
-TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence)
+TEST(a_text_that_printf_cannot_write_is_an_error)
 {
     struct buf buf = {0};
-    buf_format(&buf, "%ls", L"\xFFFFFFF"); /* no character */
+    buf_format(&buf, "%ls", L"\xFFFFFFF"); /* not a character */
     buf_text(&buf, "more");
     ck_assert_int_eq(buf_check(&buf, NULL), -1);
     ck_assert_ptr_null(buf.bytes);
     buf_release(&buf);
 }
 
-TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
+TEST(a_fill_that_overflows_adds_nothing)
 {
     struct buf buf = {0};
     buf_fill(&buf, '-', 3);
@@ -27,7 +27,7 @@ TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
     buf_release(&buf);
 }
 
-TEST(bytes_are_added_again_and_again)
+TEST(bytes_are_added_several_times)
 {
     struct buf buf = {0};
     buf_text(&buf, "<");
@@ -82,7 +82,7 @@ TEST(a_size_that_overflows_is_refused)
     buf_release(&buf);
 }
 
-TEST(a_kept_text_is_the_arenas)
+TEST(buf_keep_copies_the_text_to_the_arena)
 {
     struct arena arena = {0};
     struct buf buf = {0};

@@ -8,12 +8,12 @@ TEST(the_first_message_stays)
 {
     struct err err = {0};
     err_output(&err, "the cause");
-    ck_assert_int_eq(err_set(&err, "what came of it"), -1);
+    ck_assert_int_eq(err_set(&err, "the consequence"), -1);
     ck_assert_str_eq(err.text, "the cause");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
 
-TEST(a_prefix_stands_before_the_message)
+TEST(a_prefix_precedes_the_message)
 {
     struct err err = {0};
     err_usage(&err, "expected 3, found 4");
@@ -31,7 +31,7 @@ TEST(a_prefix_that_cannot_be_written_leaves_the_message)
     ck_assert_str_eq(err.text, "expected 4");
 }
 
-TEST(a_prefix_without_a_message_is_none)
+TEST(a_prefix_without_a_message_is_ignored)
 {
     struct err err = {0};
     ck_assert_int_eq(err_prefix(&err, "'%s'", "model"), -1);
@@ -40,7 +40,7 @@ TEST(a_prefix_without_a_message_is_none)
     ck_assert_int_eq(err_prefix(NULL, "'%s'", "model"), -1);
 }
 
-TEST(a_message_is_adopted_whole_unless_there_is_one)
+TEST(err_adopt_copies_a_message_unless_there_is_one)
 {
     struct err part = {0};
     struct err err = {0};
@@ -55,7 +55,7 @@ TEST(a_message_is_adopted_whole_unless_there_is_one)
     ck_assert_int_eq(err_adopt(NULL, &part), -1);
 }
 
-TEST(only_a_message_that_has_no_room_is_cut)
+TEST(only_a_message_that_is_too_long_is_truncated)
 {
     static char text[ERR_TEXT_BYTES + 1];
     struct err err = {0};
@@ -70,7 +70,7 @@ TEST(only_a_message_that_has_no_room_is_cut)
     ck_assert_str_eq(err.text, text);
 }
 
-TEST(a_message_is_not_cut_inside_a_character)
+TEST(a_message_is_not_truncated_inside_a_character)
 {
     for (size_t head = 0; head < 3; head++) {
         static char text[ERR_TEXT_BYTES + 3];
@@ -86,7 +86,7 @@ TEST(a_message_is_not_cut_inside_a_character)
     }
 }
 
-TEST(a_message_that_a_prefix_makes_too_long_is_cut)
+TEST(a_message_that_is_too_long_with_its_prefix_is_truncated)
 {
     static char text[ERR_TEXT_BYTES];
     struct err err = {0};
@@ -104,7 +104,7 @@ TEST(a_message_that_a_prefix_makes_too_long_is_cut)
     ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
 }
 
-TEST(more_stands_after_a_message_as_far_as_there_is_room)
+TEST(text_is_appended_to_a_message_up_to_its_capacity)
 {
     static char text[ERR_TEXT_BYTES];
     struct err err = {0};

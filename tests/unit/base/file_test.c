@@ -10,7 +10,7 @@
 
 FIXTURE(scratch_enter, scratch_leave)
 
-TEST(what_has_no_size_is_read)
+TEST(a_file_without_a_size_is_read)
 {
     struct file file = {0};
     ck_assert_int_eq(file_map(&file, "/proc/self/status", NULL), 0);
@@ -37,7 +37,7 @@ TEST(a_pipe_is_read_to_its_end)
     file_release(&file);
 }
 
-TEST(what_cannot_be_mapped_is_named)
+TEST(a_failed_mapping_names_the_file)
 {
     struct file file = {0};
     struct err err = {0};
@@ -65,11 +65,11 @@ TEST(a_file_that_is_written_to_has_changed)
     ck_assert(!file_has_changed(&file, "nothing"));
     scratch_write("other", "eat dessert\n");
     ck_assert_int_eq(rename("other", "lines"), 0);
-    ck_assert(!file_has_changed(&file, "lines")); /* what is mapped is the old one */
+    ck_assert(!file_has_changed(&file, "lines")); /* the mapping is of the old file */
     file_release(&file);
 }
 
-TEST(what_cannot_be_looked_at_is_not_absent)
+TEST(an_unreadable_path_is_not_absent)
 {
     mode_t kind = 1;
     struct err err = {0};
@@ -83,7 +83,7 @@ TEST(what_cannot_be_looked_at_is_not_absent)
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
 
-TEST(what_was_forgotten_can_be_read_again)
+TEST(forgotten_pages_can_be_read_again)
 {
     enum { BYTES = 100000 };
     struct file file = {0};

@@ -23,7 +23,7 @@ static void make_folder(void)
 
 FIXTURE(make_folder, scratch_leave)
 
-TEST(a_link_that_leads_nowhere_is_not_taken_for_absent)
+TEST(a_dangling_link_is_not_absent)
 {
     struct file file = {0};
     struct err err = {0};
@@ -33,7 +33,7 @@ TEST(a_link_that_leads_nowhere_is_not_taken_for_absent)
     ck_assert_str_eq(err.text, "cannot open 'model/vocab.json': No such file or directory");
 }
 
-TEST(a_path_that_no_file_can_have_names_none)
+TEST(a_path_that_is_too_long_names_no_file)
 {
     static char path[5000];
     memset(path, 'x', sizeof path - 1);
@@ -45,7 +45,6 @@ TEST(a_path_that_no_file_can_have_names_none)
     ck_assert_ptr_nonnull(strstr(err.text, "/config.json': File name too long"));
 }
 
-/* Into a folder, as commands do it. */
 static int save(const struct folder *folder, const char *path, bool replaces, struct err *err)
 {
     struct target_folder target = {0};
@@ -62,8 +61,8 @@ static void put_theirs(void *context, size_t done, size_t count, const char *not
         scratch_write("saved/vocab.json", "theirs");
 }
 
-/* Somebody else's file comes while ours are written: the name that was given is taken back. */
-TEST(a_file_that_comes_meanwhile_stays)
+/* Another process makes one of the files meanwhile: ours are removed again. */
+TEST(a_file_made_meanwhile_is_kept)
 {
     const struct progress_sink sink = {.tell = put_theirs};
     struct target_folder target = {0};
@@ -76,8 +75,8 @@ TEST(a_file_that_comes_meanwhile_stays)
     target_folder_close(&target);
 }
 
-/* A disk that is full before the last file is written. */
-TEST(nothing_is_left_of_a_folder_that_did_not_fit)
+/* The disk is full before the last file is written. */
+TEST(a_folder_that_does_not_fit_is_removed)
 {
     static char bytes[100000];
     const struct folder_file files[] = {{"small", "{}", 2}, {"large", bytes, sizeof bytes}};

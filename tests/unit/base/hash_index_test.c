@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "base/heap.h"
 
-TEST(the_largest_number_has_its_place)
+TEST(the_largest_number_is_stored)
 {
     struct hash_index index;
     struct arena arena = {0};
@@ -21,7 +21,7 @@ TEST(the_largest_number_has_its_place)
     arena_release(&arena);
 }
 
-TEST(every_byte_of_a_key_counts)
+TEST(every_byte_of_a_key_changes_its_hash)
 {
     char key[40];
     for (size_t size = 1; size <= sizeof key; size++) {

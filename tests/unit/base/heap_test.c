@@ -22,7 +22,7 @@ TEST(a_size_that_overflows_is_refused)
     heap_free(memory);
 }
 
-TEST(memory_that_is_not_there_is_not_expected)
+TEST(expecting_more_than_the_free_memory_is_an_error)
 {
     struct err err = {0};
     ck_assert_int_eq(heap_expect(1, "mine", &err), 0);
@@ -31,10 +31,10 @@ TEST(memory_that_is_not_there_is_not_expected)
                                            "found "));
 }
 
-/* Sanitizers take all addresses at the start. */
+/* Sanitizers reserve all addresses at the start. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* The test is a process of its own. */
-TEST(a_limit_of_addresses_is_known)
+/* Each test runs in its own process, which the limit does not outlive. */
+TEST(a_limit_of_addresses_is_reported)
 {
     struct err err = {0};
     const char *limit = NULL;

@@ -15,7 +15,7 @@ static void fill(char (*keys)[KEY_BYTES], size_t count)
         snprintf(keys[i], KEY_BYTES, "word%zu", i);
 }
 
-TEST(what_was_put_is_found)
+TEST(keys_have_the_values_that_were_put)
 {
     static char keys[MANY][KEY_BYTES];
     struct map map = {0};
@@ -48,7 +48,7 @@ TEST(a_key_may_hold_any_byte_or_none)
     map_release(&map);
 }
 
-TEST(a_map_that_cannot_grow_keeps_what_it_has)
+TEST(a_map_that_cannot_grow_keeps_its_values)
 {
     static char keys[100][KEY_BYTES];
     struct map map = {0};

@@ -22,7 +22,7 @@ TEST(an_address_in_a_file_has_its_path)
     ck_assert_ptr_null(mapping_list_path(second));
 }
 
-/* A file that a call maps, reads and releases; and one that stays. */
+/* A file that a call maps, reads and releases, and one that it does not release. */
 TEST(a_short_file_is_reported_to_its_owner)
 {
     struct err err = {0};
@@ -38,7 +38,7 @@ TEST(a_short_file_is_reported_to_its_owner)
     ck_assert_int_eq(file.bytes[3], 0);
     ck_assert_int_eq(mapping_list_check(&other, &err), 0);
     for (int stays = 1; stays >= 0; stays--) {
-        err_set(&err, "what zeros lead to");
+        err_set(&err, "an error caused by zeros");
         if (!stays)
             file_release(&file);
         ck_assert_int_eq(mapping_list_check(&owner, &err), -1);

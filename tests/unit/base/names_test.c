@@ -6,7 +6,7 @@
 
 enum { NAMES_MAX = 4 };
 
-/* A word, what is offered, and what is near it; NULL: nothing. */
+/* A mistyped word, the valid names and the suggested one (NULL: none). */
 struct meaning {
     const char *word, *names[NAMES_MAX], *nearest;
 };
@@ -31,7 +31,7 @@ static void must_mean(const struct meaning *meanings, size_t count)
     }
 }
 
-TEST(a_letter_too_many_too_few_or_another_is_a_step)
+TEST(an_inserted_deleted_or_changed_letter_costs_one)
 {
     static const struct meaning meanings[] = {
         {"tinny", {"life", "tiny"}, "tiny"}, {"tin", {"life", "tiny"}, "tiny"},
@@ -41,35 +41,35 @@ TEST(a_letter_too_many_too_few_or_another_is_a_step)
     must_mean(meanings, COUNT(meanings));
 }
 
-TEST(neighbours_that_changed_places_are_one_step)
+TEST(swapped_neighbours_cost_one)
 {
     static const struct meaning meanings[] = {
         {"rnu", {"run", "corpus"}, "run"},
         {"hepl", {"help", "heap"}, "help"},
         {"shrot", {"short", "eat"}, "short"},
         {"ab", {"ba"}, "ba"},
-        {"abc", {"bca"}, NULL}, /* two steps of three */
+        {"abc", {"bca"}, NULL}, /* two of three letters */
     };
     must_mean(meanings, COUNT(meanings));
 }
 
-TEST(a_word_that_a_name_begins_with_means_it)
+TEST(prefixes_match_in_either_direction)
 {
     static const struct meaning meanings[] = {
         {"gen", {"explain", "generate"}, "generate"},
-        {"s", {"sentence"}, NULL}, /* one letter says too little */
+        {"s", {"sentence"}, NULL}, /* one letter is too short */
         {"co", {"compare", "corpus"}, "corpus"},
         {"GEN", {"generate"}, "generate"},
         {"heatmap", {"both", "heat"}, "heat"},
         {"logarithmic", {"linear", "log"}, "log"},
         {"benchmark", {"mark", "bench"}, "bench"},
-        {"isolated", {"is"}, NULL},            /* two letters say too little */
-        {"layers", {"lay", "layer"}, "layer"}, /* what is near wins */
+        {"isolated", {"is"}, NULL},            /* two letters are too short */
+        {"layers", {"lay", "layer"}, "layer"}, /* edit distance takes precedence */
     };
     must_mean(meanings, COUNT(meanings));
 }
 
-TEST(large_and_small_letters_decide_between_equals)
+TEST(case_decides_between_equal_distances)
 {
     static const struct meaning meanings[] = {
         {"TINY", {"life", "tiny"}, "tiny"},
@@ -81,7 +81,7 @@ TEST(large_and_small_letters_decide_between_equals)
     must_mean(meanings, COUNT(meanings));
 }
 
-TEST(characters_count_not_their_bytes)
+TEST(distances_count_characters_and_not_bytes)
 {
     static const struct meaning meanings[] = {
         {"naive", {"naïve", "native"}, "naïve"}, {"größe", {"Größe"}, "Größe"},
@@ -91,7 +91,7 @@ TEST(characters_count_not_their_bytes)
     must_mean(meanings, COUNT(meanings));
 }
 
-TEST(what_differs_in_more_than_a_third_is_near_nothing)
+TEST(a_word_with_more_than_a_third_of_its_letters_wrong_has_no_match)
 {
     static const struct meaning meanings[] = {
         {"prompt", {"format"}, NULL}, {"moon", {"book"}, NULL}, {"desrt", {"dessert"}, "dessert"},
@@ -101,7 +101,7 @@ TEST(what_differs_in_more_than_a_third_is_near_nothing)
     must_mean(meanings, COUNT(meanings));
 }
 
-TEST(a_word_longer_than_any_name_is_near_nothing)
+TEST(a_word_that_is_too_long_has_no_match)
 {
     char word[NEAREST_CHARACTERS + 2];
     char name[NEAREST_CHARACTERS + 2];
@@ -116,7 +116,7 @@ TEST(a_word_longer_than_any_name_is_near_nothing)
     ck_assert_ptr_null(nearest_of(&(struct meaning){name, {word}, NULL}));
 }
 
-TEST(a_file_has_an_ending_in_small_or_large_letters)
+TEST(file_name_endings_ignore_case)
 {
     ck_assert(name_has_ending("a.gguf", ".gguf") && name_has_ending("b/c.GgUF", ".gguf"));
     ck_assert(!name_has_ending(".gguf", ".gguf") && !name_has_ending("a.gguf/", ".gguf"));

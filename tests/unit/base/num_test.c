@@ -182,7 +182,7 @@ static int fewest_digits(float value, int from)
     }
 }
 
-/* No ck_assert in what is done a million times: each of them writes to a file. */
+/* Not with ck_assert, which writes to a file at each of a million calls. */
 static void expect_read_back(float value)
 {
     char text[NUM_FLOAT_BYTES];
@@ -208,8 +208,8 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/* Beyond powers of two, where the distance to the neighbours is not the same, a number of digits
- * that is not enough says that fewer are not enough either. */
+/* If n digits are not enough, fewer are not enough either, except for powers of two, whose
+ * neighbours have different distances. */
 static int enough_to_try(float value)
 {
     char text[NUM_FLOAT_BYTES];
@@ -218,7 +218,7 @@ static int enough_to_try(float value)
     return count > 1 ? count - 1 : 1;
 }
 
-TEST(floats_of_every_sign_and_exponent_are_read_back_the_same)
+TEST(floats_of_every_sign_and_exponent_are_read_back_exactly)
 {
     uint32_t tried = 0;
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 2777) {
@@ -240,7 +240,7 @@ TEST(powers_of_two_are_written_in_the_fewest_digits)
         expect_shortest(ldexpf(1, power), 1);
 }
 
-/* Decimals of few digits may lie halfway between two floats, and are read as one of them. */
+/* A decimal of few digits may lie halfway between two floats; it is read as one of them. */
 TEST(short_decimals_and_their_neighbours_are_written_in_the_fewest_digits)
 {
     for (int power = -45; power < 39; power++) {
@@ -279,7 +279,7 @@ TEST(sizes_are_written_for_people)
     }
 }
 
-TEST(what_rounds_to_zero_is_shown_without_a_sign)
+TEST(numbers_that_round_to_zero_have_no_sign)
 {
     static const double values[] = {0,        -0.0, 0.004,  -0.004,  -0.00499,
                                     -0.00501, -0.4, -0.501, -0.0625, -1e-9,

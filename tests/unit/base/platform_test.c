@@ -12,7 +12,7 @@
 #include "../unit.h"
 #include "base/file.h"
 
-/* That for other systems, beside the one in use. */
+/* Compile the functions for other systems under other names. */
 #undef __linux__
 #define platform_random posix_random
 #define platform_sync posix_sync
@@ -48,7 +48,7 @@ static const struct {
     {posix_random, posix_sync, posix_written, posix_last_byte, posix_processors},
 };
 
-TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
+TEST_LOOP(random_bytes_differ, COUNT(platforms))
 {
     unsigned char draws[2][16] = {{0}};
     ck_assert(platforms[_i].random(draws[0], sizeof *draws));
@@ -56,7 +56,7 @@ TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
     ck_assert_mem_ne(draws[0], draws[1], sizeof *draws);
 }
 
-TEST_LOOP(the_last_byte_of_several_is_found, COUNT(platforms))
+TEST_LOOP(the_last_occurrence_of_a_byte_is_found, COUNT(platforms))
 {
     static const char text[] = "9:4:2";
     ck_assert_ptr_eq(platforms[_i].last_byte(text, ':', 5), text + 3);
@@ -71,7 +71,7 @@ TEST_LOOP(there_is_a_processor, COUNT(platforms))
     ck_assert_uint_ge(platforms[_i].processors(), 1);
 }
 
-TEST(what_another_system_lacks_is_said_or_left_out)
+TEST(functions_that_posix_lacks_fail_or_do_nothing)
 {
     errno = 0;
     ck_assert_int_eq(posix_rename_new("a", "b"), -1);

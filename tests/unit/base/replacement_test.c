@@ -38,7 +38,7 @@ static void read_and_close(const char *path)
 
 FIXTURE(scratch_enter, scratch_leave)
 
-TEST(what_was_read_is_not_replaced_under_any_name)
+TEST(a_file_that_was_read_is_not_replaced_under_any_name)
 {
     static const char *const names[] = {"input", "./input", "link", "again"};
     scratch_write("input", "old");
@@ -56,8 +56,8 @@ TEST(what_was_read_is_not_replaced_under_any_name)
     ck_assert_int_eq(write_over("other", NULL), 0);
 }
 
-/* A model may be saved anew in its folder, from which it was read. */
-TEST(a_models_file_is_replaced_as_one_of_its_folder)
+/* A model may be saved in the folder from which it was read. */
+TEST(a_file_of_a_model_is_replaced_only_in_its_folder)
 {
     struct stream out = {0};
     struct file file = {0};
@@ -71,7 +71,7 @@ TEST(a_models_file_is_replaced_as_one_of_its_folder)
     ck_assert_int_eq(stream_open_inside(&out, "config.json", true, NULL), -1);
 }
 
-TEST(a_descriptor_that_is_read_is_guarded_too)
+TEST(a_file_read_from_a_descriptor_is_not_replaced)
 {
     struct file file = {0};
     scratch_write("input", "old");
@@ -82,7 +82,7 @@ TEST(a_descriptor_that_is_read_is_guarded_too)
     ck_assert_int_eq(write_over("input", NULL), -1);
 }
 
-TEST(without_memory_to_guard_it_a_file_is_not_read)
+TEST(a_file_that_cannot_be_recorded_is_not_read)
 {
     struct file file = {0};
     struct err err = {0};
@@ -110,11 +110,11 @@ TEST(a_read_only_file_is_not_replaced)
     }
 }
 
-TEST(the_owner_and_the_group_stay)
+TEST(owner_and_group_are_kept)
 {
     scratch_write("theirs", "old");
     if (chown("theirs", SOMEBODY, THEIR_GROUP))
-        return; /* only root may */
+        return; /* needs root */
     ck_assert_int_eq(chmod("theirs", 0640), 0);
     ck_assert_int_eq(write_over("theirs", NULL), 0);
     struct stat status = status_of("theirs");
@@ -124,12 +124,12 @@ TEST(the_owner_and_the_group_stay)
     scratch_expect("theirs", "new");
 }
 
-/* A group that cannot be given must not lend its rights to another one. */
-TEST(who_is_not_root_keeps_a_group_out)
+/* If the group cannot be kept, another group must not get its permissions. */
+TEST(another_group_does_not_get_write_permission)
 {
     scratch_write("theirs", "old");
     if (chown("theirs", SOMEBODY, THEIR_GROUP))
-        return; /* only root can try it */
+        return; /* needs root */
     ck_assert_int_eq(chmod("theirs", 0664), 0);
     ck_assert_int_eq(chmod(".", 0777), 0);
     ck_assert_int_eq(setegid(SOMEBODY), 0);
@@ -142,8 +142,8 @@ TEST(who_is_not_root_keeps_a_group_out)
     ck_assert_uint_eq(status_of("ours").st_gid, SOMEBODY);
 }
 
-/* Its group permissions are the mask of the list: they say what a named user may do at most. */
-TEST(a_mask_of_an_access_list_is_not_given_to_the_group)
+/* The group permissions of a file with an access list are its mask, the most for any named user. */
+TEST(the_mask_of_an_access_list_does_not_become_group_permissions)
 {
     static const unsigned char list[] = {
         2,
@@ -193,13 +193,13 @@ TEST(a_mask_of_an_access_list_is_not_given_to_the_group)
     };
     scratch_write("mine", "old");
     if (setxattr("mine", "system.posix_acl_access", list, sizeof list, 0))
-        return; /* a file system without lists */
+        return; /* the file system has no access lists */
     ck_assert_uint_eq(status_of("mine").st_mode & 07777, 0660);
     ck_assert_int_eq(write_over("mine", NULL), 0);
     ck_assert_uint_eq(status_of("mine").st_mode & 07777, 0600);
 }
 
-TEST(what_is_made_later_is_no_more_open)
+TEST(new_files_have_no_more_permissions_than_the_old_one)
 {
     scratch_write("mine", "old");
     ck_assert_int_eq(chmod("mine", 0640), 0);
@@ -210,7 +210,7 @@ TEST(what_is_made_later_is_no_more_open)
     ck_assert_uint_eq(status_of("new").st_mode & 07777, 0640);
 }
 
-TEST(a_rename_keeps_what_the_other_file_has)
+TEST(a_rename_keeps_the_permissions_of_the_replaced_file)
 {
     scratch_write("draft", "new");
     scratch_write("mine", "old");

@@ -2,8 +2,8 @@
 
 #include "../unit.h"
 
-/* The examples of FIPS 180-4 and of NIST's test vectors; the sizes around a block are
- * `head -c N /dev/zero | sha256sum`. */
+/* Examples of FIPS 180-4 and NIST's test vectors; sizes around a block: `head -c N /dev/zero |
+ * sha256sum`. */
 static const struct {
     const char *text; /* NULL: zeros */
     size_t size;
@@ -28,7 +28,7 @@ static const struct {
 
 static const char zeros[1000];
 
-/* Added in pieces of so many bytes. */
+/* The hash of bytes that are added in pieces of `piece` bytes. */
 static const char *hash_of(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size,
                            size_t piece)
 {
@@ -57,7 +57,7 @@ TEST(published_examples_have_their_digits_in_pieces_of_any_size)
     expect_examples();
 }
 
-TEST(the_plain_way_gives_the_same)
+TEST(plain_c_gives_the_same_hashes)
 {
     sha256_plain(true);
     expect_examples();

@@ -26,7 +26,7 @@ static void write_file(const char *path, const char *text)
 
 FIXTURE(scratch_enter, scratch_leave)
 
-TEST(a_discarded_stream_leaves_everything_as_it_was)
+TEST(a_discarded_stream_changes_no_file)
 {
     struct stream out = {0};
     scratch_write("weights.csv", "old");
@@ -40,7 +40,7 @@ TEST(a_discarded_stream_leaves_everything_as_it_was)
     ck_assert_uint_eq(scratch_count("."), 1);
 }
 
-TEST(files_that_are_synced_later_are_whole)
+TEST(files_that_are_synced_later_are_complete)
 {
     struct err err = {0};
     stream_sync_later(true);
@@ -76,7 +76,7 @@ TEST(an_existing_file_keeps_its_permissions)
     scratch_expect("old", "new");
 }
 
-TEST(a_symbolic_link_stays_one)
+TEST(writing_through_a_symbolic_link_keeps_the_link)
 {
     struct stat status;
     ck_assert_int_eq(mkdir("folder", 0777), 0);
@@ -89,8 +89,8 @@ TEST(a_symbolic_link_stays_one)
     ck_assert_uint_eq(scratch_count("folder"), 1);
 }
 
-/* In a folder of results names are ours: what they lead to elsewhere is not. */
-TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
+/* In a folder of results we may replace names, but not files elsewhere to which they link. */
+TEST(a_file_of_a_folder_replaces_a_link_but_not_its_target)
 {
     static const char *const links[] = {"old", "nowhere"};
     scratch_write("old", "theirs");
@@ -113,7 +113,7 @@ TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
     ck_assert_uint_eq(scratch_count("."), 1);
 }
 
-TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
+TEST(a_file_of_a_folder_replaces_a_pipe_without_waiting)
 {
     struct stream out = {0};
     ck_assert_int_eq(mkfifo("pipe", 0666), 0);
@@ -122,7 +122,7 @@ TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
     scratch_expect("pipe", "");
 }
 
-TEST(a_file_that_comes_meanwhile_is_not_replaced)
+TEST(a_file_made_meanwhile_is_not_replaced)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -147,7 +147,7 @@ TEST(the_longest_name_has_a_temporary_file)
     ck_assert_uint_eq(scratch_count("."), 1);
 }
 
-TEST(temporary_names_are_ours_alone)
+TEST(only_our_temporary_names_are_recognised)
 {
     static const struct {
         const char *name;
@@ -162,7 +162,7 @@ TEST(temporary_names_are_ours_alone)
         ck_assert_msg(stream_is_temporary(cases[i].name) == cases[i].is_ours, "%s", cases[i].name);
 }
 
-TEST(a_stream_goes_to_memory)
+TEST(a_stream_can_write_to_memory)
 {
     struct stream out = {0};
     struct buf memory = {0};
@@ -177,7 +177,7 @@ TEST(a_stream_goes_to_memory)
     buf_release(&memory);
 }
 
-TEST(a_descriptor_stays_open)
+TEST(a_commit_leaves_the_descriptor_open)
 {
     char found[8] = "";
     struct stream out = {0};

@@ -20,7 +20,7 @@ static void clear(void)
 
 FIXTURE(clear, scratch_leave)
 
-TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
+TEST(a_new_folder_is_removed_if_it_stays_empty)
 {
     ck_assert_int_eq(target_folder_check("new", false, &err), 0);
     ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
@@ -31,11 +31,11 @@ TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
     scratch_write("new/file", "");
     target_folder_close(&target);
     ck_assert(file_exists("new/file"));
-    target_folder_close(&target); /* twice is once */
+    target_folder_close(&target); /* no effect the second time */
 }
 
-/* The name is the first by its bytes, whatever the order on the disk. */
-TEST(what_a_folder_holds_is_in_the_way_by_name)
+/* The message has the first name in byte order, not in the order of the disk. */
+TEST(a_folder_with_files_is_refused_and_one_is_named)
 {
     ck_assert_int_eq(mkdir("full", 0777), 0);
     scratch_write("full/notes", "");
@@ -51,7 +51,7 @@ TEST(what_a_folder_holds_is_in_the_way_by_name)
     target_folder_close(&target);
 }
 
-TEST(one_process_writes_there_at_a_time)
+TEST(one_process_at_a_time_writes_to_a_folder)
 {
     ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
     ck_assert_int_eq(target_folder_open(&other, "new", true, &err), -1);
@@ -81,7 +81,7 @@ TEST(a_killed_process_leaves_no_lock)
     target_folder_close(&other);
 }
 
-TEST(a_folder_inside_is_no_link)
+TEST(a_link_to_a_folder_inside_is_refused)
 {
     ck_assert_int_eq(mkdir("elsewhere", 0777), 0);
     ck_assert_int_eq(mkdir("out", 0777), 0);
@@ -98,7 +98,7 @@ TEST(a_folder_inside_is_no_link)
     target_folder_close(&target);
 }
 
-TEST(a_folder_inside_that_holds_something_needs_the_word_too)
+TEST(a_folder_inside_with_files_is_refused_without_force)
 {
     ck_assert_int_eq(target_folder_open(&target, "out", false, &err), 0);
     ck_assert_int_eq(mkdir("out/step", 0777), 0);

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 
-/* Pieces with tildes between them, and what stands in the stream at the end of all. */
+/* Writes, separated by tildes, and the bytes that the stream has at the end. */
 struct typed {
     const char *pieces;
     const char *shown;
@@ -30,7 +30,7 @@ static void type(const struct typed *typed)
     file_release(&written);
 }
 
-TEST(people_see_characters)
+TEST(control_characters_and_invalid_bytes_are_escaped)
 {
     static const struct typed cases[] = {
         {"Life~ is~ short,\n\tfirst ", "Life is short,\n\tfirst ", {.shows = true}},
@@ -41,7 +41,7 @@ TEST(people_see_characters)
          "b",
          "a🍰b",
          {.shows = true}},
-        {"caf\xc3", "caf\\xc3", {.shows = true}}, /* the rest never came */
+        {"caf\xc3", "caf\\xc3", {.shows = true}}, /* incomplete at the end */
         {"\xc3~x", "\\xc3x", {.shows = true}},
         {"\x80\x80\x80\x80~\xff~\xfe", "\\x80\\x80\\x80\\x80\\xff\\xfe", {.shows = true}},
         {"\xe2\x80\xae~right to left", "\\xe2\\x80\\xaeright to left", {.shows = true}},
@@ -52,7 +52,7 @@ TEST(people_see_characters)
         type(&cases[i]);
 }
 
-TEST(a_page_of_ours_has_colours)
+TEST(only_colour_sequences_reach_the_terminal)
 {
     static const struct typed cases[] = {
         {"\x1b[48;2;255;255;255;38;5;231m 1\x1b[0m",
@@ -68,7 +68,7 @@ TEST(a_page_of_ours_has_colours)
         type(&cases[i]);
 }
 
-TEST(a_character_comes_as_soon_as_it_is_whole)
+TEST(a_character_is_written_when_it_is_complete)
 {
     struct stream out = {0};
     memory_stream_open(&out);

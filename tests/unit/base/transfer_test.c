@@ -18,13 +18,13 @@ static void pause_a_little(void)
     nanosleep(&time, NULL);
 }
 
-/* Both ends do not wait, as a shell or a remote terminal may leave them. */
+/* Non-blocking ends, as a shell or a remote terminal may leave them. */
 static void open_pipe(int ends[2])
 {
     ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
 }
 
-TEST(a_full_pipe_is_waited_for)
+TEST(writing_waits_for_a_full_pipe)
 {
     static char bytes[MANY_BYTES];
     int ends[2];
@@ -36,7 +36,7 @@ TEST(a_full_pipe_is_waited_for)
         _exit(transfer_write(ends[1], bytes, sizeof bytes) ? 1 : 0);
     }
     close(ends[1]);
-    pause_a_little(); /* it is full by now */
+    pause_a_little(); /* until it is full */
     size_t size = 0;
     char part[PART_BYTES];
     for (ssize_t got; (got = transfer_read(ends[0], part, sizeof part)) > 0;)
@@ -47,7 +47,7 @@ TEST(a_full_pipe_is_waited_for)
     ck_assert_uint_eq(size, MANY_BYTES);
 }
 
-TEST(an_empty_pipe_is_waited_for)
+TEST(reading_waits_for_an_empty_pipe)
 {
     int ends[2];
     char part[PART_BYTES];
@@ -64,7 +64,7 @@ TEST(an_empty_pipe_is_waited_for)
     ck_assert_int_eq(transfer_read(ends[0], part, sizeof part), 0);
 }
 
-TEST(failures_say_why)
+TEST(failures_set_errno)
 {
     char part[PART_BYTES];
     ck_assert_int_eq(transfer_read(-1, part, sizeof part), -1);

@@ -1,5 +1,5 @@
-/* unicode_form_test.c: lines in the manner of Unicode's NormalizationTest.txt, a few of each kind,
- * their forms by Python's unicodedata (14.0); then whole texts. */
+/* unicode_form_test.c: a few lines of each kind of Unicode's NormalizationTest.txt, with forms by
+ * Python's unicodedata (14.0); then whole texts. */
 #include "base/unicode_form.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static const struct {
      {"\xF0\x91\xA4\xB8", "\xF0\x91\xA4\xB8", "\xF0\x91\xA4\xB8", "\xF0\x91\xA4\xB8"}},
 };
 
-/* The form of a text, stretch by stretch. */
+/* The form of a text, segment by segment. */
 static void put_form(enum unicode_form form, struct buf *out, const char *text, size_t size)
 {
     buf_clear(out);
@@ -158,7 +158,7 @@ TEST_LOOP(a_text_has_four_forms, COUNT(rows))
     }
 }
 
-/* --- the judge: the library, over a text as a whole ------------------------------------------- */
+/* --- compared with utf8proc on whole texts ---------------------------------------------------- */
 
 static void expect_whole(enum unicode_form form, const char *text, size_t size)
 {
@@ -177,7 +177,7 @@ static void expect_whole(enum unicode_form form, const char *text, size_t size)
     buf_release(&found);
 }
 
-TEST(stretches_in_a_row_are_the_form_of_the_text)
+TEST(segments_together_are_the_form_of_the_text)
 {
     static const char *const parts[] = {"a",
                                         "e",
@@ -220,9 +220,9 @@ TEST(stretches_in_a_row_are_the_form_of_the_text)
     }
 }
 
-TEST(every_character_has_its_form_beside_others)
+TEST(every_character_is_normalized_in_context)
 {
-    /* No form in later planes; beyond the first two hardly any. */
+    /* Few characters beyond the first two planes change, and none in later planes. */
     for (uint32_t c = 1; c <= 0x33FFF; c += (uint32_t)(c < 0x20000 ? one_of(97) : 7 * one_of(97))) {
         char text[16] = "a";
         if ((c >= 0xD800 && c <= 0xDFFF) || unicode_is_form_after_9(c))

@@ -68,7 +68,7 @@ TEST(every_kind_has_its_characters)
                       (int)unicode_kind(characters[i].character));
 }
 
-TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
+TEST(kinds_have_the_counts_of_unicode_16)
 {
     static const struct {
         enum unicode_kind kind;
@@ -87,15 +87,15 @@ TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
     ck_assert_str_eq(unicode_version, "16.0.0");
 }
 
-/* As many as Hugging Face's library was seen to take away or to cut at, one by one. */
-TEST(marks_punctuation_and_controls_are_those_of_unicode_8)
+/* Counts: all characters that Hugging Face's library removes or splits at, one by one. */
+TEST(marks_punctuation_and_controls_agree_with_unicode_8)
 {
     static const struct {
         bool (*is)(uint32_t character);
         size_t count;
-        uint32_t one, none; /* the last is younger, or not assigned */
+        uint32_t one, none; /* `none` is newer, or not assigned */
     } cases[] = {
-        {utf8_is_punctuation, 726 - 9, 0x2014, 0x61D}, /* nine signs of ASCII are none */
+        {utf8_is_punctuation, 726 - 9, 0x2014, 0x61D}, /* without nine symbols of ASCII */
         {utf8_is_nonspacing, 1567, 0x301, 0x11A01},
         {utf8_is_other, 137682, 0xE000, 0x2FE0},
         {utf8_is_mark, 2097, 0x903, 0x1ACF},

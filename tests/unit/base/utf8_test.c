@@ -37,28 +37,28 @@ TEST(characters_are_read_with_their_length)
     ck_assert_uint_eq(zero, 0);
 }
 
-TEST(every_character_is_read_as_it_is_written)
+TEST(every_character_is_decoded_as_it_was_encoded)
 {
     for (uint32_t c = 0; c <= UNICODE_LAST; c++) {
         char bytes[4];
         uint32_t character = UINT32_MAX;
         size_t size = c == 0xD800 ? 0 : utf8_encode(bytes, c);
-        if (!size) /* surrogates are no characters */
+        if (!size) /* a surrogate */
             c = 0xDFFF;
         else if (utf8_decode(&character, bytes, size) != size || character != c)
             ck_abort_msg("U+%04X", (unsigned)c);
     }
 }
 
-TEST(bytes_that_are_no_character_are_refused)
+TEST(invalid_bytes_are_refused)
 {
     static const char *const cases[] = {
-        "\x80",             /* goes on, but nothing began */
+        "\x80",             /* continuation byte without a first byte */
         "\xBF",             /* the same */
-        "\xC3",             /* ends too early */
+        "\xC3",             /* incomplete */
         "\xE7\x88",         /* the same */
         "\xF0\x9F\x8D",     /* the same */
-        "\xC3(",            /* what follows does not go on */
+        "\xC3(",            /* no continuation byte */
         "\xE7\x88(",        /* the same */
         "\xF0\x9F\x8D(",    /* the same */
         "\xC0\x80",         /* overlong */
@@ -84,7 +84,7 @@ TEST(bytes_that_are_no_character_are_refused)
     ck_assert_uint_eq(utf8_invalid_at("", 0), 0);
 }
 
-TEST(what_would_disturb_a_terminal_is_not_visible)
+TEST(characters_that_disturb_a_terminal_are_not_visible)
 {
     static const struct {
         uint32_t character;
@@ -102,7 +102,7 @@ TEST(what_would_disturb_a_terminal_is_not_visible)
                       (unsigned)cases[i].character);
 }
 
-TEST(a_text_has_characters_and_columns_as_readers_count_them)
+TEST(graphemes_and_columns_are_counted_as_readers_see_them)
 {
     static const struct {
         const char *text;
@@ -133,7 +133,7 @@ TEST(a_text_has_characters_and_columns_as_readers_count_them)
     }
 }
 
-TEST(a_character_ends_where_the_utf8_ends)
+TEST(a_grapheme_ends_before_invalid_utf8)
 {
     ck_assert_uint_eq(utf8_grapheme("e\xCC", 2), 1);
     ck_assert_uint_eq(utf8_grapheme("\xFF", 1), 0);
@@ -143,7 +143,7 @@ TEST(a_character_ends_where_the_utf8_ends)
                       2);
 }
 
-TEST(a_row_of_equal_characters_ends_between_characters)
+TEST(a_run_of_equal_characters_ends_between_characters)
 {
     static const struct {
         const char *text;
