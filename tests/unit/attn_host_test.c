@@ -24,7 +24,7 @@ static const struct attn_ids text = {.ids = words, .count = TOKENS};
 static const char weights[] = "mine/model.safetensors";
 static const char shorter[] = "'mine/model.safetensors' became shorter while it was being read";
 
-/* The bundled model in files of its own. */
+/* Copy the bundled model to files and open them. */
 static struct attn_model *open_mine(size_t threads)
 {
     const struct folder *tiny = bundled_find("tiny");
@@ -73,8 +73,8 @@ static struct sigaction handler_now(void)
 
 /* --- files that become shorter ---------------------------------------------------------------- */
 
-/* To nothing or to half, on one thread or several, which may block the signal. */
-TEST_LOOP(calls_fail_once_a_file_is_shorter, 8)
+/* Truncated to nothing or half, with one thread or several, and with SIGBUS blocked or not. */
+TEST_LOOP(calls_fail_after_a_file_was_truncated, 8)
 {
     size_t seen = 0;
     float logprobs[TOKENS];
@@ -108,8 +108,8 @@ TEST_LOOP(calls_fail_once_a_file_is_shorter, 8)
     ck_assert(handler_now().sa_handler == before.sa_handler);
 }
 
-/* No tensor that was made of zeros reaches the sink. */
-TEST(a_file_that_becomes_shorter_in_a_pass_ends_it)
+/* Pages beyond the end read as zeros; no tensor computed from them reaches the sink. */
+TEST(a_file_truncated_during_a_pass_ends_the_pass)
 {
     size_t seen = 0;
     struct attn_error error = {0};
@@ -121,8 +121,7 @@ TEST(a_file_that_becomes_shorter_in_a_pass_ends_it)
     attn_close(model);
 }
 
-/* A model that is sound goes on beside one that is not. */
-TEST(other_models_go_on)
+TEST(a_truncated_model_does_not_affect_other_models)
 {
     size_t seen = 0;
     struct attn_request request = {.show = "logits", .sink = count_calls, .context = &seen};
@@ -146,7 +145,7 @@ static void *resize_for_ever(void *stop)
     return NULL;
 }
 
-TEST(a_file_may_become_shorter_while_it_is_opened)
+TEST(a_file_may_be_truncated_while_it_is_opened)
 {
     static atomic_bool stop;
     pthread_t thread;
@@ -182,7 +181,7 @@ static int read_beyond_end(void *context, const struct attn_tensor *tensor)
     return fault == *(char **)context ? 0 : 1;
 }
 
-TEST(faults_of_the_program_go_to_its_handler)
+TEST(other_faults_reach_the_handler_of_the_program)
 {
     struct sigaction action = {.sa_sigaction = jump_out, .sa_flags = SA_SIGINFO};
     sigaction(SIGBUS, &action, NULL);
@@ -200,7 +199,7 @@ TEST(faults_of_the_program_go_to_its_handler)
     fclose(empty);
 }
 
-TEST(a_handler_that_is_set_later_stays)
+TEST(a_handler_that_is_set_later_is_kept)
 {
     struct attn_model *model = open_mine(1);
     signal(SIGBUS, handle_nothing);
@@ -265,7 +264,7 @@ static int nest(void *context, const struct attn_tensor *tensor)
     return 0;
 }
 
-/* Of a sink or of another thread, in a run or a step; what is closed there ends with the call. */
+/* Calls from a sink or another thread, in a run or a step; closing takes effect after the call. */
 TEST_LOOP(one_call_at_a_time, 8)
 {
     struct nested nested = {.in_thread = _i & 1, .closes = _i & 2};
@@ -283,7 +282,7 @@ TEST_LOOP(one_call_at_a_time, 8)
     attn_close(nested.model);
 }
 
-TEST(a_cache_knows_that_its_model_was_closed)
+TEST(a_cache_of_a_closed_model_is_refused)
 {
     size_t seen = 0;
     struct attn_error error = {0};

@@ -55,7 +55,7 @@ static void run(struct attn_model *model, size_t count, struct attn_request *req
     ck_assert_msg(!attn_run(model, &ids, request, &error), "%s", error.text);
 }
 
-TEST(steps_have_the_bits_of_the_whole)
+TEST(steps_give_the_bits_of_one_run)
 {
     static const size_t sizes[] = {1, 3, 1, 1, 2};
     static struct last whole, step;
@@ -77,8 +77,8 @@ TEST(steps_have_the_bits_of_the_whole)
     attn_close(model);
 }
 
-/* What a step shows does not change what it leaves in the cache. */
-TEST(a_step_that_shows_a_first_layer_reads_all)
+/* The shown tensors do not change the contents of the cache. */
+TEST(a_step_that_shows_the_first_layer_fills_all_layers)
 {
     static struct last whole, step;
     struct attn_model *model = attn_open("tiny", 1, NULL);
@@ -98,7 +98,7 @@ TEST(a_step_that_shows_a_first_layer_reads_all)
     attn_close(model);
 }
 
-TEST(steps_refuse_what_only_a_whole_run_has)
+TEST(steps_refuse_options_of_whole_runs)
 {
     static struct last last;
     const struct {
@@ -128,7 +128,7 @@ TEST(steps_refuse_what_only_a_whole_run_has)
     struct attn_error error = {0};
     struct attn_request request = {.sink = keep, .context = &last};
     ck_assert_int_eq(attn_step(cache, &ids, &request, NULL), 0);
-    ids.count = SIZE_MAX; /* no more than it could be: with those in the cache it is 1 */
+    ids.count = SIZE_MAX; /* with the one in the cache, the sum would overflow */
     ck_assert_int_eq(attn_step(cache, &ids, &request, &error), -1);
     ck_assert_msg(strstr(error.text, "too long"), "%s", error.text);
     attn_cache_close(cache);
@@ -136,7 +136,7 @@ TEST(steps_refuse_what_only_a_whole_run_has)
     attn_close(model);
 }
 
-TEST(models_that_cannot_step_are_named)
+TEST(steps_refuse_unsuitable_models)
 {
     static const struct {
         const char *model;
@@ -180,8 +180,8 @@ TEST(heads_are_chosen_and_axes_are_named)
     attn_close(model);
 }
 
-/* Of key/value heads those are shown that the chosen heads look at, each once. */
-TEST(key_value_heads_are_those_that_are_looked_at)
+/* Shows the key/value heads of the chosen query heads, each once. */
+TEST(key_value_heads_are_those_of_the_chosen_heads)
 {
     static struct last all, some;
     uint32_t numbers[] = {1, 2, 3};
@@ -203,7 +203,7 @@ TEST(key_value_heads_are_those_that_are_looked_at)
     attn_close(model);
 }
 
-TEST(another_way_to_attend_is_for_one_run)
+TEST(attention_of_a_request_applies_to_one_run)
 {
     static struct last own, other;
     struct attn_error error = {0};
@@ -227,7 +227,7 @@ TEST(another_way_to_attend_is_for_one_run)
     attn_close(model);
 }
 
-TEST(ids_have_texts)
+TEST(ids_have_token_texts)
 {
     size_t size = 7;
     struct attn_model *model = attn_open("tiny", 1, NULL);
@@ -289,7 +289,7 @@ static void *look(void *context)
     return NULL;
 }
 
-TEST(threads_with_a_model_each_have_the_bits_of_one)
+TEST(threads_with_separate_models_give_the_same_bits)
 {
     static struct thread threads[2];
     pthread_t handles[2];

@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "unit.h"
 
-/* What a sink saw. */
+/* The calls of a sink. */
 struct seen {
     char names[8][32];
     size_t count;
@@ -72,7 +72,7 @@ TEST(layers_are_chosen_as_on_the_command_line)
     attn_close(model);
 }
 
-TEST(effective_attention_is_seen_as_weights_are)
+TEST(the_sink_gets_effective_attention)
 {
     struct seen seen = {0};
     struct attn_ids ids = {0};
@@ -88,7 +88,7 @@ TEST(effective_attention_is_seen_as_weights_are)
     attn_close(model);
 }
 
-TEST(a_source_is_looked_at)
+TEST(cross_attention_needs_a_source)
 {
     struct attn_error error = {0};
     struct seen seen = {0};
@@ -144,7 +144,7 @@ TEST(a_sink_can_end_the_pass)
     attn_close(model);
 }
 
-TEST(errors_carry_the_status_and_the_message_of_the_command)
+TEST(errors_have_the_status_and_message_of_the_command)
 {
     struct attn_error error = {0};
     struct attn_ids ids = {0};
@@ -164,12 +164,12 @@ TEST(errors_carry_the_status_and_the_message_of_the_command)
     struct attn_request request = {.show = "nothing", .sink = look};
     ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
     ck_assert_int_eq(error.status, 2);
-    ck_assert_int_eq(attn_encode(model, "Lfe", 3, &ids, NULL), -1); /* nobody wants to know */
+    ck_assert_int_eq(attn_encode(model, "Lfe", 3, &ids, NULL), -1);
     attn_close(model);
     attn_close(NULL);
 }
 
-TEST(without_show_the_weights_are_shown)
+TEST(weights_are_shown_by_default)
 {
     struct attn_error error = {0};
     struct seen seen = {0};
@@ -183,8 +183,7 @@ TEST(without_show_the_weights_are_shown)
     attn_close(model);
 }
 
-/* What is missing, and how it is called; a model that could not be opened among them. */
-TEST(what_a_run_cannot_do_without_is_named)
+TEST(missing_arguments_of_a_run_are_named)
 {
     static uint32_t list[] = {1, 2, 3};
     static const struct attn_ids ids = {.ids = list, .count = 3};
@@ -216,7 +215,7 @@ TEST(what_a_run_cannot_do_without_is_named)
     attn_close(model);
 }
 
-TEST(what_cannot_be_encoded_without_is_named)
+TEST(missing_arguments_of_an_encoding_are_named)
 {
     struct attn_error error = {0};
     struct attn_ids ids = {.count = 7};
@@ -233,7 +232,7 @@ TEST(what_cannot_be_encoded_without_is_named)
     attn_close(model);
 }
 
-TEST(without_memory_no_ids_are_handed_out)
+TEST(without_memory_no_ids_are_returned)
 {
     static const char text[] = "Life is short";
     struct attn_ids ids = {0};
@@ -251,7 +250,7 @@ TEST(without_memory_no_ids_are_handed_out)
     attn_close(model);
 }
 
-/* The same as the command's; the program and the library share one way to score. */
+/* The numbers of attn-cli score. */
 TEST(a_text_is_scored)
 {
     struct attn_error error = {0};
@@ -266,7 +265,7 @@ TEST(a_text_is_scored)
     attn_close(model);
 }
 
-TEST(what_cannot_be_scored_is_named)
+TEST(invalid_arguments_of_a_score_are_named)
 {
     static const struct {
         const char *model;

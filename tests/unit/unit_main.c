@@ -1,11 +1,11 @@
-/* unit: runs all tests that are registered, or the suites named on the command line.
+/* unit: run all registered tests, or the suites named on the command line.
  *
  *     build/unit               all of them
  *     build/unit json utf8     these
- *     build/unit --list        prints their names
+ *     build/unit --list        print their names
  *     CK_FORK=no build/unit    in one process, for a debugger
  *
- * `make build/unit` builds it. A test may take ten minutes, or CK_DEFAULT_TIMEOUT seconds.
+ * `make build/unit` builds it. A test may take CK_DEFAULT_TIMEOUT seconds, by default 600.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "../stage_progress.h"
 #include "unit.h"
 
-/* What is registered, sorted by module and line; a suite is what is said for one module. */
+/* Registered items, sorted by module and line; the items of a module are a suite. */
 static struct registered {
     char *module;
     struct unit_item item;
@@ -30,7 +30,7 @@ void unit_register(const struct unit_item *item)
     const char *slash = strrchr(item->file, '/');
     const char *name = slash ? slash + 1 : item->file;
     const char *end = strstr(name, "_test.c");
-    if ((item_count & (item_count - 1)) == 0) /* little memory, which every test's process gets */
+    if ((item_count & (item_count - 1)) == 0) /* grow in powers of two */
         items = realloc(items, (item_count ? 2 * item_count : 1) * sizeof *items);
     char *module = strndup(name, end ? (size_t)(end - name) : strlen(name));
     if (!items || !module)
@@ -45,7 +45,7 @@ static int compare_items(const void *a, const void *b)
     return order ? order : x->item.line - y->item.line;
 }
 
-/* Where the suite that begins there ends. */
+/* The index after the suite that begins at `first`. */
 static size_t end_of_suite(size_t first)
 {
     size_t end = first + 1;
@@ -70,14 +70,14 @@ static bool is_known(const char *name)
     return false;
 }
 
-/* --- leaks, where a sanitizer looks for them -------------------------------------------------- */
+/* --- leaks, in builds with a sanitizer -------------------------------------------------------- */
 
-/* It asks the second of these when a process ends. A look costs more than most tests: it is taken
- * where a test ends with more memory than it began with. */
+/* The sanitizer calls the second function when a process ends. Checking for leaks takes longer than
+ * most tests, so it is on only if a test ends with more memory than it had at the beginning. */
 __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
 int __lsan_is_turned_off(void);
 
-static size_t bytes_before; /* the first test of this process; 0: none has begun */
+static size_t bytes_before; /* before the first test of this process; 0: none has begun */
 
 static void note_memory(void)
 {
@@ -92,7 +92,6 @@ int __lsan_is_turned_off(void)
 
 /* --- suites ----------------------------------------------------------------------------------- */
 
-/* The fixture goes for the tests below it. */
 static TCase *add_case(Suite *suite, const char *module, const struct unit_item *fixture)
 {
     TCase *tests = tcase_create(module);
@@ -126,7 +125,7 @@ static Suite *make_suite(const struct registered *first, const struct registered
     return suite;
 }
 
-/* What failed, a line each; of a test's own sentence Check knows the C name. */
+/* Print a line for each failure. */
 static void show_failures(SRunner *runner)
 {
     TestResult **failures = srunner_failures(runner);
@@ -136,7 +135,6 @@ static void show_failures(SRunner *runner)
     free(failures);
 }
 
-/* A suite's failures are shown when it ends, the others' need not be waited for. */
 static void run_suite(struct counts *counts, Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
@@ -175,11 +173,11 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i < argc; i++) {
         if (!is_known(argv[i])) {
-            fprintf(stderr, "unit: there is no suite '%s'\n", argv[i]);
+            fprintf(stderr, "unit: no suite '%s'\n", argv[i]);
             return 2;
         }
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    setenv("CK_DEFAULT_TIMEOUT", "600", 0); /* by the clock: a busy machine is no failure */
+    setenv("CK_DEFAULT_TIMEOUT", "600", 0); /* wall time: leave room for a busy machine */
     return run_suites(argc - 1, argv + 1);
 }

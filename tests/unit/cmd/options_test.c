@@ -1,11 +1,11 @@
-/* The tables of options of all commands. */
+/* Tests of the option tables of all commands. */
 #include <stdio.h>
 #include <string.h>
 
 #include "../../../cmd/command.h"
 #include "../unit.h"
 
-/* Visit the options of every command, and of a batch of every command that it can do. */
+/* Visit the options of each command, and of `batch --do` with each of its commands. */
 static void for_each_set(void (*visit)(struct option_set set))
 {
     for (size_t i = 0; i < command_count; i++) {
@@ -28,12 +28,12 @@ static void check_known(struct option_set set)
     ck_assert(option_is_known(set, "-h"));
 }
 
-TEST(every_option_of_a_command_is_known_by_its_name_and_its_letter)
+TEST(every_option_is_known_by_name_and_letter)
 {
     for_each_set(check_known);
 }
 
-TEST(options_of_other_commands_are_not_known)
+TEST(options_of_other_commands_are_unknown)
 {
     static const char *const unknown[] = {"--decode", "-n", "-", "--", "--mode", "--models"};
     const struct option_set run = command_set(&command_run);
@@ -60,7 +60,7 @@ static void check_rows(struct option_set set)
     }
 }
 
-TEST(rows_are_sound)
+TEST(rows_of_the_option_tables_are_valid)
 {
     for_each_set(check_rows);
 }
@@ -73,7 +73,7 @@ static bool table_has(const struct option_row *rows, const char *name)
     return false;
 }
 
-TEST(names_that_a_command_excepts_are_in_one_of_its_tables)
+TEST(excluded_options_are_in_one_table_of_the_command)
 {
     for (size_t i = 0; i < command_count; i++) {
         char names[256];
@@ -87,12 +87,12 @@ TEST(names_that_a_command_excepts_are_in_one_of_its_tables)
     }
 }
 
-TEST(numbers_that_are_not_given_are_their_presets)
+TEST(numbers_have_their_presets_by_default)
 {
     struct options options;
     options_init(&options, command_set(&command_generate));
     ck_assert_int_eq(options.generate.tokens, 32);
     ck_assert(options.generate.top_p == 1);
-    ck_assert(options.mechanism.temperature == 1); /* of a table that generate has in part */
-    ck_assert_int_eq(options.score.best, 0);       /* of score */
+    ck_assert(options.mechanism.temperature == 1); /* generate has a part of this table */
+    ck_assert_int_eq(options.score.best, 0);       /* not an option of generate */
 }

@@ -1,4 +1,4 @@
-/* progress_test.c: lines of progress at given times: the clock of cmd/progress.c stands still. */
+/* progress_test.c: progress lines at given times, with a fixed clock in cmd/progress.c. */
 #include "base/clock.h"
 
 static double fixed_time = 1000;
@@ -15,7 +15,7 @@ static double still_clock(void)
 
 static char shown[4096];
 
-/* What one call writes to standard error. */
+/* The text that one call writes to standard error. */
 static const char *show(struct progress *progress, size_t done, const char *note)
 {
     fflush(stderr);
@@ -32,7 +32,7 @@ static const char *show(struct progress *progress, size_t done, const char *note
     return shown;
 }
 
-/* On a terminal; begun so many seconds ago, when 1000 were done. */
+/* Progress on a terminal that began `seconds` ago with 1000 items done. */
 static struct progress begun(double seconds)
 {
     struct progress progress;
@@ -47,10 +47,10 @@ TEST(a_line_has_counts_speed_and_time_left)
 {
     struct progress progress = begun(10);
     ck_assert_str_eq(show(&progress, 4000, NULL), "\r\033[K4000 of 10000 items, 300/s, 20 s left");
-    ck_assert_str_eq(show(&progress, 4001, NULL), ""); /* not yet again */
+    ck_assert_str_eq(show(&progress, 4001, NULL), ""); /* too soon after the last one */
 }
 
-TEST(what_takes_less_than_a_second_shows_nothing)
+TEST(there_is_no_line_in_the_first_second)
 {
     struct progress progress = begun(0.9);
     ck_assert_str_eq(show(&progress, 4000, NULL), "");
