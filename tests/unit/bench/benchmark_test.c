@@ -11,7 +11,7 @@
 #include "model/mechanism.h"
 #include "model/new_model.h"
 
-/* No time is tested: machines are slow and busy. */
+/* Times are not tested, because machines are slow and busy. */
 
 static struct new_model new_model;
 static size_t announced;
@@ -71,7 +71,7 @@ TEST(every_task_is_measured_in_every_round)
         plan.precision = (enum precision)p;
         announced = 0;
         ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
-        ck_assert_uint_eq(result.frames->rows.size, 3); /* two of prefill, decode */
+        ck_assert_uint_eq(result.frames->rows.size, 3); /* prefill twice, decode */
         ck_assert_uint_eq(announced, plan.rounds * 3);
         ck_assert_double_eq(value_at(&result, "tokens", 1), 9);
         ck_assert_double_eq(value_at(&result, "cached", 2), 63);
@@ -85,7 +85,7 @@ TEST(every_task_is_measured_in_every_round)
     arena_release(&arena);
 }
 
-TEST(attention_is_measured_for_every_way_and_length)
+TEST(every_pattern_of_attention_is_measured_at_every_length)
 {
     static const size_t lengths[] = {1, 16, 40};
     static const char *const names[] = {"dense", "window:8+random:2:5", "linear"};
@@ -107,7 +107,7 @@ TEST(attention_is_measured_for_every_way_and_length)
     }
     ck_assert_double_eq_tol(value_at(&result, "memory_exponent", 8), 0, 1e-9);
     announced = 0;
-    plan.lengths = NULL; /* halves of a short context */
+    plan.lengths = NULL; /* default: halve the context, which is short */
     plan.way_count = one_of(1) == 1 ? COUNT(ways) : 1;
     ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < 5; i++)
@@ -120,14 +120,14 @@ TEST(an_exponent_is_fitted_over_the_second_half)
     static const size_t x[] = {10, 20, 40, 80, 160};
     static const double y[] = {7, 5, 3, 12, 48};
     ck_assert_double_eq_tol(growth_exponent(x, y, 5), 2, 1e-12);
-    ck_assert_double_eq_tol(growth_exponent(x + 1, y + 1, 4), 2, 1e-12); /* three of four */
+    ck_assert_double_eq_tol(growth_exponent(x + 1, y + 1, 4), 2, 1e-12); /* uses three of four */
     ck_assert_double_eq_tol(growth_exponent(x + 3, y + 3, 2), 2, 1e-12);
     ck_assert(isnan(growth_exponent(x, y, 1)));
     ck_assert(isnan(growth_exponent((size_t[]){5, 5}, y, 2)));
 }
 
-/* Every allocation to the 16th, then by doubling: those between fail in the same few places. */
-TEST(an_allocation_that_fails_is_an_error)
+/* Allocations 1 to 16, 32, 64, …: later ones are made at the same few places. */
+TEST(a_failed_allocation_is_an_error)
 {
     static const size_t length = 3;
     struct bench_plan plan = plan_of(&length, 1);

@@ -9,7 +9,7 @@ TEST(letters_have_their_own_widths)
     ck_assert_double_eq(letters_width("", 10), 0);
 }
 
-TEST(wide_characters_are_wide_and_accents_take_nothing)
+TEST(characters_of_east_asia_are_wide_and_accents_have_no_width)
 {
     ck_assert_double_gt(letters_width("爱", 10), 10);
     ck_assert_double_gt(letters_width("🍰", 10), 10);
@@ -25,7 +25,7 @@ static void check_fit(const char *text, double width, const char *expected)
     buf_release(&out);
 }
 
-TEST(what_has_no_room_ends_in_an_ellipsis)
+TEST(a_text_that_does_not_fit_ends_with_an_ellipsis)
 {
     check_fit("Life", 18.02, "Life");
     check_fit("Life", 18, "L…");

@@ -1,4 +1,4 @@
-/* Where rsvg-convert is not installed there is nothing to test: tests/pictures.sh says so. */
+/* Without rsvg-convert nothing is tested; tests/pictures.sh reports that. */
 #include "draw/canvas.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "draw/canvas.h"
 #include "lens/report.h"
 
-/* Draw a report and look at all of it. */
+/* Draw a report and check all shapes. */
 static void draw(const struct report *report, const struct style *style)
 {
     struct arena arena = {0};
@@ -25,7 +25,7 @@ static void draw(const struct report *report, const struct style *style)
     arena_release(&arena);
 }
 
-TEST(everything_has_its_place_in_every_view)
+TEST(every_view_draws_inside_the_page_without_overlaps)
 {
     const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
                                             &fixture_selected, &fixture_cross, NULL};
@@ -38,7 +38,7 @@ TEST(everything_has_its_place_in_every_view)
             }
 }
 
-TEST(a_printed_figure_keeps_its_width_in_every_view)
+TEST(every_view_keeps_the_width_of_a_figure)
 {
     static const double widths[] = {170, 234, 396};
     const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
@@ -53,7 +53,7 @@ TEST(a_printed_figure_keeps_its_width_in_every_view)
             }
 }
 
-TEST(texts_of_every_length_have_room)
+TEST(texts_of_every_length_fit)
 {
     for (size_t tokens = 1; tokens <= FIXTURE_LONG_MAX; tokens++)
         for (int view = VIEW_MATRIX; view <= VIEW_BARS; view++) {
@@ -63,7 +63,7 @@ TEST(texts_of_every_length_have_room)
         }
 }
 
-TEST(one_head_is_one_picture_with_its_numbers)
+TEST(one_head_is_one_panel_with_numbers)
 {
     draw(&fixture_plain, &style_default);
     ck_assert_uint_eq(witness.part_count, 1);
@@ -71,13 +71,13 @@ TEST(one_head_is_one_picture_with_its_numbers)
     ck_assert_uint_eq(
         canvas_witness_texts("weights · layer 0 · head 0 · rows: query, columns: key"), 1);
     ck_assert_uint_eq(canvas_witness_texts("0.75"), 1);
-    ck_assert_uint_eq(canvas_witness_texts("0.00"), 0); /* the future has none */
+    ck_assert_uint_eq(canvas_witness_texts("0.00"), 0); /* masked cells have no number */
     ck_assert_uint_eq(canvas_witness_texts("is"), 2);
     ck_assert(witness.inked);
     ck_assert_uint_eq(witness.hatch_count, 1);
 }
 
-TEST(numbers_and_colours_are_a_choice)
+TEST(numbers_and_colours_can_be_switched_off)
 {
     struct style style = {.cells = CELLS_HEAT};
     draw(&fixture_plain, &style);
@@ -86,30 +86,30 @@ TEST(numbers_and_colours_are_a_choice)
     draw(&fixture_plain, &style);
     ck_assert_uint_eq(canvas_witness_texts("0.75"), 1);
     ck_assert(!witness.inked);
-    ck_assert_uint_eq(witness.cell_count, 0); /* nor a scale */
+    ck_assert_uint_eq(witness.cell_count, 0); /* and no colour bar */
 }
 
 TEST(layers_and_heads_make_a_grid)
 {
     draw(&fixture_layers, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("layer 0"), 1);
-    ck_assert_uint_eq(canvas_witness_texts("head 0"), 3); /* of k, of masked, above the grid */
+    ck_assert_uint_eq(canvas_witness_texts("head 0"), 3); /* for k, for masked, above the grid */
     ck_assert_uint_eq(witness.part_count, 1 + 2 + 2 + 4);
 }
 
-TEST(lines_are_drawn_of_attention_alone)
+TEST(lines_are_drawn_only_for_attention)
 {
     struct style style = {.view = VIEW_LINES};
     draw(&fixture_layers, &style);
     ck_assert_uint_gt(witness.stroke_count, 10);
-    ck_assert_uint_gt(witness.cell_count, 3 * 2); /* the embedding and keys stay cells */
+    ck_assert_uint_gt(witness.cell_count, 3 * 2); /* the embedding and keys are cells */
     draw(&fixture_plain, &style);
     ck_assert_uint_eq(canvas_witness_texts("lines below 3 % of the scale are not drawn"), 1);
     ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
                       1);
 }
 
-TEST(a_picture_of_an_answer_is_wide_enough_for_its_title)
+TEST(a_figure_is_wide_enough_for_its_title)
 {
     struct report report = fixture_plain;
     report.about = "logit of is less is after Life: 1.2";
@@ -123,7 +123,7 @@ TEST(a_picture_of_an_answer_is_wide_enough_for_its_title)
         ck_assert_ptr_null(strstr(witness.texts[i].text, "…"));
 }
 
-TEST(bars_have_names_numbers_and_sides)
+TEST(bars_have_names_and_numbers)
 {
     struct style style = {.view = VIEW_BARS};
     draw(&fixture_plain, &style);
@@ -133,7 +133,7 @@ TEST(bars_have_names_numbers_and_sides)
     ck_assert_uint_eq(canvas_witness_texts("0.7500"), 1);
 }
 
-TEST(parts_of_a_sum_are_bars_unless_cells_are_asked_for)
+TEST(parts_of_a_sum_are_bars_by_default)
 {
     static const float values[] = {2, -0.5f};
     static const struct label labels[] = {{"0", "0", "0"}, {"mlp", "mlp", "mlp"}};
@@ -156,7 +156,7 @@ TEST(parts_of_a_sum_are_bars_unless_cells_are_asked_for)
     ck_assert_uint_eq(canvas_witness_texts("layer 0 mlp"), 0);
 }
 
-TEST(an_overlay_says_which_colour_is_which_head)
+TEST(an_overlay_has_a_legend_of_heads)
 {
     struct report report = fixture_long(5);
     struct style style = {.view = VIEW_OVERLAY};
@@ -166,7 +166,7 @@ TEST(an_overlay_says_which_colour_is_which_head)
     ck_assert_uint_eq(canvas_witness_texts("head 1"), 1);
 }
 
-TEST(a_long_text_says_that_cells_stand_for_several)
+TEST(pooled_cells_have_a_note)
 {
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     static const size_t heads[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -184,14 +184,14 @@ TEST(a_long_text_says_that_cells_stand_for_several)
     ck_assert_uint_eq(canvas_witness_texts("each cell shows the largest of 2 × 2 numbers"), 1);
 }
 
-TEST(larger_panels_have_a_label_every_few)
+TEST(large_panels_have_fewer_labels)
 {
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[0].text),
                       1 + 2); /* rows, and columns */
     ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 0);
-    struct style style = {.view = VIEW_LINES}; /* which may be high */
+    struct style style = {.view = VIEW_LINES}; /* which may be taller */
     draw(&report, &style);
     ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 2);
 }
@@ -203,7 +203,7 @@ TEST(a_title_can_be_given)
     ck_assert_uint_eq(canvas_witness_texts("Figure 1"), 1);
 }
 
-TEST(a_long_title_has_three_lines_at_most)
+TEST(a_long_title_has_at_most_three_lines)
 {
     struct style style = {
         .title = "A title that is much longer than the picture of three words is wide, by far"};
@@ -223,7 +223,7 @@ TEST(a_long_title_has_three_lines_at_most)
                       0);
 }
 
-TEST(what_is_hidden_or_has_its_own_range_is_said)
+TEST(hidden_tokens_and_ranges_have_notes)
 {
     struct report report = fixture_layers;
     struct style style = {.range = RANGE_HEAD};
@@ -241,7 +241,7 @@ TEST(what_is_hidden_or_has_its_own_range_is_said)
     arena_release(&arena);
 }
 
-TEST(missing_memory_is_an_error_everywhere)
+TEST(every_failed_allocation_is_an_error)
 {
     int failed = -1;
     for (size_t nth = 1; failed; nth++) {

@@ -7,12 +7,12 @@
 #include "../rigs/memory_stream.h"
 #include "../rigs/report_fixture.h"
 
-/* What a page of one report says between two texts. */
+/* The part of a page between two texts. */
 static const char *between(const char *page, const char *start, const char *end)
 {
     static char part[1 << 12];
     const char *from = strstr(page, start);
-    ck_assert_msg(from != NULL, "there is no '%s'", start);
+    ck_assert_msg(from != NULL, "no '%s'", start);
     from += strlen(start);
     const char *to = strstr(from, end);
     ck_assert(to && (size_t)(to - from) < sizeof part);
@@ -31,10 +31,10 @@ static size_t count(const char *page, const char *text)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-TEST(two_letters_are_a_level_below_the_largest_number)
+TEST(two_characters_encode_a_share_of_the_largest_number)
 {
     static const struct {
-        float values[6]; /* of the cells that are seen */
+        float values[6]; /* of the visible cells */
         const char *expected;
     } cases[] = {
         {{1, 1e-6f, 0, 9e-7f, -INFINITY, 1e-3f}, "\"values\": \"//ACAAAAABgB\""},
@@ -74,20 +74,20 @@ TEST(exact_numbers_are_base64_of_their_bytes)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-TEST(a_page_is_whole_and_alone)
+TEST(a_page_is_complete_and_loads_nothing)
 {
     const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
     ck_assert_int_eq(strncmp(page, "<!doctype html>\n<html lang=\"en\">", 32), 0);
     ck_assert_str_eq(page + fixture_size() - 8, "</html>\n");
     ck_assert_str_eq(between(page, "<title>", "</title>"), "life · Life is Life");
-    /* http-equiv, which forbids all requests, and the name of a picture format */
+    /* http-equiv, which forbids all requests, and the namespace of SVG */
     ck_assert_uint_eq(count(page, "http"), 2);
     ck_assert_uint_eq(count(page, "'http://www.w3.org/2000/svg'"), 1);
     ck_assert_uint_eq(count(page, "default-src 'none'"), 1);
     ck_assert_uint_eq(count(page, "json\" class=\"sentence\""), 1);
 }
 
-TEST(only_what_is_seen_is_written)
+TEST(only_visible_weights_are_written)
 {
     const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
     ck_assert_str_eq(between(page, "\"tensors\": [\n", "]}"),
@@ -97,7 +97,7 @@ TEST(only_what_is_seen_is_written)
                      "\"coding\": \"exact\", \"values\": \"AACAPwAAgD4AAEA/zczMPc3MTD4zMzM/\"}");
 }
 
-TEST(axes_say_what_stands_on_them)
+TEST(axes_name_their_labels)
 {
     const char *page = fixture_written(html_report_write, &fixture_cross, &fixture_alone);
     ck_assert_str_eq(between(page, "\"labels\": ", ",\n\"tensors\""),
@@ -107,7 +107,7 @@ TEST(axes_say_what_stands_on_them)
                       1);
 }
 
-TEST(texts_cannot_end_the_element_they_stand_in)
+TEST(texts_cannot_end_their_element)
 {
     static const struct token tokens[] = {{0, 0, 12}, {1, 12, 15}, {2, 15, 16}};
     static const struct label labels[] = {{"</script><b>", "0", "</script><b>"},
@@ -126,7 +126,7 @@ TEST(texts_cannot_end_the_element_they_stand_in)
                      "{\"sentence\": [\"\\u003c/script>\\u003cb>\",\"\\u2028\",\"é\\u2029\"]}");
 }
 
-TEST(sentences_share_a_page)
+TEST(several_sentences_are_on_one_page)
 {
     static const struct report *const reports[] = {&fixture_plain, &fixture_odd, &fixture_cross};
     const char *page = fixture_several(html_report_write, reports, 3);
@@ -136,7 +136,7 @@ TEST(sentences_share_a_page)
     ck_assert_uint_eq(count(page, "id=\"look\""), 1);
 }
 
-TEST(a_page_knows_how_it_is_to_look)
+TEST(a_page_has_its_display_options)
 {
     struct style style = {COLOURS_LOG, RANGE_ROW, VIEW_LINES, .hide_first = true};
     struct place place = {.count = 1, .style = &style};
@@ -148,7 +148,7 @@ TEST(a_page_knows_how_it_is_to_look)
     ck_assert_uint_eq(count(page, "\"hide_first\": true"), 1);
 }
 
-TEST(missing_memory_is_an_error_of_the_page)
+TEST(every_failed_allocation_is_an_error)
 {
     fixture_starve(html_report_write, &fixture_cross);
 }

@@ -9,7 +9,7 @@
 
 static char drawn[8192];
 
-/* What stands in a picture of 30 by 20 points after its ground. */
+/* The commands after the background of a figure of 30 by 20 points. */
 static const char *draw(void (*put)(struct canvas *canvas))
 {
     static const char box[] = "\\path[use as bounding box] (0,0) rectangle (30,-20);\n"
@@ -52,7 +52,7 @@ static void some_letters(struct canvas *canvas)
                  &(struct font){.size = 7, .anchor = ANCHOR_END, .turn = -45, .bold = true});
 }
 
-TEST(letters_mean_nothing_to_tex)
+TEST(special_characters_are_escaped)
 {
     static const struct {
         const char *text, *tex;
@@ -98,7 +98,7 @@ TEST(a_cell_has_its_number)
                                       "\\attncell{0}{2}{FE0102}{0.1}\n");
 }
 
-TEST(memory_that_is_not_there_is_said)
+TEST(every_failed_allocation_is_an_error)
 {
     fixture_starve(figure_write_tex, &fixture_odd);
 }

@@ -91,7 +91,7 @@ static void expect_near(double found, double expected)
                   "expected %.9g, found %.9g", expected, found);
 }
 
-/* --- what any model gives --------------------------------------------------------------------- */
+/* --- formulas that every model satisfies ------------------------------------------------------ */
 
 static double dot(const float *a, const float *b, size_t stride, size_t count)
 {
@@ -101,7 +101,7 @@ static double dot(const float *a, const float *b, size_t stride, size_t count)
     return sum;
 }
 
-/* q is x · W_q + b where that is shown. */
+/* q is x · W_q + b if that is shown. */
 static const float *check_query(void)
 {
     const struct step *step = step_called("query");
@@ -119,7 +119,7 @@ static const float *check_query(void)
     return matrix->total;
 }
 
-/* Scores are q · k, weights the softmax of what is scaled and masked. */
+/* Scores are q · k, weights the softmax of the scaled and masked scores. */
 static void check_weights(const float *q, double scale)
 {
     const struct block *k = block_called("scores", "k");
@@ -141,7 +141,7 @@ static void check_weights(const float *q, double scale)
     expect_near((double)*weight->total, 1);
 }
 
-/* The context is the sum of weight · v; the output the sum of what the heads and the bias add. */
+/* The context is the sum of weight · v, the output the sum of the heads' outputs and the bias. */
 static void check_output(void)
 {
     const struct block *weight = block_called("values", "weight");
@@ -193,13 +193,13 @@ static const char *const configs[] = {
 };
 /* clang-format on */
 
-TEST_LOOP(the_steps_of_any_model_follow_from_each_other, COUNT(configs))
+TEST_LOOP(steps_of_every_kind_of_model_follow_from_each_other, COUNT(configs))
 {
     open_tiny(configs[_i]);
     check_all();
 }
 
-TEST(the_steps_of_the_bundled_models_follow_from_each_other)
+TEST(steps_of_bundled_models_follow_from_each_other)
 {
     static const char *const names[][2] = {
         {"tiny", "Life is short"},        {"life", "Life is short"},
@@ -219,7 +219,7 @@ static const char *note_of(const char *step)
     return note ? note : "";
 }
 
-TEST(the_scale_says_what_it_is_made_of)
+TEST(the_formula_of_the_scale_has_all_factors)
 {
     static const struct {
         size_t config, layer;
@@ -244,7 +244,7 @@ TEST(the_scale_says_what_it_is_made_of)
     ck_assert_uint_eq(step_called("scaled")->table.row_count, 0);
 }
 
-TEST(of_many_keys_those_with_the_most_weight_are_shown)
+TEST(the_keys_with_the_largest_weights_are_shown)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
     open_bundled("life", "Life is short eat dessert first");

@@ -44,9 +44,9 @@ static float largest(const float *x, size_t count)
     return max;
 }
 
-/* Numbers of a tensor against PyTorch's: so far off relative to each, and beyond that so far: to
- * the largest, or to what is small for the whole model (the gradient of a key's bias is 0 but for
- * rounding). */
+/* Compare a tensor with PyTorch's: |found - expected| <= relative · |expected| + floor. The floor
+ * depends on the largest number of the tensor or of the model, because the gradient of the bias of
+ * keys is 0 except for rounding. */
 static void judge(const char *name, const float *found, const float *expected, size_t count,
                   float relative, float floor)
 {
@@ -56,7 +56,7 @@ static void judge(const char *name, const float *found, const float *expected, s
                       (double)found[i]);
 }
 
-TEST_LOOP(gradients_are_those_of_pytorch, CASES)
+TEST_LOOP(gradients_agree_with_pytorch, CASES)
 {
     struct train_step_fixture fixture;
     train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
@@ -73,7 +73,7 @@ TEST_LOOP(gradients_are_those_of_pytorch, CASES)
     train_step_fixture_release(&fixture);
 }
 
-TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
+TEST_LOOP(ten_steps_agree_with_pytorch, CASES)
 {
     struct train_step_fixture fixture;
     struct arena arena = {0};
@@ -83,7 +83,7 @@ TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
     for (size_t step = 0; step < 10; step++) {
         learn(&fixture, step);
         double norm = adamw_norm(&fixture.step.gradients);
-        ck_assert_double_gt(norm, 0.5); /* so that it is clipped */
+        ck_assert_double_gt(norm, 0.5); /* the gradient is clipped */
         adamw_step(&adamw, &fixture.machine, &fixture.step.gradients, 1e-3,
                    (float)(0.5 / (norm + 1e-6)));
     }
@@ -97,7 +97,7 @@ TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
     train_step_fixture_release(&fixture);
 }
 
-/* The loss with a tensor moved along a direction. */
+/* The loss with a tensor moved by ±far along a random direction. */
 static double moved(struct train_step_fixture *fixture, const struct new_model_tensor *tensor,
                     float far, bool dropping)
 {
@@ -140,7 +140,7 @@ static void check_differences(const char *name, float dropout)
     train_step_fixture_release(&fixture);
 }
 
-TEST(gradients_are_what_differences_say)
+TEST(gradients_agree_with_finite_differences)
 {
     check_differences("tied", 0.0f);
     check_differences("untied", 0.0f);
@@ -148,14 +148,14 @@ TEST(gradients_are_what_differences_say)
     check_differences("qwen3", 0.0f);
 }
 
-TEST(what_is_dropped_comes_back_the_same)
+TEST(the_backward_pass_drops_as_the_forward_pass)
 {
     check_differences("tied", 0.2f);
     check_differences("untied", 0.4f);
     check_differences("llama", 0.2f);
 }
 
-TEST_LOOP(threads_change_nothing, CASES)
+TEST_LOOP(threads_do_not_change_a_bit, CASES)
 {
     struct train_step_fixture one;
     struct train_step_fixture other;
@@ -168,7 +168,7 @@ TEST_LOOP(threads_change_nothing, CASES)
     train_step_fixture_release(&other);
 }
 
-/* Holds what the model's own pass announces against the step's tape. */
+/* Compare a tensor of forward() with the activations that the step recorded. */
 static int compare_stream(void *context, const struct announcement *seen, struct err *err)
 {
     const struct train_step *step = context;
@@ -182,7 +182,7 @@ static int compare_stream(void *context, const struct announcement *seen, struct
     return 0;
 }
 
-TEST_LOOP(the_way_forward_has_the_bits_of_the_models, CASES)
+TEST_LOOP(the_forward_pass_of_a_step_has_the_bits_of_forward, CASES)
 {
     struct train_step_fixture fixture;
     struct err err = {0};

@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 
-/* Words 0 1 2 3, as a model without a tokenizer's folder would read them. */
+/* Tokens 0 to 3 of a vocabulary of words. */
 static void read_texts(struct dataset *texts, const char *text)
 {
     static const char words[] = "[\"a\", \"b\", \"c\", \"d\"]";
@@ -19,7 +19,7 @@ static void read_texts(struct dataset *texts, const char *text)
     tokenizer_free(tokenizer);
 }
 
-TEST(what_is_held_out_is_never_learnt)
+TEST(held_out_texts_are_not_in_the_training_data)
 {
     struct dataset texts;
     read_texts(&texts, "a b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\na b c\n");

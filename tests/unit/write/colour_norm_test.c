@@ -20,7 +20,7 @@ static struct sheet sheet_of(const float *values, size_t rows, size_t columns)
     return (struct sheet){.rows = {.size = rows}, .columns = {.size = columns}, .values = values};
 }
 
-TEST(a_number_has_its_share_of_the_ramp)
+TEST(numbers_are_mapped_to_shares_of_the_ramp)
 {
     static const struct {
         struct colour_norm norm;
@@ -36,7 +36,7 @@ TEST(a_number_has_its_share_of_the_ramp)
         {{COLOURS_LOG, false, {0.1f, 0.8f}}, 0.08f, 0.75f},
         {{COLOURS_LOG, false, {0.1f, 0.8f}}, 0.8f, 1},
         {{COLOURS_LINEAR, false, {-3, 1}}, 0, 0.75f},
-        {{COLOURS_LINEAR, true, {-4, 2}}, 0, 0.5f}, /* zero is in the middle of two sides */
+        {{COLOURS_LINEAR, true, {-4, 2}}, 0, 0.5f}, /* zero is in the middle of a diverging scale */
         {{COLOURS_LINEAR, true, {-4, 2}}, 2, 0.75f},
         {{COLOURS_SQRT, true, {-4, 2}}, -1, 0.25f},
     };
@@ -44,7 +44,7 @@ TEST(a_number_has_its_share_of_the_ramp)
         ck_assert_float_eq_tol(norm_share(&cases[i].norm, cases[i].value), cases[i].share, 1e-3f);
 }
 
-TEST(a_number_has_a_level_and_what_is_none_has_not)
+TEST(numbers_have_a_level_and_masked_cells_have_none)
 {
     struct colour_norm norm = {COLOURS_LINEAR, false, {0, 1}};
     ck_assert_uint_eq(norm_level(&norm, 0), 1);
@@ -55,7 +55,7 @@ TEST(a_number_has_a_level_and_what_is_none_has_not)
     ck_assert_uint_eq(norm_level(&norm, 0), 1);
 }
 
-TEST(bounds_that_are_none_are_refused)
+TEST(invalid_bounds_are_refused)
 {
     static const char *const texts[] = {"1:2",   "0:0", "2:1",   ":1",     "1:",  ":",
                                         "0:1:2", "a:b", "0:nan", "-inf:1", "0: 1"};
@@ -69,7 +69,7 @@ TEST(bounds_that_are_none_are_refused)
     }
 }
 
-TEST(a_range_is_that_of_all_or_a_head_or_a_row)
+TEST(a_range_is_of_all_heads_one_head_or_one_row)
 {
     static const float first[] = {0, 1, 0, 2};
     static const float second[] = {0, 8, 4, 0};
@@ -84,7 +84,7 @@ TEST(a_range_is_that_of_all_or_a_head_or_a_row)
     }
 }
 
-TEST(cells_show_the_largest_of_their_numbers)
+TEST(pooled_cells_show_their_largest_number)
 {
     static const float values[3][5] = {{0, 0, 0, 0, 5}, {0, 0, 10, 0, 0}, {0, 1, 0, 0, 0}};
     static const unsigned char expected[] = {1, 255, 128, 26, 1, 1};
@@ -97,7 +97,7 @@ TEST(cells_show_the_largest_of_their_numbers)
     ck_assert_mem_eq(cells.levels, expected, sizeof expected);
 }
 
-TEST(of_both_signs_the_farther_from_zero_is_shown)
+TEST(pooled_cells_show_the_number_farthest_from_zero)
 {
     static const float values[] = {1, -3, 2, 0.5f};
     struct sheet sheet = sheet_of(values, 1, 4);

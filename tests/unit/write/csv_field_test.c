@@ -2,7 +2,7 @@
 
 #include "../unit.h"
 
-TEST(a_field_is_quoted_when_it_must_be)
+TEST(a_field_is_quoted_if_necessary)
 {
     static const struct {
         const char *text;

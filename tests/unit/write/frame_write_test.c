@@ -28,7 +28,7 @@ static void expect(struct stream *out, int failed, const char *expected)
     file_release(&written);
 }
 
-TEST(a_frame_is_a_table_to_read)
+TEST(a_frame_is_written_as_a_table)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -42,7 +42,7 @@ TEST(a_frame_is_a_table_to_read)
            "That is all.\n");
 }
 
-TEST(picked_rows_keep_their_cells_and_labels)
+TEST(selected_rows_keep_their_cells_and_labels)
 {
     static const size_t rows[] = {1, 0, 1};
     struct frame picked = frame;
@@ -63,7 +63,7 @@ TEST(picked_rows_keep_their_cells_and_labels)
     arena_release(&arena);
 }
 
-TEST(a_heading_indents_and_empty_titles_make_no_header)
+TEST(a_heading_indents_the_table_and_empty_titles_have_no_header)
 {
     struct column untitled[] = {columns[0], columns[2]};
     struct frame headed = {"it", {"token", 2, labels, 0}, untitled, 2, .heading = "Scores"};
@@ -75,7 +75,7 @@ TEST(a_heading_indents_and_empty_titles_make_no_header)
     expect(&out, frame_text_write(&out, &headed, &place, &err), "Scores\n  a  0.1235\n  b\n");
 }
 
-TEST(tidy_counts_positions_where_a_table_has_them)
+TEST(tidy_rows_are_positions_if_the_table_has_them)
 {
     static const long long positions[] = {5, 6};
     struct column own[] = {
@@ -92,7 +92,7 @@ TEST(tidy_counts_positions_where_a_table_has_them)
            "it,,,5,a,0,score,0.123456\nit,,,6,\"b,\",0,score,\n");
 }
 
-TEST(what_a_page_has_no_room_for_follows_below_with_the_keys)
+TEST(columns_that_do_not_fit_follow_below_with_the_key_columns)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -110,7 +110,7 @@ TEST(what_a_page_has_no_room_for_follows_below_with_the_keys)
            "That is all.\n");
 }
 
-TEST(data_have_names_all_digits_and_nothing_for_what_is_missing)
+TEST(data_formats_have_all_digits_and_empty_missing_values)
 {
     struct stream out = {0};
     struct err err = {0};
@@ -130,7 +130,7 @@ TEST(data_have_names_all_digits_and_nothing_for_what_is_missing)
            "{\"text\": \"b,\", \"head\": null, \"score\": null}]}}\n");
 }
 
-TEST(a_narrow_page_has_brief_headers_and_a_decimal_less)
+TEST(a_narrow_page_has_short_headers_and_fewer_decimals)
 {
     static const char *const words[] = {"a long one", ""};
     const struct column wide[] = {
@@ -153,13 +153,13 @@ TEST(a_narrow_page_has_brief_headers_and_a_decimal_less)
            "prev  small  words\n"
            "0.12  0.000  a long one\n"
            "      0.000\n");
-    place.columns = 9; /* a text that is wider than the page is shortened */
+    place.columns = 9; /* shortens a text that is wider than the page */
     memory_stream_open(&out);
     expect(&out, frame_text_write(&out, &table, &place, &err),
            "prev\n0.12\n\n\n  small\n  0.000\n  0.000\n\n  words\n  a long…\n\n");
 }
 
-TEST(a_note_is_as_wide_as_the_page)
+TEST(a_note_is_wrapped_to_the_page)
 {
     struct frame noted = {"it", {"token", 2, labels, 0}, columns, 1, .note = "That is\nall of it."};
     struct stream out = {0};
@@ -170,7 +170,7 @@ TEST(a_note_is_as_wide_as_the_page)
            "text\na\nb\n\nThat\nis\nall of\nit.\n");
 }
 
-TEST(a_column_of_models_comes_first_in_tidy_lines)
+TEST(the_model_is_the_first_column_of_tidy_rows)
 {
     static const char *const models[] = {"one", "o,ther"};
     const struct column several[] = {

@@ -16,7 +16,7 @@ static void check_colour(struct colour found, uint32_t expected, int off)
                   found.blue);
 }
 
-/* The values of its author's page. */
+/* Values from the page of Oklab's author. */
 TEST(oklab_has_the_published_values)
 {
     static const struct {
@@ -37,13 +37,13 @@ TEST(oklab_has_the_published_values)
     }
 }
 
-TEST(every_colour_comes_back)
+TEST(colours_survive_a_round_trip_through_oklab)
 {
     for (uint32_t hex = 0; hex <= 0xffffff; hex += 0x030507)
         check_colour(colour_of_oklab(oklab_of(colour_of_hex(hex))), hex, 0);
 }
 
-TEST(ink_can_be_read)
+TEST(ink_contrasts_with_its_background)
 {
     static const struct {
         uint32_t ground, ink;
@@ -59,7 +59,7 @@ static struct oklab lab_of(const struct ramp *ramp, size_t level)
     return oklab_of(ramp->colours[level]);
 }
 
-/* Colours are bytes: a step of two levels may be off by what a byte can show. */
+/* Colours are rounded to bytes, so steps differ a little. */
 static void check_even(const struct ramp *ramp, size_t first, size_t last)
 {
     enum { STEP = 16 };
@@ -73,7 +73,7 @@ static void check_even(const struct ramp *ramp, size_t first, size_t last)
     }
 }
 
-TEST(steps_look_equally_large)
+TEST(steps_are_perceptually_uniform)
 {
     for (size_t i = 0; i < palette_count; i++) {
         struct ramp ramp;
@@ -87,7 +87,7 @@ TEST(steps_look_equally_large)
     }
 }
 
-/* Lightness goes one way, so that a grey copy keeps the order. */
+/* Lightness is monotonic, so that the order is visible without colours. */
 static void check_one_way(const struct ramp *ramp, size_t first, size_t last)
 {
     float way = lab_of(ramp, last).lightness - lab_of(ramp, first).lightness;
@@ -98,7 +98,7 @@ static void check_one_way(const struct ramp *ramp, size_t first, size_t last)
     }
 }
 
-TEST(a_grey_copy_keeps_the_order)
+TEST(lightness_keeps_the_order)
 {
     for (size_t i = 0; i < palette_count; i++) {
         struct ramp ramp;
@@ -112,8 +112,7 @@ TEST(a_grey_copy_keeps_the_order)
     }
 }
 
-/* What people without red or green cones see of it, after Viénot, Brettel and Mollon (1999), with
- * which the two ends of a scale must not fall together. */
+/* A colour as seen without red or green cones, after Viénot, Brettel and Mollon (1999). */
 static struct oklab seen_without(struct colour colour, bool red)
 {
     float r = powf((float)colour.red / 255, 2.2f);
@@ -126,7 +125,7 @@ static struct oklab seen_without(struct colour colour, bool red)
     return oklab_of((struct colour){light, light, blue});
 }
 
-TEST(the_sides_of_a_scale_differ_without_red_or_green)
+TEST(sides_of_a_diverging_scale_differ_for_colour_blind_readers)
 {
     for (size_t i = 0; i < palette_count; i++) {
         struct ramp ramp;
@@ -144,7 +143,7 @@ TEST(the_sides_of_a_scale_differ_without_red_or_green)
     }
 }
 
-TEST(viridis_is_the_published_one)
+TEST(viridis_has_the_published_colours)
 {
     struct ramp ramp;
     ramp_make(&ramp, palette_find("viridis"));

@@ -17,14 +17,14 @@ TEST(widths_have_units_or_the_name_of_a_venue)
     }
 }
 
-TEST(a_size_that_was_chosen_stays)
+TEST(a_width_keeps_a_chosen_font_size)
 {
     struct style style = {.form = {.font_size = 9}};
     ck_assert_int_eq(style_read(&style, &(struct style_words){.width = "acl"}, NULL), 0);
     ck_assert_double_eq(style.form.font_size, 9);
 }
 
-TEST(labels_go_on_after_z)
+TEST(labels_continue_after_z)
 {
     static const struct {
         const char *pattern;
@@ -41,7 +41,7 @@ TEST(labels_go_on_after_z)
     }
 }
 
-TEST(marks_are_cells_everywhere_in_a_layer_or_in_a_head)
+TEST(marks_apply_to_all_heads_a_layer_or_one_head)
 {
     static const struct cell_mark marks[] = {{-1, -1, 4, 2}, {0, -1, 4, 2}, {11, 3, 5, 0}};
     static const char *const lists[] = {"4:2,0:4:2", "11.3:5:0"};
@@ -58,7 +58,7 @@ TEST(marks_are_cells_everywhere_in_a_layer_or_in_a_head)
     }
 }
 
-TEST(no_more_marks_than_have_room)
+TEST(too_many_marks_are_refused)
 {
     const char *lists[FIGURE_MARKS_MAX + 1];
     struct style style = {.title = NULL};

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 
-TEST(a_cell_has_its_width_whatever_is_in_it)
+TEST(cells_are_padded_or_shortened_to_their_width)
 {
     static const struct {
         const char *text;
@@ -42,7 +42,7 @@ TEST(a_cell_has_its_width_whatever_is_in_it)
     }
 }
 
-TEST(a_text_is_broken_at_blanks)
+TEST(text_is_wrapped_at_blanks)
 {
     static const struct {
         const char *text;
@@ -68,7 +68,7 @@ TEST(a_text_is_broken_at_blanks)
     }
 }
 
-TEST(a_line_is_shortened_to_the_page)
+TEST(a_long_line_is_shortened)
 {
     static const struct {
         const char *text;
@@ -93,7 +93,7 @@ TEST(a_line_is_shortened_to_the_page)
     }
 }
 
-TEST(a_line_ends_without_blanks)
+TEST(trailing_blanks_are_removed)
 {
     struct stream out = {0};
     struct buf line = {0};
@@ -111,7 +111,7 @@ TEST(a_line_ends_without_blanks)
     buf_release(&line);
 }
 
-TEST(long_names_of_models_lose_their_beginning)
+TEST(long_names_of_models_are_shortened_at_the_beginning)
 {
     static const struct {
         const char *names[3];
@@ -125,7 +125,7 @@ TEST(long_names_of_models_lose_their_beginning)
         {{"few/step-010", "few/step-020", "few/step-040"}, 6, {"…p-010", "…p-020", "…p-040"}},
         {{"a/b/step-010", "few/step-010", "tiny"}, 3, {"…10", "…10", "…ny"}},
         {{"step-8", "step-1000", "step-2000"}, 6, {NULL, "…-1000", "…-2000"}},
-        /* characters stay whole, and widths are a terminal's */
+        /* whole characters, with the widths of a terminal */
         {{"自然语言一", "自然语言二", "e\xCC\x81"}, 6, {"…言一", "…言二", NULL}},
         {{"few/step-010", "few/step-020", "few/step-040"}, 1, {"…", "…", "…"}},
     };
@@ -141,14 +141,14 @@ TEST(long_names_of_models_lose_their_beginning)
             ck_assert_msg(strcmp(line.bytes, seen ? seen : cases[i].names[k]) == 0, "%s in %zu: %s",
                           cases[i].names[k], cases[i].width, line.bytes);
             buf_release(&line);
-            axis.name = "key"; /* tokens stay as they are */
+            axis.name = "key"; /* tokens are not shortened */
             text_label(&line, &axis, k, cases[i].width);
             ck_assert_str_eq(line.bytes, cases[i].names[k]);
             buf_release(&line);
         }
 }
 
-TEST(a_cut_leaves_what_fits_and_never_less_than_two)
+TEST(omitted_lines_leave_lines_at_both_ends)
 {
     static const struct {
         size_t size, lines;
