@@ -8,7 +8,7 @@
 
 static const char start[] = "Life is short, eat"; /* five tokens */
 
-/* A text that goes on, and what it goes on from. */
+/* A generated text and its prompt. */
 struct story {
     struct viewer viewer;
     struct text_pair prompt;
@@ -17,7 +17,7 @@ struct story {
     struct arena arena;
 };
 
-/* A text that looks at a source; without an input it begins as the model says. */
+/* Read a prompt and a source (NULL: none); without an input the prompt is the model's start. */
 static void story_open(struct story *story, const char *model, const struct input *input,
                        const struct input *source)
 {
@@ -60,7 +60,7 @@ static struct input story_input(const char *text)
     return (struct input){.text = text, .size = strlen(text)};
 }
 
-/* "34,104": the ids of a story, which its text may be cut into in another way; of the arena. */
+/* The ids of a story, as "34,104", in its arena; encoding its text may give other ids. */
 static const char *story_ids(struct story *story)
 {
     struct buf list = {0};
@@ -82,7 +82,7 @@ static void story_select(struct story *story, const char *heads)
     ck_assert_int_eq(selection_heads(&story->selection, heads, config, &story->arena, NULL), 0);
 }
 
-/* The report must be, to the bit, that of a run over the whole text. */
+/* The report has the bits of a run over the whole text. */
 static void story_expect_report(struct story *story)
 {
     struct report grown;
@@ -121,10 +121,10 @@ static void story_expect_report(struct story *story)
     }
 }
 
-/* --- a text alone ----------------------------------------------------------------------------- */
+/* --- decoders --------------------------------------------------------------------------------- */
 
-/* Every choice is the one that the logits would have given, and they are not computed. */
-TEST(the_likeliest_token_needs_no_logits)
+/* Every token is the one with the largest logit, without computing all logits. */
+TEST(greedy_generation_needs_no_logits)
 {
     static const struct {
         const char *model, *ids, *sentence, *source;
@@ -154,7 +154,7 @@ TEST(the_likeliest_token_needs_no_logits)
         story_open(&story, texts[i].model, &input, texts[i].source ? &source : NULL);
         generation.logits = false;
         story_begin(&story, &generation);
-        ck_assert(!story.text.screens); /* for so small a model it does not pay */
+        ck_assert(!story.text.screens); /* off by default for small models */
         story.text.screens = true;
         story_go_on(&story);
         ck_assert_ptr_null(story.text.logits);
@@ -166,7 +166,7 @@ TEST(the_likeliest_token_needs_no_logits)
     }
 }
 
-TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
+TEST(captured_tensors_have_the_bits_of_one_pass)
 {
     static const size_t tokens[] = {0, 1, 7, 59, 100}; /* the context ends with 59 */
     static const char *const heads[] = {NULL, "1,3"};
@@ -188,11 +188,11 @@ TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
         }
 }
 
-/* --- beside a source that an encoder has read ------------------------------------------------- */
+/* --- encoder and decoder ---------------------------------------------------------------------- */
 
 static const char source[] = "the small black cat sees a white cow";
 
-TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
+TEST(captured_tensors_with_a_source_have_the_bits_of_one_pass)
 {
     static const char *const models[] = {"translate", "tests/golden/transformer-pre",
                                          "tests/golden/transformer-post"};
@@ -220,7 +220,7 @@ TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
         }
 }
 
-/* The logits by which the last token was chosen, or none was, against a pass over the whole. */
+/* Compare the logits of the last step with a pass over the whole text. */
 static void expect_logits(struct story *story, size_t count)
 {
     struct selection logits = {.sites = site_bit(SITE_LOGITS)};
@@ -238,7 +238,7 @@ static void expect_logits(struct story *story, size_t count)
         ck_assert_float_le(row[id], row[story->text.chosen]);
 }
 
-TEST_LOOP(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole, 2 * 4)
+TEST_LOOP(every_step_with_a_source_has_the_logits_of_one_pass, 2 * 4)
 {
     static const char *const models[] = {"translate", "tests/golden/transformer-pre",
                                          "tests/golden/transformer-post",
@@ -261,7 +261,7 @@ TEST_LOOP(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole, 2 
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-TEST(a_table_has_every_choice_and_those_it_was_made_of)
+TEST(a_table_has_every_choice_and_its_alternatives)
 {
     struct story story;
     struct input input = story_input(start);
@@ -284,7 +284,7 @@ TEST(a_table_has_every_choice_and_those_it_was_made_of)
     const struct frame *best = &report.frames[1];
     ck_assert_uint_eq(steps->rows.size, 2);
     ck_assert_uint_eq(best->rows.size, 2 * CHOICE_BEST);
-    for (size_t i = 0; i < 2; i++) { /* the likeliest token was chosen */
+    for (size_t i = 0; i < 2; i++) { /* the most likely token was chosen */
         size_t first = i * CHOICE_BEST;
         ck_assert_int_eq(frame_key(steps, "id", i), (int)story.text.ids[5 + i]);
         ck_assert_int_eq(frame_key(best, "id", first), (int)story.text.ids[5 + i]);
@@ -299,7 +299,7 @@ TEST(a_table_has_every_choice_and_those_it_was_made_of)
     story_release(&story);
 }
 
-TEST(places_without_likely_tokens_have_no_rows)
+TEST(positions_without_likely_tokens_have_no_rows)
 {
     static const struct likely second[] = {{4, -0.5F}, {2, -1}};
     static const struct likely *const lists[] = {NULL, second};

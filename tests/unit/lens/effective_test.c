@@ -43,7 +43,7 @@ static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout";
 
 /* --- against float64 -------------------------------------------------------------------------- */
 
-TEST_LOOP(effective_attention_is_that_of_the_reference, INSTRUMENTS_FAMILIES)
+TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_FAMILIES)
 {
     struct instruments_golden golden;
     instruments_open(&golden, _i);
@@ -58,7 +58,7 @@ TEST_LOOP(effective_attention_is_that_of_the_reference, INSTRUMENTS_FAMILIES)
     instruments_release(&golden);
 }
 
-/* --- beside edits ----------------------------------------------------------------------------- */
+/* --- with edits ------------------------------------------------------------------------------- */
 
 enum { TOKENS = 4 };
 
@@ -66,7 +66,7 @@ static const char *const models[] = {"tiny", "tests/golden-families/llama",
                                      "tests/golden-families/gpt_neox", "tests/golden-families/gptj",
                                      "life-grouped"};
 
-/* A number for each token, whatever the other axes. */
+/* One number for each token, repeated along the other axes by strides of 0. */
 static const float of_tokens[TOKENS] = {0.5f, -1, 2, 0.25f};
 static const struct tensor of_heads[] = {{of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}},
                                          {of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}}};
@@ -90,7 +90,7 @@ static const struct edit changes[] = {
     {.site = SITE_RESID_POST, .op = EDIT_TAKE, .source = &to_rows, .columns = {&at_first, 1}},
 };
 
-/* [TOKENS, width] of the last layer. */
+/* A tensor of the last layer: [TOKENS, width]. */
 static const float *rows_of(const char *site, const struct edits *edits, size_t *width)
 {
     viewer.edits = edits;
@@ -111,8 +111,8 @@ static double row_distance(const float *a, const float *b, size_t count)
     return 1 - both / sqrt(of_a * of_b);
 }
 
-/* Passes of an edited model, in which a token's values are edited, too. */
-TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
+/* Compared with passes of the edited model in which the values of a token are set to 0, too. */
+TEST_LOOP(value_zeroing_applies_to_the_edited_model, COUNT(models))
 {
     open(models[_i], "0,5,3,4");
     const struct config *c = &viewer.model.config;
@@ -148,7 +148,7 @@ TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
     }
 }
 
-/* --- what is selected ------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 
 static bool same(const struct kept *a, const struct kept *b)
 {
@@ -165,8 +165,7 @@ static void look_at_heads(struct selection *selection, const char *heads)
     ck_assert(!selection_heads(selection, heads, config, &arena, &err));
 }
 
-/* Others beside it, or threads, or fewer heads: it is the same to the bit. */
-TEST(a_text_gives_the_same_in_company)
+TEST(other_texts_and_selected_heads_do_not_change_a_bit)
 {
     struct selection selection;
     struct report alone, reports[2];

@@ -1,5 +1,5 @@
-/* Maps that are handed over one after another have the bits of a look at all. Run where the
- * repository's root is the working directory. */
+/* Maps emitted one after another have the bits of all maps at once. Run in the repository's root.
+ */
 #include <string.h>
 
 #include "../unit.h"
@@ -10,7 +10,7 @@ struct taken {
     size_t tensor, head, cells;
 };
 
-/* The next heads of the next tensor, and what is known of it beforehand. */
+/* Compare the next heads of the next tensor, and its planned shape. */
 static int take(void *context, const struct report *whole, struct report *part, struct arena *arena,
                 struct err *err)
 {
@@ -45,16 +45,16 @@ static const struct {
     {"models/tiny", "weights", "1", "1,3"},
     {"tests/golden/gpt2-micro", "weights", NULL, NULL},
     {"tests/golden-families/llama", "masked,weights", NULL, "-1"},
-    {"tests/golden-families/mistral", "weights", NULL, NULL},       /* a window */
-    {"tests/golden-families/gemma2", "masked,weights", NULL, NULL}, /* windows of some layers */
-    {"tests/golden-families/gpt_neox", "weights", NULL, NULL}, /* both sublayers of one stream */
-    {"tests/golden-families/opt-350m-style", "weights", NULL, NULL}, /* norms come last */
-    {"tests/golden-families/olmo2", "weights", NULL, NULL},          /* whole rows are normed */
+    {"tests/golden-families/mistral", "weights", NULL, NULL},        /* a window */
+    {"tests/golden-families/gemma2", "masked,weights", NULL, NULL},  /* windows of some layers */
+    {"tests/golden-families/gpt_neox", "weights", NULL, NULL},       /* parallel sublayers */
+    {"tests/golden-families/opt-350m-style", "weights", NULL, NULL}, /* post-norm */
+    {"tests/golden-families/olmo2", "weights", NULL, NULL},          /* norms of q and k rows */
     {"tests/golden-families/bloom", "weights", NULL, NULL},          /* ALiBi */
     {"tests/golden-families/falcon", "weights", "1", NULL},          /* shared keys */
 };
 
-TEST_LOOP(maps_one_after_another_are_those_of_a_look, COUNT(cases))
+TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))
 {
     struct viewer viewer;
     struct arena arena = {0};
@@ -80,7 +80,7 @@ TEST_LOOP(maps_one_after_another_are_those_of_a_look, COUNT(cases))
     for (size_t i = 0; i < all.tensor_count; i++)
         cells += kept_cells(&all.tensors[i]);
     ck_assert_uint_eq(taken.cells, cells);
-    ck_assert(!viewer_goes_by_map(&viewer, &look)); /* it is short */
+    ck_assert(!viewer_goes_by_map(&viewer, &look)); /* the text is short */
     viewer_release(&viewer);
     arena_release(&arena);
 }

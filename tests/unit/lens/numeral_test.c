@@ -9,12 +9,12 @@
 #include "../rigs/dice.h"
 #include "base/buf.h"
 
-TEST(numbers_of_one_kind_are_written_alike)
+TEST(the_range_of_a_tensor_determines_the_format)
 {
     static const struct {
         float low, high;
         int digits;
-        const char *written; /* the low one */
+        const char *written; /* `low` */
     } cases[] = {
         {-0.4246f, 2.4542f, 4, "-0.4246"},
         {0.038641f, 0.687f, 4, "0.0386"},
@@ -43,7 +43,7 @@ TEST(numbers_of_one_kind_are_written_alike)
     }
 }
 
-TEST(what_is_not_finite_does_not_count)
+TEST(numbers_that_are_not_finite_do_not_change_the_format)
 {
     static const float values[] = {NAN, -INFINITY, 0.25f, INFINITY, 2000};
     char text[NUMERAL_BYTES];
@@ -55,7 +55,7 @@ TEST(what_is_not_finite_does_not_count)
     ck_assert_str_eq(text, "-inf");
 }
 
-TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
+TEST(latex_has_a_symbol_for_infinity_and_exponents_without_blanks)
 {
     static const char *const cases[][2] = {
         {"-0.0386", "-0.0386"},
@@ -73,8 +73,8 @@ TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
     }
 }
 
-/* Of all sizes, signs and numbers of decimals; many of these are halfway between two numerals. */
-TEST(decimals_are_those_of_printf_but_nothing_is_minus_0)
+/* All sizes, signs and numbers of decimals; many are halfway between two numerals. */
+TEST(decimals_agree_with_printf_except_for_minus_0)
 {
     static const float edges[] = {0,       -0.0f,   0.5f,        1.5f,   2.5f,
                                   -0.125f, 0.375f,  999.9995f,   1e6f,   999999.94f,

@@ -19,8 +19,8 @@ static void release(void)
 
 FIXTURE(NULL, release)
 
-/* A reading whose tokens end where the bars stand: "dess|ert first". Blanks before a token are its
- * own, as in byte-level BPE; of words (`own` false) they are nobody's. */
+/* A text whose tokens end at the bars: "dess|ert| first". A blank before a token is part of it
+ * (`own`), as in byte-level BPE, or belongs to no token, as in a vocabulary of words. */
 static struct tokenized read_cut(const char *cut, bool own)
 {
     static struct token tokens[TOKENS_MAX];
@@ -42,7 +42,7 @@ static struct tokenized read_cut(const char *cut, bool own)
     return tokenized;
 }
 
-/* The words with bars between them. */
+/* Compare the words, joined with bars. */
 static void check_words(struct tokenized tokenized, const struct tokenizer *tokenizer,
                         const char *expected)
 {
@@ -59,7 +59,7 @@ static void check_words(struct tokenized tokenized, const struct tokenizer *toke
     buf_release(&found);
 }
 
-TEST(pieces_of_a_word_are_one_word)
+TEST(subwords_of_a_word_are_merged)
 {
     static const struct {
         const char *cut, *words;
@@ -89,8 +89,8 @@ TEST(pieces_of_a_word_are_one_word)
         check_words(read_cut(cases[i].cut, true), NULL, cases[i].words);
 }
 
-/* A normalizer composed ṩ of a letter and two accents: its bytes all stand for the three. */
-TEST(tokens_that_share_a_place_are_one_word)
+/* A normalizer composed ṩ from a letter and two accents: each of its bytes spans all three. */
+TEST(tokens_with_the_same_span_are_one_word)
 {
     struct tokenized tokenized = read_cut("!|s\xcc\xa3\xcc\x87|?| b", true);
     static const struct token tokens[] = {{0, 0, 1}, {0, 1, 6}, {0, 1, 6}, {0, 6, 7}, {0, 7, 9}};
@@ -102,8 +102,8 @@ TEST(tokens_that_share_a_place_are_one_word)
     check_words(tokenized, NULL, "!s\xcc\xa3\xcc\x87?|b");
 }
 
-/* T5's tokenizer puts a blank in place of what joins the two halves. */
-TEST(a_blank_that_was_put_into_a_character_is_part_of_it)
+/* T5's tokenizer replaces the joiner between the two halves with a blank. */
+TEST(a_blank_that_replaces_a_joiner_does_not_split_a_character)
 {
     struct tokenized tokenized = read_cut("🏳️‍|🌈|!", true);
     static const struct token tokens[] = {{0, 0, 7}, {0, 10, 10}, {0, 10, 14}, {0, 14, 15}};
@@ -115,12 +115,12 @@ TEST(a_blank_that_was_put_into_a_character_is_part_of_it)
     check_words(tokenized, NULL, "🏳️‍🌈!");
 }
 
-TEST(blanks_that_are_nobodys_part_words)
+TEST(blanks_outside_of_tokens_separate_words)
 {
     check_words(read_cut("dess|ert| first", false), NULL, "dessert|first");
 }
 
-TEST(a_token_without_a_place_stands_alone)
+TEST(a_token_without_a_span_is_a_word)
 {
     struct tokenized tokenized = read_cut("Li|fe", true);
     static struct token tokens[3];
@@ -134,7 +134,7 @@ TEST(a_token_without_a_place_stands_alone)
     check_words(tokenized, NULL, "<s>|Life");
 }
 
-TEST(ids_are_words_of_the_text_they_stand_for)
+TEST(ids_are_merged_into_words_of_their_text)
 {
     struct tokenizer *tokenizer = NULL;
     struct tokenized tokenized;
@@ -148,7 +148,7 @@ TEST(ids_are_words_of_the_text_they_stand_for)
     tokenizer_free(tokenizer);
 }
 
-/* What a tokenizer of tests/tokenizers/ makes of a text, or of ids. */
+/* Check the words of a text or of ids with a tokenizer of tests/tokenizers. */
 static void check_read(const char *name, const struct input *input, const char *words)
 {
     struct tokenizer *tokenizer = NULL;
@@ -173,14 +173,14 @@ static void check_text(const char *name, const char *text, const char *words)
     check_read(name, &(struct input){.text = text, .size = strlen(text)}, words);
 }
 
-TEST(accents_that_a_tokenizer_drops_part_no_word)
+TEST(accents_that_a_tokenizer_drops_do_not_split_words)
 {
     check_text("bert-like", "un\xcc\x81li\xcc\x81ke life\xcc\x81's, e \xcc\x81t",
                "[CLS]|un\xcc\x81li\xcc\x81ke|life\xcc\x81's,|e|t|[SEP]");
     check_text("bert-like", "un\xcc\x81 \xcc\x81.li", "[CLS]|un\xcc\x81|.li|[SEP]");
 }
 
-TEST(a_blank_that_was_put_before_a_word_is_part_of_it)
+TEST(an_inserted_blank_belongs_to_the_word_after_it)
 {
     check_text("t5-like", "naïve hello 我", "naïve|hello|我|</s>");
     check_text("t5-like", " ", "</s>");
@@ -196,7 +196,7 @@ TEST(a_special_token_in_a_text_is_a_word)
     check_read("gpt-neox-like", &(struct input){.ids = "305,1456,300"}, "a|<|endoftext|>|c");
 }
 
-TEST(ids_of_pieces_are_words_without_the_sign_of_pieces)
+TEST(words_of_ids_have_no_subword_prefixes)
 {
     check_read("bert-like", &(struct input){.ids = "3,52,510,100,279,103,90,18,65,99,298,422,4"},
                "[CLS]|hello|there,|unlike|[SEP]");

@@ -17,7 +17,7 @@ FIXTURE(NULL, release)
 
 enum { HEADS = 2, LONGEST = 4 };
 
-/* A text's weights of two heads: all cells of head h are `value` + h. */
+/* Add a text whose weights of head h are all `value` + h. */
 static void add(size_t tokens, float value)
 {
     static const size_t heads[HEADS] = {1, 3};
@@ -41,8 +41,8 @@ static struct report report(bool has_counts)
     return report;
 }
 
-/* Shorter and longer texts may come in any order. */
-TEST(each_cell_is_the_mean_over_the_texts_that_have_it)
+/* Texts of different lengths, in every order. */
+TEST(each_cell_is_the_mean_over_texts_that_are_long_enough)
 {
     static const size_t orders[][3] = {{2, 4, 3}, {4, 3, 2}, {2, 3, 4}};
     for (size_t i = 0; i < COUNT(orders); i++) {
@@ -72,14 +72,14 @@ TEST(each_cell_is_the_mean_over_the_texts_that_have_it)
     }
 }
 
-TEST(counts_are_left_out_where_they_have_no_place)
+TEST(counts_are_omitted_if_the_format_has_none)
 {
     add(2, 1);
     ck_assert_uint_eq(report(false).tensor_count, 1);
 }
 
-/* The last query of one text with the last key of another. */
-TEST(a_cell_of_no_text_is_nan)
+/* One text has a second query, another a second key; none has both. */
+TEST(a_cell_without_texts_is_nan)
 {
     static const size_t shapes[][2] = {{1, 2}, {2, 1}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
@@ -111,7 +111,7 @@ static void add_facts(double number, long long integer)
     ck_assert_int_eq(text_mean_add(&mean, &one, &err), 0);
 }
 
-TEST(numbers_of_facts_are_averaged_and_integers_left_out)
+TEST(floats_of_facts_are_averaged_and_integers_omitted)
 {
     add_facts(1, 1);
     add_facts(4, 1);

@@ -7,7 +7,7 @@
 
 enum { NONE = 99 };
 
-/* " is this 3 3 ␣ is \xc3": with a place, a blank, and a part of a character for a text. */
+/* " is this 3 0:0 ␣ is is \xc3": some look like an index, one is a blank, one half a character. */
 static const struct label labels[] = {
     {"␣is", "0:␣is", " is"}, {"␣this", "1:␣this", " this"},
     {"3", "2:3", "3"},       {"0:0", "3:0:0", "0:0"},
@@ -17,7 +17,7 @@ static const struct label labels[] = {
 
 static const struct tokenized tokenized = {.labels = labels, .count = COUNT(labels)};
 
-TEST(a_token_goes_by_its_text_its_label_or_its_place)
+TEST(a_token_is_found_by_text_label_or_index)
 {
     static const struct {
         const char *name;
@@ -71,7 +71,7 @@ TEST(a_token_goes_by_its_text_its_label_or_its_place)
 
 /* --- as a table ------------------------------------------------------------------------------- */
 
-TEST(a_table_has_the_bytes_of_tokens_that_are_no_text)
+TEST(a_table_has_the_bytes_of_tokens_that_are_not_text)
 {
     static const struct token tokens[] = {{7, 0, 3}, {8, 3, 4}, {9, 4, 5}};
     static const struct token_bytes bytes[] = {{" is", 3}, {"\xc3", 1}, {"\0", 1}};
@@ -96,6 +96,6 @@ TEST(a_table_has_the_bytes_of_tokens_that_are_no_text)
     ck_assert_str_eq(column_text(last, 1, false), "c3");
     ck_assert_str_eq(column_text(last, 2, false), "00");
     ck_assert_int_eq(tokenized_frame(&frame, &of_ids, NULL, &arena, &err), 0);
-    ck_assert_int_eq(frame_key(&frame, "start", 1), -1); /* ids have no place in a text */
+    ck_assert_int_eq(frame_key(&frame, "start", 1), -1); /* ids have no span of a text */
     arena_release(&arena);
 }

@@ -80,7 +80,7 @@ static const char cross_config[] =
           "n_head": 2});
 /* clang-format on */
 
-TEST(subjects_looked_at_together_give_what_each_gives_alone)
+TEST(texts_of_a_batch_have_the_bits_of_each_alone)
 {
     static const char *const texts[] = {"Life is short", "Life", "eat dessert first , short life"};
     struct selection selection;
@@ -105,8 +105,8 @@ TEST(subjects_looked_at_together_give_what_each_gives_alone)
     }
 }
 
-/* Packing is decided by the tokens to come and changes nothing but the time. */
-TEST(what_is_expected_changes_no_bit)
+/* The number of expected tokens decides whether weights are packed. */
+TEST(packing_does_not_change_a_bit)
 {
     struct selection selection;
     struct text_pair pair;
@@ -145,7 +145,7 @@ TEST(queries_choose_the_logits_that_are_kept)
                      all.tensors->shape[1] * sizeof(float));
 }
 
-TEST(a_model_that_does_not_open_holds_nothing)
+TEST(a_model_that_does_not_open_releases_everything)
 {
     ck_assert_int_eq(viewer_open(&viewer, "nowhere", 1, &err), -1);
     ck_assert_ptr_null(viewer.machine.pool);
@@ -157,7 +157,7 @@ TEST(a_model_that_does_not_open_holds_nothing)
     ck_assert_ptr_null(viewer.model.name);
 }
 
-/* Panels that were made before are shared, those that are made later are each viewer's own. */
+/* Viewers share panels packed before viewer_share(); later panels are separate. */
 TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
 {
     struct viewer second;

@@ -5,7 +5,7 @@
 
 #include "../unit.h"
 
-/* Word `id` of a list with tildes between them. */
+/* Open a vocabulary of the words, which tildes separate. */
 static void open_words(struct tokenizer **tokenizer, const char *words)
 {
     char json[1024] = "[\"";
@@ -23,7 +23,7 @@ static void open_words(struct tokenizer **tokenizer, const char *words)
     ck_assert_msg(tokenizer_open(tokenizer, &folder, &err) == 0, "%s", err.text);
 }
 
-/* The words, each once, in their order. */
+/* Decode all words in order. */
 static void expect_text(const char *words, const char *expected)
 {
     struct tokenizer *tokenizer = NULL;
@@ -41,7 +41,7 @@ static void expect_text(const char *words, const char *expected)
     tokenizer_free(tokenizer);
 }
 
-TEST(words_stand_apart_where_people_write_blanks)
+TEST(words_are_separated_by_blanks_as_in_writing)
 {
     static const char *const cases[][2] = {
         {"Life~is~short~,~eat~dessert~first~.", "Life is short, eat dessert first."},
@@ -61,7 +61,7 @@ TEST(words_stand_apart_where_people_write_blanks)
         expect_text(cases[i][0], cases[i][1]);
 }
 
-TEST(bytes_that_are_no_character_disturb_nothing)
+TEST(invalid_bytes_are_kept)
 {
     struct tokenizer *tokenizer = NULL;
     struct buf text = {0};

@@ -26,10 +26,10 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-/* What is written of a request; released by the caller. */
+/* The result of a request; released by the caller. */
 static struct file write_request(struct live_request request)
 {
-    static int count; /* another name each: what is read is not replaced */
+    static int count; /* a name for each, because a file that was read is not replaced */
     char name[16];
     struct stream out = {0};
     struct file file = {0};
@@ -53,7 +53,7 @@ static bool is_same(struct live_request one, struct live_request other)
     return same;
 }
 
-TEST(a_request_leaves_nothing_for_the_next)
+TEST(a_request_does_not_change_the_next)
 {
     const struct live_request plain = {.text = "Life is short"};
     const struct live_request warm = {.text = "Life is short", .temperature = 2};
@@ -65,8 +65,8 @@ TEST(a_request_leaves_nothing_for_the_next)
     ck_assert(is_same(plain, plain));
 }
 
-/* A text takes over what was predicted of the last one's first tokens: as after another. */
-TEST(a_text_that_is_typed_has_the_predictions_of_one_that_is_not)
+/* Predictions of tokens that the last text also has are reused; the result is the same. */
+TEST(reused_predictions_do_not_change_the_result)
 {
     static const char *const typed[] = {
         "Life",          "Life is",          "Life is sho",     "Life is short, eat",
@@ -83,14 +83,14 @@ TEST(a_text_that_is_typed_has_the_predictions_of_one_that_is_not)
             files[3] = write_request(text);
             ck_assert_uint_eq(files[1].size, files[3].size);
             ck_assert(!memcmp(files[1].bytes, files[3].bytes, files[1].size));
-            last.next = text.next = 6; /* of another number nothing is taken over */
+            last.next = text.next = 6; /* another number of predictions: none is reused */
             ck_assert(is_same(text, text));
             for (size_t k = 0; k < 4; k++)
                 file_release(&files[k]);
         }
 }
 
-TEST(what_cannot_be_run_is_refused)
+TEST(invalid_requests_are_refused)
 {
     static const struct {
         struct live_request request;
