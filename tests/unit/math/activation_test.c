@@ -5,14 +5,14 @@
 
 #include "../unit.h"
 
-/* The formulas, in forms that lose nothing in double. */
+/* The formulas, in forms without cancellation in double. */
 static double gelu_new(double x)
 {
     double u = sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
     return x / (1 + exp(-2 * u)); /* (1 + tanh u) / 2 = 1 / (1 + e^-2u) */
 }
 
-/* As transformers writes it, with ten digits of √(2/π). */
+/* As in transformers, with ten digits of √(2/π). */
 static double gelu_fast(double x)
 {
     double u = x * 0.7978845608 * (1 + 0.044715 * x * x);
@@ -43,7 +43,7 @@ static const struct curve {
     const char *name;
     enum activation activation;
     double (*formula)(double x);
-    double at_minus_infinity, at_infinity; /* NaN: it must not be lost, so that it is found */
+    double at_minus_infinity, at_infinity; /* NaN: must give NaN, so that it is reported */
 } curves[] = {
     {"gelu_new", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
     {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
@@ -66,14 +66,14 @@ static float activated(float x, enum activation activation)
     return x;
 }
 
-/* Rounding x to float moves e^x by |x| units, e^(x³ …) by its exponent: what is far from 0 on the
- * left, where the results die away, is held to fewer digits. */
+/* Rounding x to float changes e^x by |x| units and e^(x³ …) by its exponent, so results far to the
+ * left of 0, where they approach 0, have a larger tolerance. */
 static double tolerance_at(double x)
 {
     return x < -1 ? 1e-6 * (1 - x * x * x) : 1e-6;
 }
 
-TEST(every_curve_follows_its_formula)
+TEST(activations_agree_with_their_formulas)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         for (int step = -10000; step <= 40000; step++) {
@@ -87,7 +87,7 @@ TEST(every_curve_follows_its_formula)
     }
 }
 
-TEST(small_numbers_keep_their_digits)
+TEST(small_numbers_have_a_small_relative_error)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         for (float x = 1e-30f; x < 1; x *= 1.37f) {
@@ -101,7 +101,7 @@ TEST(small_numbers_keep_their_digits)
     }
 }
 
-TEST(huge_numbers_neither_overflow_nor_lose_their_way)
+TEST(huge_numbers_do_not_overflow)
 {
     static const float huge[] = {100, 1e4f, 1e12f, 1e30f, 3e38f};
     for (size_t i = 0; i < COUNT(curves); i++) {
@@ -117,7 +117,7 @@ TEST(huge_numbers_neither_overflow_nor_lose_their_way)
     }
 }
 
-TEST(what_is_not_finite_is_not_lost)
+TEST(nan_and_infinity_are_not_lost)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         enum activation activation = curves[i].activation;
@@ -131,7 +131,7 @@ TEST(what_is_not_finite_is_not_lost)
     }
 }
 
-TEST(zero_stays_zero)
+TEST(the_activation_of_zero_is_zero)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         ck_assert(activated(0.0f, curves[i].activation) == 0);
@@ -140,7 +140,7 @@ TEST(zero_stays_zero)
     ck_assert(!signbit(activated(-2.0f, ACTIVATION_RELU)));
 }
 
-/* Of all sizes, beyond the ends of every range, in whole blocks and in what they leave over. */
+/* Numbers of all sizes, including those outside of the ranges of all formulas. */
 static float number_at(size_t i)
 {
     static const float some[] = {0.0f,   -0.0f,  1e-40f,   -1e-30f, 87.3f,     -87.34f,
@@ -166,7 +166,7 @@ static void check_block(const struct curve *curve, size_t rows, size_t columns, 
     }
 }
 
-TEST(a_block_has_the_bits_of_its_numbers)
+TEST(a_block_has_the_bits_of_single_numbers)
 {
     static const size_t widths[] = {1, 16, 31, 32, 33, 64, 95, 100};
     float bias[100];
@@ -178,7 +178,7 @@ TEST(a_block_has_the_bits_of_its_numbers)
                         rows % 2 ? bias : NULL);
 }
 
-TEST(names_are_those_of_configs)
+TEST(activations_have_their_names_in_configs)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
         enum activation found = ACTIVATION_NONE;
@@ -188,7 +188,7 @@ TEST(names_are_those_of_configs)
     }
 }
 
-TEST(the_list_for_messages_has_each_name_and_no_other)
+TEST(the_list_for_messages_has_exactly_these_names)
 {
     char list[256];
     size_t count = 0;

@@ -37,7 +37,7 @@ static float product(struct matrix rows, size_t row, const float *x)
     return sum;
 }
 
-/* The largest of all, the slow way. */
+/* The row with the largest product, by computing all. */
 static size_t judged(struct matrix rows, const float *x)
 {
     size_t best = 0;
@@ -82,14 +82,14 @@ static void normally(float *values, size_t row, size_t count, uint32_t *dice)
         values[k] = normal(dice);
 }
 
-/* Two rows in three are one of seven: many are equally large. */
+/* Two of three rows are copies of seven rows, so that many products are equal. */
 static void often_equal(float *values, size_t row, size_t count, uint32_t *dice)
 {
     uint32_t own = 1 + (uint32_t)row % 7;
     dice_fill(values, count, row % 3 ? &own : dice);
 }
 
-/* All the same but for the last bits of one element. */
+/* Rows that differ only in the last bit of one element. */
 static void nearly_equal(float *values, size_t row, size_t count, uint32_t *dice)
 {
     uint32_t own = 5;
@@ -116,7 +116,7 @@ static void sometimes_zeros(float *values, size_t row, size_t count, uint32_t *d
     (row % 2 ? zeros : of_any_size)(values, row, count, dice);
 }
 
-/* The steps that one element asks for leave the others as nothing. */
+/* A huge element makes the quantisation step so large that the others round to 0. */
 static void with_a_huge_element(float *values, size_t row, size_t count, uint32_t *dice)
 {
     (void)row;
@@ -138,7 +138,7 @@ static void of_tiny_numbers(float *values, size_t row, size_t count, uint32_t *d
         values[k] = power(-149, -120, dice);
 }
 
-/* Around the size below which a row counts as nothing. */
+/* Around the size below which a row is treated as 0. */
 static void of_small_numbers(float *values, size_t row, size_t count, uint32_t *dice)
 {
     (void)row;
@@ -183,7 +183,7 @@ static struct matrix fill_rows(fill *with, size_t rows, size_t columns, uint32_t
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* Rows without gaps, as they lie in a file. */
+/* Rows without gaps, as in a file. */
 static struct weight words_of(struct matrix rows)
 {
     struct weight_rows lying = {(const char *)rows.data, FLOAT_BYTES, {0, SIZE_MAX, 0}, 0};
@@ -191,7 +191,7 @@ static struct weight words_of(struct matrix rows)
     return (struct weight){.in = rows.columns, .out = rows.rows, .rows = lying};
 }
 
-/* What was found must be what the slow way says, and no product beyond its bound. */
+/* The row is the one of judged(), and no product exceeds its bound. */
 static void check_answer(const struct argmax *argmax, const float *x, uint32_t found)
 {
     size_t width = argmax->words.in;
@@ -206,7 +206,7 @@ static void check_answer(const struct argmax *argmax, const float *x, uint32_t f
             ck_abort_msg("[%zu, %zu]: row %zu is beyond its bound", rows.rows, rows.columns, row);
 }
 
-/* Ask for the largest; that must be told. */
+/* Find the row with the largest product, which must succeed. */
 static void check_question(struct argmax *argmax, fill *with, uint32_t *dice)
 {
     uint32_t found = UINT32_MAX;
@@ -231,15 +231,15 @@ static void check_shapes(fill *rows_with)
     }
 }
 
-TEST_LOOP(whatever_the_numbers_the_row_is_that_of_all_products, COUNT(fills))
+TEST_LOOP(the_row_is_the_one_that_computing_all_products_finds, COUNT(fills))
 {
     open_all(1 + (size_t)_i % 2);
     check_shapes(fills[_i]);
     close_all();
 }
 
-/* Of rows that look random few may be the largest: else nothing would be won. */
-TEST(most_rows_are_passed_over)
+/* For random rows the bounds must exclude almost all; otherwise they would not save time. */
+TEST(bounds_exclude_most_rows)
 {
     open_all(1);
     uint32_t dice = 23;
@@ -261,8 +261,8 @@ TEST(most_rows_are_passed_over)
     close_all();
 }
 
-/* What may give a logit that is not finite is for those who look at all of them. */
-TEST(what_may_be_infinite_cannot_be_told)
+/* If a logit may not be finite, the caller must compute all of them to report it. */
+TEST(products_that_may_overflow_are_refused)
 {
     static const struct {
         float row, x;
@@ -295,9 +295,9 @@ TEST(what_may_be_infinite_cannot_be_told)
     close_all();
 }
 
-/* As many columns as there are steps for, or fewer, and one more. A row and x are as large as they
- * can be everywhere: their product is the largest, and its sum drifts. */
-TEST(rows_may_be_too_long)
+/* Up to the largest number of columns, and one more. A row and x have the largest numbers
+ * everywhere, so their product is the largest, and rounding errors of its sum add up. */
+TEST(rows_that_are_too_long_are_refused)
 {
     enum { ROWS = 4, LONGEST = SUMS_ROOM };
     static const size_t lengths[] = {1000, 1 << 14, 20011, LONGEST, LONGEST + 1};
@@ -330,7 +330,7 @@ TEST(rows_may_be_too_long)
     close_all();
 }
 
-TEST(memory_may_run_out)
+TEST(a_failed_allocation_is_an_error)
 {
     open_all(1);
     uint32_t dice = 37;

@@ -10,7 +10,7 @@ static double cost_of(const double *costs, const size_t *match, size_t count)
     return sum;
 }
 
-/* Of all permutations, by exchanging each of the rest with the first of it. */
+/* The least cost of all permutations of match[fixed …]. */
 static double least_of_all(const double *costs, size_t *match, size_t fixed, size_t count)
 {
     double least = cost_of(costs, match, count);
@@ -26,7 +26,7 @@ static double least_of_all(const double *costs, size_t *match, size_t fixed, siz
     return least;
 }
 
-TEST(nothing_costs_less)
+TEST(the_assignment_has_the_least_cost)
 {
     struct arena arena = {0};
     struct err err = {0};
@@ -36,7 +36,7 @@ TEST(nothing_costs_less)
         size_t match[6], any[6] = {0, 1, 2, 3, 4, 5};
         bool taken[6] = {false};
         double costs[36];
-        for (size_t i = 0; i < count * count; i++) { /* in steps: some are equal */
+        for (size_t i = 0; i < count * count; i++) { /* multiples of 1/16: some are equal */
             state = state * 6364136223846793005u + 1442695040888963407u;
             costs[i] = (double)(state >> 60) / 16;
         }
@@ -52,7 +52,7 @@ TEST(nothing_costs_less)
     arena_release(&arena);
 }
 
-TEST(things_that_are_alike_stay_where_they_are)
+TEST(equal_costs_keep_the_order)
 {
     static const double costs[] = {0, 0, 5, 0, 0, 5, 5, 5, 1};
     static const size_t own[] = {0, 1, 2};

@@ -15,7 +15,7 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-TEST(the_nearest_number_is_chosen)
+TEST(numbers_are_rounded_to_nearest_even)
 {
     static const struct {
         float value;
@@ -31,7 +31,7 @@ TEST(the_nearest_number_is_chosen)
         {0x1.010002p0f, 0x3f81},   /* a little more than half */
         {0x1.02fffep0f, 0x3f81},   /* a little less */
         {0x1.fffffep0f, 0x4000},   /* carries into the exponent */
-        {-0x1.01p-100f, 0x8d80},   /* the sign plays no part */
+        {-0x1.01p-100f, 0x8d80},   /* negative */
         {0x1p-126f, 0x0080},       /* the smallest normal number */
         {0x1.fcp-127f, 0x007f},    /* the largest subnormal one */
         {0x1p-133f, 0x0001},       /* the smallest */
@@ -51,7 +51,7 @@ TEST(the_nearest_number_is_chosen)
                       bf16_round(cases[i].value));
 }
 
-/* Wherever its bits stand: a part of them is cut off. */
+/* Also if all bits of its mantissa are truncated. */
 TEST(nan_stays_nan)
 {
     static const uint32_t all[] = {0x7fc00000, 0x7f800001, 0x7fffffff, 0x7f80ffff, 0x7fbfffff,
@@ -63,13 +63,13 @@ TEST(nan_stays_nan)
     }
 }
 
-/* As a double, where 2^128 is a number. */
+/* As a double, which can represent 2^128. */
 static double exactly(uint32_t bits)
 {
     return bits == 0x7f800000 ? 0x1p128 : (double)float_of(bits);
 }
 
-/* Of the numbers below and above the nearer one; of two equally near ones the even one. */
+/* The nearer of the numbers below and above; at equal distances the even one. */
 static uint32_t nearest(uint32_t bits)
 {
     uint32_t below = bits & 0xffff0000;
@@ -80,8 +80,8 @@ static uint32_t nearest(uint32_t bits)
     return to_below < to_above || (to_below == to_above && below_is_even) ? below : above;
 }
 
-/* Every number of 16 bits, and what lies after it. */
-TEST(all_positive_numbers_are_rounded_as_their_distances_say)
+/* Every number of 16 bits, and floats after it. */
+TEST(rounding_agrees_with_exact_distances)
 {
     static const uint32_t lower[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff};
     for (uint32_t upper = 0; upper < 0x7f80; upper++) {
@@ -95,7 +95,7 @@ TEST(all_positive_numbers_are_rounded_as_their_distances_say)
     }
 }
 
-TEST(numbers_of_16_bits_are_kept)
+TEST(numbers_of_bf16_are_unchanged)
 {
     for (uint32_t number = 0; number < 0x10000; number++) {
         float value = bf16_value((uint16_t)number);
@@ -106,7 +106,7 @@ TEST(numbers_of_16_bits_are_kept)
 
 enum { LONGEST = 70 };
 
-TEST(a_row_becomes_pairs_of_neighbours)
+TEST(a_row_is_packed_in_pairs_of_neighbours)
 {
     struct guarded row_memory = guarded_open(LONGEST);
     struct guarded pair_memory = guarded_open(LONGEST);

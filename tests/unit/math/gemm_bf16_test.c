@@ -10,10 +10,10 @@
 #include "math/bf16.h"
 #include "math/machine.h"
 
-/* By AMX, by vdpbf16ps, and by float32 of each kind, as far as this processor has them. */
+/* AMX, vdpbf16ps and each instruction set for float32, as far as this processor has them. */
 static const char *const targets[] = {"spr", "cpx", "skx", "hsw", "generic"};
 
-/* Around every edge of pairs, tiles, panels, chunks and groups. */
+/* Sizes around the edges of pairs, tiles, panels, chunks and groups. */
 static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 129, 513};
 static const size_t depths[] = {1, 2, 3, 31, 32, 33, 64, 767, 768, 769, 1537};
 
@@ -39,7 +39,7 @@ static void open_machine(const char *target, size_t threads)
     ck_assert_int_eq(machine_hold_rounded(&machine, ROWS, DEPTH, NULL), 0);
 }
 
-/* The first rows and columns of w as this machine reads them. */
+/* The first rows and columns of w, in the layout of this machine. */
 static struct weight weight_of(size_t in, size_t out)
 {
     struct weight made = {.in = in, .out = out, .stride = OUT, .bias = bias, .rounded = true};
@@ -77,7 +77,7 @@ static void check_row(size_t row, size_t in, size_t out)
     }
 }
 
-TEST_LOOP(a_product_is_that_of_rounded_numbers, COUNT(targets))
+TEST_LOOP(a_product_is_of_rounded_numbers, COUNT(targets))
 {
     open_machine(targets[_i], 2);
     for (size_t i = 0; i < SIZES * COUNT(depths); i++) {
@@ -94,8 +94,7 @@ TEST_LOOP(a_product_is_that_of_rounded_numbers, COUNT(targets))
     machine_release(&machine);
 }
 
-/* Alone, among others, on one thread or several: a row has the same bits. */
-TEST_LOOP(neither_rows_nor_threads_change_a_bit, COUNT(targets))
+TEST_LOOP(other_rows_and_threads_do_not_change_a_bit, COUNT(targets))
 {
     for (size_t threads = 1; threads <= 3; threads++) {
         open_machine(targets[_i], threads);
@@ -113,7 +112,7 @@ TEST_LOOP(neither_rows_nor_threads_change_a_bit, COUNT(targets))
     }
 }
 
-/* By rows or by columns: the same panels, and what no number fills is 0. */
+/* Filling by rows and by columns gives the same panels; padding is 0. */
 TEST(a_matrix_and_its_transpose_fill_the_same_panels)
 {
     static const size_t few[] = {1, 2, 5, 63, 64, 65, 129};
@@ -139,7 +138,7 @@ TEST(a_matrix_and_its_transpose_fill_the_same_panels)
     machine_release(&machine);
 }
 
-TEST(memory_for_what_is_rounded_is_kept_and_grows)
+TEST(memory_for_rounded_numbers_is_reused_and_grows)
 {
     struct err err = {0};
     ck_assert_msg(!machine_open(&machine, 1, &err), "%s", err.text);

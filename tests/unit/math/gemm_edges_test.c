@@ -6,11 +6,10 @@
 #include "../rigs/patience.h"
 #include "../rigs/targets.h"
 
-/* Sizes on both sides of every edge. Rows: one, those that stream (8), of libxsmm's kernels (12,
- * 16), of a tile (64), of a group (192 or 256, in place 512), of copied panels (384, of wide
- * matrices 192). Columns: of a register (16) and its multiples, of a panel (32), of a copied
- * one (64), of a slab (768). The sum: of a slab (16), of a chunk in place (192) and of a panel
- * (768). */
+/* Sizes around every edge. Rows: 1; streaming (8); kernels of libxsmm (12, 16); a tile (64); a
+ * group (192 or 256, in place 512); copied panels (384, for wide matrices 192). Columns: a register
+ * (16) and its multiples; a panel (32); a copied panel (64); a slab (768). Depth: a slab (16); a
+ * chunk in place (192); a panel (768). */
 struct edges {
     const size_t *rows, *columns;
     size_t row_count, column_count;
@@ -32,22 +31,21 @@ static const size_t all_depths[] = {1,   2,   3,   15,  16,  17,  63,   191,
 static const struct edges tall = {all_rows, few_columns, COUNT(all_rows), COUNT(few_columns)};
 static const struct edges wide = {few_rows, all_columns, COUNT(few_rows), COUNT(all_columns)};
 
-/* Every instruction set that LIBXSMM_TARGET leads to, but for plain C. NULL: the processor's. Each
- * is used as by every maker's processors. */
+/* Every target of LIBXSMM_TARGET except plain C; NULL: this processor. Each is tested with the
+ * settings for processors of every maker. */
 static const char *const targets[] = {NULL, "hsw"};
 
 enum { PROCESSORS = COUNT(targets) * COUNT(makers) };
 
-/* Plain C, with the processor's fused multiply-add and without, which takes longer. */
+/* Plain C with fused multiply-add of the processor, and without, which is slower. */
 static const struct plain {
     const char *target;
-    size_t step; /* as many times fewer products */
+    size_t step; /* test every step-th product */
 } plain[] = {{"generic", 1}, {"snb", 9}};
 
 static struct gemm_rig rig;
 
-/* Under valgrind the judge's own sums take most of the time: half of them there, the shorter ones.
- */
+/* Under valgrind only the shorter half of depths: the judge's sums take most of the time. */
 static void open_tall(void)
 {
     size_t half = one_of(2) == 1 ? 1 : 2;
@@ -67,14 +65,14 @@ static void close_rig(void)
 
 FIXTURE_ONCE(open_tall, close_rig)
 
-/* One of `step` products of all sizes, in place and packed. */
+/* Check every step-th combination of sizes, in place and packed. */
 static void sweep(const struct edges *edges, const char *target, size_t step)
 {
     struct machine machine;
     gemm_rig_machine(&machine, target, 1);
     size_t sizes = edges->row_count * edges->column_count * rig.judge.depth_count;
     for (size_t i = 0; i < sizes; i += step) {
-        size_t weight = i / edges->row_count; /* the same one for all rows */
+        size_t weight = i / edges->row_count; /* all rows use the same weight */
         struct gemm_example e = {.rows = edges->rows[i % edges->row_count],
                                  .columns = edges->columns[weight % edges->column_count],
                                  .depth = weight / edges->column_count,
@@ -89,7 +87,7 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
     machine_release(&machine);
 }
 
-/* As sweep does, by one of PROCESSORS. */
+/* sweep() as on one of PROCESSORS. */
 static void sweep_by(size_t processor, const struct edges *edges, size_t step)
 {
     target_pretend(&makers[processor % COUNT(makers)]);
@@ -102,7 +100,7 @@ TEST_LOOP(rows_around_every_edge, PROCESSORS)
     sweep_by((size_t)_i, &tall, one_of(29));
 }
 
-/* It takes its time where it is not vectorised: a few of all sizes, which step over all edges. */
+/* Slow without vectors: fewer combinations, which still have all sizes. */
 TEST_LOOP(plain_c_around_every_edge, COUNT(plain))
 {
     sweep(&tall, plain[_i].target, 7 * plain[_i].step);

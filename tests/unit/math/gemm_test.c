@@ -49,9 +49,8 @@ TEST(threads_do_not_change_a_bit)
     }
 }
 
-/* More columns than one round has room for, by one row: in panels, as they lie in a file, and as
- * bf16 that is widened. */
-TEST_LOOP(a_row_by_many_columns_is_that_of_all, 9)
+/* One row and more columns than a round takes: bf16 in panels, in place as float32 and as bf16. */
+TEST_LOOP(a_row_by_many_columns_is_one_chain_for_each, 9)
 {
     enum { IN = 3, OUT = SUMS_ROOM + 40, PANELS = (OUT + PANEL_COLUMNS - 1) / PANEL_COLUMNS };
     static float w[IN * OUT], panels[PANELS * PANEL_COLUMNS * IN], y[OUT];
@@ -98,8 +97,8 @@ TEST(bias_and_activation_follow_the_sum)
     machine_release(&machine);
 }
 
-/* Columns of a wider matrix are a weight of their own: GPT-2's q, k and v. */
-TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
+/* Columns of a wider matrix as a weight: q, k and v of GPT-2. */
+TEST(columns_of_a_weight_give_columns_of_the_product)
 {
     enum { FIRST = 37, WIDTH = 70, ROWS = 20 };
     const struct product_judge *judge = &rig.judge;
@@ -116,8 +115,8 @@ TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
     machine_release(&machine);
 }
 
-/* Few rows stream, many are copied and grouped: each row has the bits it has among sixteen. */
-TEST(the_number_of_rows_changes_no_bit)
+/* Few rows are streamed, many are copied in groups; expected: products of sixteen rows. */
+TEST(the_number_of_rows_does_not_change_a_bit)
 {
     enum { ROWS = 600, IN = 100, OUT = 1600, SOME = 16 };
     static const size_t counts[] = {1, 2, 7, 8, 9, 127, 128, 511, 512, 513, ROWS};
@@ -130,7 +129,7 @@ TEST(the_number_of_rows_changes_no_bit)
     struct weight weight = {.data = w, .in = IN, .out = OUT, .stride = OUT};
     struct matrix all = {x, ROWS, IN, IN};
     struct matrix judge_rows = {judged, ROWS, OUT, OUT};
-    for (size_t row = 0; row + SOME <= ROWS + SOME / 2; row += SOME / 2) { /* they overlap */
+    for (size_t row = 0; row + SOME <= ROWS + SOME / 2; row += SOME / 2) { /* overlapping */
         size_t first = row + SOME <= ROWS ? row : ROWS - SOME;
         linear(&machine, matrix_rows(judge_rows, first, SOME), matrix_rows(all, first, SOME),
                &weight, ACTIVATION_NONE);
@@ -143,8 +142,8 @@ TEST(the_number_of_rows_changes_no_bit)
     machine_release(&machine);
 }
 
-/* One row streams, many copy: of bf16 where it lies, the bits are those of floats. */
-TEST(bf16_gives_the_bits_of_its_numbers)
+/* bf16 in place: one row is streamed, many are copied. */
+TEST(bf16_in_place_gives_the_bits_of_float32)
 {
     enum { ROWS = 70, IN = 100, OUT = 150, FIRST = 7, WIDTH = 130 };
     static const size_t counts[] = {1, 2, 9, ROWS};
@@ -174,7 +173,7 @@ TEST(bf16_gives_the_bits_of_its_numbers)
     machine_release(&machine);
 }
 
-TEST(no_rows_are_no_work)
+TEST(zero_rows_are_valid)
 {
     struct machine machine;
     float weights[4] = {1, 2, 3, 4};

@@ -15,8 +15,7 @@
 
 enum { OUT_MOST = 200, IN_MOST = 800, ROWS_MOST = 70, TENSOR_ROWS = 3 + (OUT_MOST / 5 + 1) * 7 };
 
-/* Around the edges of blocks, of words, of tiles, of what one thread takes, and of what is copied.
- */
+/* Sizes around the edges of blocks, words, tiles, shares of threads, and copies. */
 static const size_t out_counts[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 127, 128, 129, OUT_MOST};
 static const size_t in_counts[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 512, 513, IN_MOST};
 static const size_t row_counts[] = {1, 2, 3, 4, 5, 8, 9, 12, 64, 65, ROWS_MOST};
@@ -41,7 +40,7 @@ static void close_memory(void)
 
 FIXTURE_ONCE(open_memory, close_memory)
 
-/* Numbers of any type that end where the next page must not be touched. */
+/* Numbers of a type that end at a guard page. */
 static char *fill_numbers(size_t count, size_t bytes, uint32_t *dice)
 {
     char *data = matrix_memory.pages + matrix_memory.usable_bytes - count * bytes;
@@ -63,7 +62,7 @@ static struct weight make_weight(size_t out, size_t in, size_t bytes, struct row
     return w;
 }
 
-/* Is element [t, column] the sum of its row's segments, each one chain, wherever that row lies? */
+/* Element [t, column] must be the sum of segments of its row, each one chain of fmaf. */
 static void check_element(struct matrix y, struct matrix x, const struct weight *w, size_t t,
                           size_t column)
 {
@@ -95,8 +94,8 @@ static void check_product(struct machine *machine, size_t rows, const struct wei
             check_element(y, x, w, t, column);
 }
 
-/* All sizes with each other, of which one in some hundreds is enough: the steps have no divisor in
- * common with the counts. */
+/* Check every step-th combination of sizes; the step is coprime to all counts, so that every size
+ * occurs. */
 static void check_all(const char *target, size_t threads, size_t step)
 {
     size_t all =
@@ -115,23 +114,22 @@ static void check_all(const char *target, size_t threads, size_t step)
     machine_release(&machine);
 }
 
-TEST(each_product_is_one_chain)
+TEST(every_product_is_a_sum_of_chains)
 {
     check_all(NULL, 1, 17 * one_of(7));
 }
 
-TEST(threads_change_nothing)
+TEST(threads_do_not_change_a_bit)
 {
     check_all(NULL, 3, 37 * one_of(7));
 }
 
-TEST_LOOP(kernels_change_nothing, 2)
+TEST_LOOP(kernels_do_not_change_a_bit, 2)
 {
     check_all(_i ? "hsw" : "generic", 1, 97 * one_of(7));
 }
 
-/* Some columns, and panels of them. */
-TEST(a_part_of_a_matrix_is_that_part_of_the_product)
+TEST(columns_of_a_matrix_give_columns_of_the_product)
 {
     static float panels[256 * 97];
     struct machine machine;
@@ -152,8 +150,8 @@ TEST(a_part_of_a_matrix_is_that_part_of_the_product)
     machine_release(&machine);
 }
 
-/* Each processor reads in one of two ways. */
-TEST_LOOP(strips_change_nothing, 2)
+/* Processors read rows in one of two ways. */
+TEST_LOOP(reading_in_strips_does_not_change_a_bit, 2)
 {
     uint32_t dice = 5;
     for (size_t i = 0; i < COUNT(out_counts) * COUNT(sizes) * COUNT(views); i++) {
@@ -169,7 +167,7 @@ TEST_LOOP(strips_change_nothing, 2)
     }
 }
 
-/* What each processor would do. */
+/* Every form that this processor can run. */
 TEST_LOOP(blocks_are_transposed, TRANSPOSE_FORMS)
 {
     transpose_loop *loop = transpose_find((enum transpose_form)_i);

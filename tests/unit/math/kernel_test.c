@@ -50,7 +50,7 @@ static struct kernels *opened(const char *target)
     return kernels;
 }
 
-/* Rows of `width` floats, `stride` apart, the last one ending at the forbidden page. */
+/* Rows of `width` floats with this stride; the last ends at a guard page. */
 static float *laid_out(const struct guarded *memory, const float *from, size_t from_stride,
                        size_t rows, size_t width, size_t stride)
 {
@@ -62,7 +62,7 @@ static float *laid_out(const struct guarded *memory, const float *from, size_t f
 
 static const float untouched = 12345.0f;
 
-/* A shape of the judge's product, with strides wider than the rows by `pad`. */
+/* A shape of the judge's product, with `pad` floats between rows. */
 static struct kernel_shape shape_of(size_t m, size_t n, size_t depth, int pad, int accumulate)
 {
     return (struct kernel_shape){.m = (int)m,
@@ -74,7 +74,7 @@ static struct kernel_shape shape_of(size_t m, size_t n, size_t depth, int pad, i
                                  .accumulate = accumulate};
 }
 
-/* Run the kernel on operands that end at forbidden pages; returns C. */
+/* Run the kernel on operands that end at guard pages; returns C. */
 static const float *result_of(struct kernels *kernels, const struct kernel_shape *shape)
 {
     struct kernel kernel;
@@ -104,7 +104,7 @@ static void check_pads(const struct kernel_shape *shape, const float *c)
                              shape->k, row);
 }
 
-/* Every element has the bits of the chain. */
+/* Compare every element with one chain of fmaf. */
 static void check_bits(struct kernels *kernels, size_t m, size_t n, size_t depth, int pad,
                        int accumulate)
 {
@@ -118,7 +118,7 @@ static void check_bits(struct kernels *kernels, size_t m, size_t n, size_t depth
     check_pads(&shape, c);
 }
 
-/* A row, and panels one after the other, the last one ending at the forbidden page. */
+/* One row and consecutive panels; the last ends at a guard page. */
 TEST_LOOP(a_row_by_several_panels_has_the_same_bits, 2)
 {
     enum { PANEL = 32, PANELS = COLUMNS_MAX / PANEL };
@@ -146,7 +146,7 @@ TEST_LOOP(a_row_by_several_panels_has_the_same_bits, 2)
     kernels_free(kernels);
 }
 
-/* Every number of rows up to a tile and beyond, then those around two; columns around every
+/* Every number of rows up to a tile and a few more, then around two tiles; columns around every
  * multiple of a register. */
 static void check_shapes(const char *target)
 {
@@ -161,12 +161,12 @@ static void check_shapes(const char *target)
     kernels_free(kernels);
 }
 
-TEST(this_processors_kernels_are_one_chain_an_element)
+TEST(kernels_of_this_processor_are_one_chain_for_each_element)
 {
     check_shapes(NULL);
 }
 
-TEST(kernels_of_avx2_are_one_chain_an_element)
+TEST(kernels_of_avx2_are_one_chain_for_each_element)
 {
     check_shapes("hsw");
 }
@@ -183,18 +183,18 @@ static void check_plain(const char *target)
     kernels_free(kernels);
 }
 
-TEST(plain_c_is_one_chain_an_element)
+TEST(plain_c_is_one_chain_for_each_element)
 {
     check_plain("generic");
 }
 
-/* Older processors have no instruction for it: C computes what it would. */
-TEST(without_fused_multiply_add_it_is_the_same_chain)
+/* Processors without the instruction compute the same in C. */
+TEST(software_fused_multiply_add_gives_the_same_chain)
 {
     check_plain("snb");
 }
 
-TEST(a_target_is_chosen_by_libxsmms_names)
+TEST(targets_have_the_names_of_libxsmm)
 {
     static const struct {
         const char *wish;
@@ -218,7 +218,7 @@ TEST(a_target_is_chosen_by_libxsmms_names)
     kernels_free(best);
 }
 
-TEST(a_wish_that_is_no_target_changes_nothing)
+TEST(unknown_targets_are_ignored)
 {
     static const char *const wishes[] = {"", "zen9", "avx2 ", "1"};
     struct kernels *best = opened(NULL);
@@ -230,7 +230,7 @@ TEST(a_wish_that_is_no_target_changes_nothing)
     kernels_free(best);
 }
 
-TEST(the_library_says_its_version)
+TEST(libxsmm_reports_its_version)
 {
 #ifdef GENERATES
     ck_assert_int_eq(strncmp(kernels_library(), "libxsmm 1.", 10), 0);
@@ -258,8 +258,8 @@ TEST(a_kernel_is_generated_once)
     kernels_free(kernels);
 }
 
-/* Work adds up; code is for much of it, and has the bits that C had before. */
-TEST(code_is_written_when_there_is_work_for_it)
+/* Code is generated after enough work of a shape, and gives the same bits as C. */
+TEST(code_is_generated_after_enough_work)
 {
     static const double work[] = {1, 1e6, 1e6, 1e6};
     struct kernels *kernels = NULL;
@@ -295,7 +295,7 @@ TEST(kernels_fetched_together_stay_valid_together)
 {
     struct kernels *kernels = opened(NULL);
     for (size_t round = 0; round < 40;
-         round += one_of(3)) { /* so that the table is forgotten on the way */
+         round += one_of(3)) { /* enough shapes to evict others from the table */
         struct kernel together[KERNELS_AT_ONCE];
         kernels_begin(kernels);
         for (size_t i = 0; i < COUNT(together); i++) {

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "base/heap.h"
 
-TEST(it_has_the_threads_that_were_asked_for)
+TEST(a_machine_has_the_requested_number_of_threads)
 {
     static const size_t threads[] = {1, 2, 7, POOL_THREADS_MAX};
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
@@ -16,7 +16,7 @@ TEST(it_has_the_threads_that_were_asked_for)
     }
 }
 
-TEST(no_number_means_one_thread_a_processor)
+TEST(the_default_is_one_thread_for_each_processor)
 {
     struct machine machine;
     ck_assert_int_eq(machine_open(&machine, 0, NULL), 0);
@@ -35,7 +35,7 @@ TEST(releasing_twice_or_nothing_is_harmless)
     ck_assert_ptr_null(machine.kernels);
 }
 
-TEST(without_memory_nothing_is_held)
+TEST(without_memory_everything_is_released)
 {
     for (size_t nth = 1;; nth++) {
         struct machine machine;

@@ -8,7 +8,7 @@ enum { ROOM = 2200, LINE = 16 };
 
 static float from[ROOM], to[ROOM], expected[ROOM];
 
-/* Around the length from which on caches are passed by, and around whole lines. */
+/* Around the length from which stores bypass caches, and around whole lines. */
 static const size_t counts[] = {0,   1,   15,  16,  17,  255, 256,  257, 270,
                                 271, 272, 273, 287, 288, 511, 1024, 2047};
 
@@ -21,7 +21,7 @@ static void prepare(void)
     }
 }
 
-TEST(a_copy_is_whole_wherever_it_begins)
+TEST(a_copy_is_complete_at_every_alignment)
 {
     for (size_t i = 0; i < COUNT(counts); i++) {
         for (size_t shift = 0; shift < 2 * LINE; shift++) {
@@ -34,7 +34,7 @@ TEST(a_copy_is_whole_wherever_it_begins)
     }
 }
 
-TEST(what_is_filled_is_filled_whole_and_no_further)
+TEST(a_fill_is_complete_at_every_alignment)
 {
     for (size_t i = 0; i < COUNT(counts); i++) {
         for (size_t shift = 0; shift < 2 * LINE; shift++) {

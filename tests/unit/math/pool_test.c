@@ -15,11 +15,11 @@ enum { ROUNDS_MAX = 5000 };
 
 static const double much_work = 1e9;
 
-/* What the rounds of a loop leave after. */
+/* Counts by the rounds of a loop. */
 struct trace {
-    atomic_int runs[ROUNDS_MAX];  /* of each round */
-    atomic_int foreign_rounds;    /* done by another thread than the caller's */
-    atomic_size_t highest_thread; /* the largest thread number that was seen */
+    atomic_int runs[ROUNDS_MAX]; /* of each round */
+    atomic_int foreign_rounds;   /* run by other threads than the caller */
+    atomic_size_t highest_thread;
     pthread_t caller;
 };
 
@@ -67,7 +67,7 @@ TEST(every_round_is_run_exactly_once)
     }
 }
 
-TEST(many_loops_one_after_the_other_lose_nothing)
+TEST(no_round_of_many_loops_is_lost)
 {
     static struct trace trace;
     struct pool *pool = opened(3);
@@ -79,14 +79,14 @@ TEST(many_loops_one_after_the_other_lose_nothing)
     pool_free(pool);
 }
 
-/* Two rounds that wait for each other: they end only if two threads run them. */
+/* Two rounds wait for each other, so they end only if two threads run them. */
 static void meet(void *context, size_t round, size_t thread)
 {
     (void)round, (void)thread;
     pthread_barrier_wait(context);
 }
 
-TEST(rounds_run_side_by_side)
+TEST(rounds_run_in_parallel)
 {
     pthread_barrier_t barrier;
     struct pool *pool = opened(2);
@@ -96,7 +96,7 @@ TEST(rounds_run_side_by_side)
     pool_free(pool);
 }
 
-TEST(little_work_stays_with_the_caller)
+TEST(little_work_is_done_by_the_caller)
 {
     static struct trace trace;
     struct pool *pool = opened(4);
@@ -132,8 +132,8 @@ static size_t address_space(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* valgrind would starve in the same address space */
-TEST_IF(threads_that_the_system_refuses_are_done_without, !getenv("ATTN_UNIT_FEW"))
+/* valgrind needs more of the address space */
+TEST_IF(a_pool_works_without_threads_that_cannot_be_started, !getenv("ATTN_UNIT_FEW"))
 {
     static struct trace trace;
     struct pool *pool = opened(16);

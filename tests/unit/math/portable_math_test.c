@@ -16,7 +16,7 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/* How many units in the last place a result is off, where that is normal. */
+/* Error of a result in units in the last place (of the smallest, if it is subnormal). */
 static double units_off(double found, double expected)
 {
     int exponent = 0;
@@ -30,8 +30,8 @@ static double share_below(double x)
     return erfc(-x / sqrt(2)) / 2;
 }
 
-/* Floats of either sign, some hundred apart. The step is odd, so that every bit varies. */
-TEST(functions_are_as_near_as_they_say)
+/* Every few hundredth float of either sign; the step is odd, so that every bit varies. */
+TEST(functions_have_the_documented_accuracy)
 {
     static const struct {
         float (*function)(float);
@@ -58,7 +58,7 @@ TEST(functions_are_as_near_as_they_say)
         }
 }
 
-TEST(their_ends_are_exact)
+TEST(functions_are_exact_at_the_ends_of_their_ranges)
 {
     static const float ends[] = {88.7228394f, 89, FLT_MAX, INFINITY};
     for (size_t i = 0; i < COUNT(ends); i++) {
@@ -74,8 +74,8 @@ TEST(their_ends_are_exact)
     ck_assert(isnan(exp_float(NAN)) && isnan(exp_negative(NAN)) && isnan(tanh_float(NAN)));
 }
 
-/* Softmax counts on it: a larger score never gets a smaller weight. */
-TEST(a_larger_number_has_no_smaller_power)
+/* Softmax relies on this: a larger score never has a smaller weight. */
+TEST(exp_float_is_monotonic)
 {
     for (float x = -87.3f, before = 0; x < 88.7f; x += 0.0005f) {
         float here = exp_float(x);
@@ -100,7 +100,7 @@ TEST(logarithms_are_within_a_few_units)
     ck_assert(log_double(1) == 0 && log_double(2) == log(2));
 }
 
-/* --- a · b + c -------------------------------------------------------------------------------- */
+/* --- fused multiply-add in software ----------------------------------------------------------- */
 
 static void expect_same(float a, float b, float c)
 {
@@ -111,7 +111,7 @@ static void expect_same(float a, float b, float c)
                   (double)a, (double)b, (double)c, (double)expected, (double)found);
 }
 
-TEST(fused_numbers_at_the_ends_of_their_range)
+TEST(fused_multiply_add_is_exact_at_the_ends_of_its_range)
 {
     static const float ends[] = {0.0f,    1.0f,      0x1p-149f,     0x1.fffffep-127f, FLT_MIN,
                                  FLT_MAX, 0x1p-75f,  0x1.000002p0f, 0x1.fffffep0f,    0x1p64f,
@@ -125,9 +125,8 @@ TEST(fused_numbers_at_the_ends_of_their_range)
     }
 }
 
-/* Sums whose exact value lies a little beside the middle of two floats: rounded twice, they would
- * be wrong. */
-TEST(fused_sums_beside_the_middle_of_two_floats)
+/* Sums near the middle of two floats; rounding twice would give a wrong result. */
+TEST(fused_multiply_add_rounds_once)
 {
     for (int bits = 24; bits < 140; bits++) {
         float half = ldexpf(1.0f, -24);
@@ -139,8 +138,8 @@ TEST(fused_sums_beside_the_middle_of_two_floats)
     }
 }
 
-/* Any bits; some sums nearly cancel. */
-TEST(a_million_fused_numbers_of_all_kinds)
+/* Random bits; some sums nearly cancel. */
+TEST(fused_multiply_add_is_exact_for_a_million_numbers)
 {
     static const uint32_t masks[] = {0xffffffff, 0x80ffffff, 0xfff00000, 0xbfffffff};
     uint32_t dice = 7;

@@ -10,8 +10,8 @@
 #include "../rigs/gemm_rig.h"
 #include "../rigs/guarded.h"
 
-/* What a quantised matrix gives is held against the same numbers as floats, which gemv_test and
- * gemm_test judge: to the bit. */
+/* Products of quantised matrices have the bits of the same numbers as floats, which gemv_test and
+ * gemm_test check. */
 
 enum { OUT_MOST = 400, IN_MOST = 1024, ROWS_MOST = 70, TENSOR_ROWS = 3 + (OUT_MOST / 5 + 1) * 7 };
 
@@ -40,7 +40,7 @@ static void close_memory(void)
 
 FIXTURE_ONCE(open_memory, close_memory)
 
-/* Blocks of bits by chance, but for the exponents of scales; they end at the forbidden page. */
+/* Blocks of random bits, except for the exponents of scales; they end at a guard page. */
 static const char *fill_blocks(enum dtype dtype, size_t count)
 {
     uint32_t dice = 3;
@@ -55,7 +55,7 @@ static const char *fill_blocks(enum dtype dtype, size_t count)
     return data;
 }
 
-/* The same matrix twice. */
+/* The same matrix quantised and as floats. */
 static void make_weights(struct weight *quantised, struct weight *wide, size_t out, size_t in,
                          enum dtype dtype, struct row_view view)
 {
@@ -100,7 +100,7 @@ static void check_all(struct machine *machine, enum dtype dtype)
     }
 }
 
-TEST_LOOP(products_have_the_bits_of_the_same_numbers_as_floats, COUNT(types))
+TEST_LOOP(products_have_the_bits_of_floats, COUNT(types))
 {
     struct machine machine;
     gemm_rig_machine(&machine, NULL, 1 + (size_t)_i % 2 * 2);
@@ -108,7 +108,7 @@ TEST_LOOP(products_have_the_bits_of_the_same_numbers_as_floats, COUNT(types))
     machine_release(&machine);
 }
 
-TEST(kernels_change_nothing)
+TEST(kernels_do_not_change_a_bit)
 {
     struct machine machine;
     gemm_rig_machine(&machine, "generic", 1);
@@ -116,7 +116,7 @@ TEST(kernels_change_nothing)
     machine_release(&machine);
 }
 
-TEST_LOOP(parts_pieces_and_elements_are_those_of_the_floats, COUNT(types))
+TEST_LOOP(columns_pieces_and_elements_have_the_bits_of_floats, COUNT(types))
 {
     struct weight quantised;
     struct weight wide;
@@ -135,7 +135,7 @@ TEST_LOOP(parts_pieces_and_elements_are_those_of_the_floats, COUNT(types))
     machine_release(&machine);
 }
 
-TEST_LOOP(the_largest_product_is_that_of_the_floats, COUNT(types))
+TEST_LOOP(argmax_finds_the_row_that_it_finds_for_floats, COUNT(types))
 {
     struct arena arena = {0};
     struct err err;

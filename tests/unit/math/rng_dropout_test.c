@@ -15,7 +15,7 @@ static void fill(float *row)
         row[i] = (float)(i + 1);
 }
 
-TEST(a_share_goes_and_the_others_carry_its_weight)
+TEST(a_share_is_dropped_and_the_others_are_scaled)
 {
     static const float shares[] = {0.0f, 0.1f, 0.5f, 0.9f};
     for (size_t s = 0; s < sizeof shares / sizeof *shares; s++) {
@@ -27,13 +27,13 @@ TEST(a_share_goes_and_the_others_carry_its_weight)
             gone += weights[i] == 0;
             ck_assert(weights[i] == 0 || fabs((double)weights[i] - kept) <= 1e-6 * kept);
         }
-        double expected = (double)shares[s] * COUNT; /* four deviations */
+        double expected = (double)shares[s] * COUNT; /* ± four standard deviations */
         ck_assert_double_le(fabs((double)gone - expected),
                             4 * sqrt(expected * (1 - (double)shares[s])));
     }
 }
 
-TEST(what_goes_depends_on_the_row_and_the_key_alone)
+TEST(dropout_depends_only_on_row_and_key)
 {
     fill(weights);
     fill(again);
@@ -45,7 +45,7 @@ TEST(what_goes_depends_on_the_row_and_the_key_alone)
     ck_assert_mem_eq(weights, again, sizeof weights);
 }
 
-TEST(another_row_loses_other_weights)
+TEST(rows_drop_different_weights)
 {
     size_t both = 0;
     fill(weights);
@@ -58,8 +58,8 @@ TEST(another_row_loses_other_weights)
     ck_assert_uint_lt(both, COUNT / 4 + 600);
 }
 
-/* On every machine, for ever. */
-TEST(a_seed_lets_the_same_weights_go)
+/* On every machine and in every version. */
+TEST(a_seed_drops_the_same_weights)
 {
     char kept[17] = "";
     fill(weights);

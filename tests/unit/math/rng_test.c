@@ -12,7 +12,7 @@ static void fill(float *x)
         x[i] = 3.0f;
 }
 
-TEST(so_many_are_dropped_as_the_rate_says)
+TEST(the_rate_is_the_share_of_dropped_numbers)
 {
     static float x[COUNT];
     const float rates[] = {0.05f, 0.1f, 0.5f, 0.9f};
@@ -28,7 +28,7 @@ TEST(so_many_are_dropped_as_the_rate_says)
     }
 }
 
-TEST(a_key_drops_the_same_another_one_does_not)
+TEST(different_keys_and_rows_drop_different_numbers)
 {
     static float one[COUNT], same[COUNT], other[COUNT], row[COUNT];
     fill(one), fill(same), fill(other), fill(row);
@@ -41,7 +41,7 @@ TEST(a_key_drops_the_same_another_one_does_not)
     ck_assert_mem_ne(one, row, sizeof one);
 }
 
-TEST(no_rate_changes_nothing)
+TEST(a_rate_of_0_changes_nothing)
 {
     static float x[COUNT];
     fill(x);
@@ -50,7 +50,7 @@ TEST(no_rate_changes_nothing)
         ck_assert_float_eq(x[i], 3.0f);
 }
 
-TEST(choices_are_even_and_in_range)
+TEST(rng_below_is_uniform_and_in_range)
 {
     enum { LIMIT = 7 };
     size_t counts[LIMIT] = {0};

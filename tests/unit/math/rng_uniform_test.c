@@ -9,8 +9,8 @@ enum { COUNT = 100000 };
 
 static float x[COUNT], y[COUNT];
 
-/* On every machine, with every instruction set. */
-TEST(a_seed_gives_the_same_numbers_for_ever)
+/* On every machine and with every instruction set. */
+TEST(a_seed_gives_the_same_numbers)
 {
     static const float expected[] = {-0.338473082f, 0.0380825996f, 0.764221191f, -0.573056102f};
     rng_fill_uniform(x, 4, 7, 0.0f, 1.0f);
@@ -18,7 +18,7 @@ TEST(a_seed_gives_the_same_numbers_for_ever)
         ck_assert_float_eq(x[i], expected[i]);
 }
 
-TEST(a_number_depends_on_its_place_alone)
+TEST(a_number_depends_only_on_its_index)
 {
     rng_fill_uniform(x, COUNT, 3, 0.5f, 2.0f);
     for (size_t count = 0; count < 70; count++) {
@@ -29,7 +29,7 @@ TEST(a_number_depends_on_its_place_alone)
     }
 }
 
-TEST(numbers_are_spread_evenly_around_the_middle)
+TEST(numbers_are_uniform_around_the_middle)
 {
     size_t tenths[10] = {0};
     double sum = 0;
@@ -40,14 +40,14 @@ TEST(numbers_are_spread_evenly_around_the_middle)
         tenths[(size_t)fmin(9, ((double)x[i] - 0.95) / 0.01)]++;
         sum += (double)x[i];
     }
-    ck_assert_double_eq_tol(sum / COUNT, 1.0, 3e-4); /* three deviations of the mean */
+    ck_assert_double_eq_tol(sum / COUNT, 1.0, 3e-4); /* three standard deviations of the mean */
     for (size_t i = 0; i < 10; i++) {
         ck_assert_uint_gt(tenths[i], COUNT / 10 - 300);
         ck_assert_uint_lt(tenths[i], COUNT / 10 + 300);
     }
 }
 
-TEST(another_seed_gives_other_numbers)
+TEST(different_seeds_give_different_numbers)
 {
     size_t same = 0;
     rng_fill_uniform(x, COUNT, 0, 0.0f, 1.0f);

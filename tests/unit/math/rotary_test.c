@@ -14,7 +14,7 @@ enum { WIDTH = 20, HEADS = 2, ROWS = 4 };
 
 static const struct scaled {
     struct rotary rotary;
-    double amplitude; /* what cosines and sines are multiplied with */
+    double amplitude; /* factor of cosines and sines */
 } kinds[] = {
     {{.components = 20, .theta = 10000}, 1},
     {{.components = 6, .theta = 1e6, .neighbours = true}, 1},
@@ -45,7 +45,7 @@ static const struct scaled {
       .slow = 1e4,
       .trained_positions = 24,
       .amplitude = 1.5},
-     1.5}, /* a ramp of no width */
+     1.5}, /* a ramp of width 0 */
     {{.components = 8,
       .theta = 10000,
       .scaling = ROTARY_LONGROPE,
@@ -58,7 +58,7 @@ static const struct scaled {
 
 static const size_t lengths[] = {1, 16, 17, 100, 101, 4096, 32768};
 
-TEST_LOOP(frequencies_are_the_formula, COUNT(kinds))
+TEST_LOOP(frequencies_agree_with_the_formula, COUNT(kinds))
 {
     const struct rotary *rotary = &kinds[_i].rotary;
     ck_assert_double_eq_tol(rotary_amplitude(rotary), kinds[_i].amplitude, 1e-14);
@@ -71,8 +71,8 @@ TEST_LOOP(frequencies_are_the_formula, COUNT(kinds))
         }
 }
 
-/* As far as texts go, float32 gets the nearest cosine and sine but for a last bit. */
-TEST_LOOP(waves_are_exact_at_every_position, COUNT(kinds))
+/* Up to the longest context: the nearest float32, except for the last bit. */
+TEST_LOOP(cosines_and_sines_are_exact_at_every_position, COUNT(kinds))
 {
     static const size_t lengths_of_texts[] = {32768, 131072};
     float numbers[ROWS][WIDTH];
@@ -107,7 +107,7 @@ static const struct dependence {
     {7, 16, 17, true},    {7, 17, 18, false},   {7, 1, 32768, true},  {7, 17, 32768, false},
 };
 
-TEST_LOOP(frequencies_depend_on_the_length_where_they_say_so, COUNT(dependences))
+TEST_LOOP(rotary_depends_reports_whether_frequencies_depend_on_the_length, COUNT(dependences))
 {
     const struct dependence *d = &dependences[_i];
     const struct rotary *rotary = &kinds[d->kind].rotary;
@@ -121,7 +121,7 @@ TEST_LOOP(frequencies_depend_on_the_length_where_they_say_so, COUNT(dependences)
     ck_assert_int_eq(rotary_depends(rotary, d->before, d->length), d->depends);
 }
 
-/* --- turning ---------------------------------------------------------------------------------- */
+/* --- rotation --------------------------------------------------------------------------------- */
 
 static float from[ROWS][HEADS * WIDTH], to[ROWS][HEADS * WIDTH];
 
@@ -143,7 +143,7 @@ static void roll(void)
 
 FIXTURE(roll, NULL)
 
-TEST_LOOP(pairs_turn_and_the_rest_passes, COUNT(kinds))
+TEST_LOOP(pairs_are_rotated_and_other_channels_copied, COUNT(kinds))
 {
     const struct rotary *rotary = &kinds[_i].rotary;
     size_t pairs = rotary->components / 2;
@@ -168,7 +168,7 @@ TEST_LOOP(pairs_turn_and_the_rest_passes, COUNT(kinds))
     }
 }
 
-/* The scores of one head: all rows with all rows. */
+/* Scores of one head, of all rows with all rows. */
 static void score(double scores[ROWS][ROWS])
 {
     for (size_t i = 0; i < ROWS * ROWS; i++) {
@@ -179,13 +179,13 @@ static void score(double scores[ROWS][ROWS])
     }
 }
 
-TEST_LOOP(shifting_all_positions_leaves_scores_as_they_were, COUNT(kinds))
+TEST_LOOP(shifting_all_positions_does_not_change_scores, COUNT(kinds))
 {
     static const size_t shifts[] = {1, 7, 1000, 30000};
     double near[ROWS][ROWS];
     double far[ROWS][ROWS];
     const struct rotary *rotary = &kinds[_i].rotary;
-    enum { LENGTH = 32768 }; /* of one text: its frequencies are the same all over */
+    enum { LENGTH = 32768 }; /* one length, so that frequencies are the same */
     turn_at(rotary, 0, LENGTH);
     score(near);
     for (size_t s = 0; s < COUNT(shifts); s++) {
@@ -196,13 +196,13 @@ TEST_LOOP(shifting_all_positions_leaves_scores_as_they_were, COUNT(kinds))
     }
 }
 
-TEST(position_0_turns_nothing)
+TEST(position_0_is_not_rotated)
 {
     turn_at(&kinds[0].rotary, 0, 1);
     ck_assert_mem_eq(to[0], from[0], sizeof to[0]);
 }
 
-TEST(what_turns_may_lie_where_it_lay)
+TEST(rotation_works_in_place)
 {
     float kept[ROWS][HEADS * WIDTH];
     float numbers[ROWS][WIDTH];

@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "../rigs/dice.h"
 
-/* Around the lanes that are summed side by side, and a real model's width. */
+/* Around the number of parallel lanes of a sum, and the width of a real model. */
 static const size_t widths[] = {1, 2, 3, 15, 16, 17, 31, 32, 33, 48, 100, 768, 1025};
 
 enum { WIDTH_MAX = 1025 };
@@ -23,7 +23,7 @@ static void roll(void)
 
 FIXTURE(roll, NULL)
 
-/* The norm of one row in double, held against y. */
+/* Compare y with the norm of one row in double. */
 static void check_norm(size_t width, const struct norm *norm)
 {
     double mean = 0;
@@ -41,7 +41,7 @@ static void check_norm(size_t width, const struct norm *norm)
     }
 }
 
-TEST(layernorm_is_the_formula)
+TEST(layernorm_agrees_with_the_formula)
 {
     static const float epsilons[] = {1e-5f, 1e-12f, 1.0f};
     for (size_t i = 0; i < COUNT(widths) * COUNT(epsilons); i++) {
@@ -53,7 +53,7 @@ TEST(layernorm_is_the_formula)
     }
 }
 
-TEST(rmsnorm_is_the_formula)
+TEST(rmsnorm_agrees_with_the_formula)
 {
     static const float offsets[] = {0, 1};
     for (size_t i = 0; i < COUNT(widths) * COUNT(offsets); i++) {
@@ -72,7 +72,7 @@ TEST(rmsnorm_is_the_formula)
     }
 }
 
-TEST(a_cap_is_hardly_felt_near_0_and_never_passed)
+TEST(a_cap_is_the_limit_and_nearly_linear_at_0)
 {
     float row[] = {0, 1e-3f, -2, 29, 30, 1e4f, -1e30f, INFINITY};
     float before[COUNT(row)];
@@ -86,7 +86,7 @@ TEST(a_cap_is_hardly_felt_near_0_and_never_passed)
     ck_assert(isinf(row[COUNT(row) - 1]));
 }
 
-/* Far from 0 the mean must be taken away before the squares are summed. */
+/* For a large mean, it must be subtracted before the squares are summed. */
 TEST(layernorm_survives_a_large_mean)
 {
     struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
@@ -96,7 +96,7 @@ TEST(layernorm_survives_a_large_mean)
     check_norm(768, &norm);
 }
 
-TEST(a_norm_of_what_is_not_finite_is_nan)
+TEST(a_norm_of_nan_or_infinity_is_nan)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
@@ -107,8 +107,8 @@ TEST(a_norm_of_what_is_not_finite_is_nan)
     }
 }
 
-/* e^(x - max) / Σ in double, held against the row that softmax_row made of `before`. Rounding x -
- * max costs a weight as many digits as that difference has before its point. */
+/* Compare softmax_row() of `before` with e^(x - max) / Σ in double. Rounding x - max costs a weight
+ * as many digits as the difference has before its decimal point. */
 static void check_softmax(const float *before, const float *after, size_t count)
 {
     double max = -INFINITY;
@@ -129,7 +129,7 @@ static void check_softmax(const float *before, const float *after, size_t count)
     ck_assert_msg(fabs(sum - 1) <= 1e-6, "%zu: the sum is %.9g", count, sum);
 }
 
-TEST(softmax_is_the_formula)
+TEST(softmax_agrees_with_the_formula)
 {
     static const float spreads[] = {0, 1e-3f, 1, 10, 80, 1000, 1e30f};
     for (size_t i = 0; i < COUNT(widths) * COUNT(spreads); i++) {
@@ -154,7 +154,7 @@ TEST(minus_infinity_has_weight_zero)
     }
 }
 
-TEST(what_is_no_score_is_refused_wherever_it_stands)
+TEST(nan_and_plus_infinity_are_refused_at_every_index)
 {
     static const float bad[] = {NAN, -NAN, INFINITY};
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -178,7 +178,7 @@ TEST(a_row_of_minus_infinity_is_refused)
     }
 }
 
-TEST(a_row_is_shared_out_if_there_is_something_to_share)
+TEST(a_row_is_normalised_if_its_sum_is_positive_and_finite)
 {
     float row[] = {1, 0, 2, 5};
     ck_assert(normalise_row(row, 4));
@@ -191,8 +191,8 @@ TEST(a_row_is_shared_out_if_there_is_something_to_share)
     ck_assert(!normalise_row(row, 0));
 }
 
-/* Of every length, so that each lane is once the one that holds it. */
-TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
+/* All lengths and positions, so that every lane has it once. */
+TEST(the_largest_number_of_a_row_is_found_at_every_index)
 {
     float row[150];
     for (size_t count = 1; count <= COUNT(row); count++) {
@@ -206,7 +206,7 @@ TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
     ck_assert_float_eq(max_row(NULL, 0), -INFINITY);
 }
 
-TEST(the_first_bad_number_is_found)
+TEST(the_first_number_that_is_not_finite_is_found)
 {
     static const struct {
         float values[4];
@@ -221,8 +221,8 @@ TEST(the_first_bad_number_is_found)
     ck_assert_uint_eq(first_nonfinite(NULL, 0), 0);
 }
 
-/* The positions of "Attention is all you need", by the C library; in each quarter of a turn. */
-TEST(sinusoids_are_as_the_formula_says)
+/* Positions as in "Attention is all you need", computed with libm, in every quadrant. */
+TEST(sinusoids_agree_with_the_formula)
 {
     static const size_t positions[] = {0, 1, 2, 3, 4, 5, 6, 7, 100, 355, 511, 44444, 16777213};
     for (size_t i = 0; i < COUNT(positions) * COUNT(widths); i++) {

@@ -39,18 +39,18 @@ static void check_table(const struct torch_row *rows, size_t count, draw_functio
     }
 }
 
-TEST(uniform_numbers_are_those_of_torch_rand)
+TEST(uniform_numbers_agree_with_torch_rand)
 {
     check_table(torch_uniform, COUNT(torch_uniform), torch_random_uniform, 1);
 }
 
-TEST(normal_numbers_are_those_of_torch_randn)
+TEST(normal_numbers_agree_with_torch_randn)
 {
     check_table(torch_normal, COUNT(torch_normal), torch_random_normal, 1);
 }
 
-/* sequence() in tests/torch/tables.py. */
-TEST(tensors_go_on_where_the_last_one_ended)
+/* Expected values: sequence() in tests/torch/tables.py. */
+TEST(tensors_continue_the_sequence_of_the_last_one)
 {
     torch_random_seed(&torch, 7);
     torch_random_normal(&torch, x, 3, 0, 1);
@@ -76,7 +76,7 @@ TEST(a_hundred_thousand_numbers_have_the_same_bits)
     heap_free(numbers);
 }
 
-TEST(what_is_skipped_is_drawn)
+TEST(skipping_leaves_the_state_of_drawing)
 {
     static const size_t sizes[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 623, 624, 625, 1000};
     static float unwanted[1000];
@@ -90,11 +90,11 @@ TEST(what_is_skipped_is_drawn)
         torch_random_skip_uniform(&other, sizes[i]);
         torch_random_normal(&torch, x, 3, 0, 1);
         torch_random_normal(&other, x + 3, 3, 0, 1);
-        must_be(x + 3, x, 3, "what comes after");
+        must_be(x + 3, x, 3, "numbers after a skip");
     }
 }
 
-TEST(a_new_seed_forgets_the_number_that_waits)
+TEST(a_new_seed_discards_the_cached_number)
 {
     torch_random_seed(&torch, 123);
     torch_random_normal(&torch, x, 1, 0, 1);
@@ -103,7 +103,7 @@ TEST(a_new_seed_forgets_the_number_that_waits)
     must_be(x + 1, x, 1, "the first");
 }
 
-TEST(of_a_seed_the_low_32_bits_count)
+TEST(a_seed_has_32_bits)
 {
     torch_random_seed(&torch, 123);
     torch_random_uniform(&torch, x, 5, 0, 1);
@@ -112,7 +112,7 @@ TEST(of_a_seed_the_low_32_bits_count)
     must_be(x + 5, x, 5, "the seed");
 }
 
-/* As if every word that is drawn were the same one. */
+/* Draw numbers from a state in which all words are the same. */
 static void draw_from_words(uint32_t word)
 {
     torch_random_seed(&torch, 0);
@@ -122,9 +122,9 @@ static void draw_from_words(uint32_t word)
     torch_random_normal(&torch, x, 16, 0, 1);
 }
 
-TEST(the_smallest_and_the_largest_number_have_a_logarithm)
+TEST(the_smallest_and_the_largest_uniform_number_give_finite_numbers)
 {
-    const uint32_t all_bits = 0xf62d7a6f; /* becomes 0x00ffffff on its way out */
+    const uint32_t all_bits = 0xf62d7a6f; /* 0x00ffffff after tempering */
     draw_from_words(0);                   /* ln 1 */
     for (size_t i = 0; i < 16; i++)
         ck_assert_float_eq(x[i], 0);

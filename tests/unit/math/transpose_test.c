@@ -4,7 +4,7 @@
 #include "../rigs/dice.h"
 #include "../rigs/guarded.h"
 
-/* Around the edges of blocks. */
+/* Sizes around the edges of blocks. */
 static const size_t sizes[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 50};
 
 enum { SIZE_MOST = 50, PAD = 3 };
@@ -31,7 +31,7 @@ static void check_turned(size_t rows, size_t columns)
     }
 }
 
-TEST(rows_become_columns_and_nothing_else_is_touched)
+TEST(rows_become_columns_and_no_other_number_changes)
 {
     enum { ROOM = SIZE_MOST * (SIZE_MOST + PAD) };
     from = guarded_open(ROOM);
