@@ -49,7 +49,7 @@ static void expect(const struct instruments_golden *golden)
     }
 }
 
-TEST_LOOP(parts_are_those_of_the_reference, INSTRUMENTS_FAMILIES)
+TEST_LOOP(parts_agree_with_the_reference, INSTRUMENTS_FAMILIES)
 {
     struct instruments_golden golden;
     instruments_open(&golden, _i);
@@ -75,8 +75,8 @@ static int keep_logit(void *context, const struct announcement *seen, struct err
     return 0;
 }
 
-/* But how long the text is may say by how much its tokens turn. */
-TEST_LOOP(a_position_turns_as_the_whole_text_does, 2)
+/* The rotary embedding of some families depends on the length of the whole text. */
+TEST_LOOP(an_earlier_position_has_the_rotation_of_the_whole_text, 2)
 {
     static const char *const by_length[] = {"tests/golden-families/phi3-longrope",
                                             "tests/golden-families/llama-rope-dynamic"};
@@ -108,7 +108,7 @@ static double logit_of_pass(void)
     return logit;
 }
 
-/* Edits of every site between the embedding and the logits; a family may lack some. */
+/* Edits of every site from the embedding to the logits; some families lack some of them. */
 static const char *const edits_of_sites[] = {
     "embedding[channel=2] = 3",
     "resid_pre * 2",

@@ -36,8 +36,7 @@ static void save(const struct tiny_model *model, const char *folder)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Head `to[h]` of the new order is head h of the old one: columns of queries, keys and values, rows
- * of what comes after. */
+/* Move head h to to[h]: columns of queries, keys and values, rows of the output projection. */
 static void move_heads(struct tiny_model *model, size_t layer, const size_t to[HEADS])
 {
     static const char *const names[] = {"h.%zu.attn.c_attn.weight", "h.%zu.attn.c_attn.bias",
@@ -48,7 +47,7 @@ static void move_heads(struct tiny_model *model, size_t layer, const size_t to[H
         struct tiny_tensor *tensor = tiny_model_tensor(model, name);
         float old[3 * CHANNELS * CHANNELS];
         memcpy(old, tensor->values, tensor->count * sizeof *old);
-        size_t wide = part == 2 ? CHANNELS : 1; /* numbers of a row stay together */
+        size_t wide = part == 2 ? CHANNELS : 1; /* move whole rows */
         for (size_t i = 0; i < tensor->count; i++) {
             size_t channel = i / wide % CHANNELS;
             size_t moved = to[channel / HEAD] * HEAD + channel % HEAD;
@@ -98,13 +97,13 @@ static void close_models(struct tiny_model *model)
     tiny_model_release(model);
 }
 
-TEST(heads_that_changed_places_are_found)
+TEST(permuted_heads_are_matched)
 {
     static const size_t to[LAYERS][HEADS] = {{2, 0, 3, 1}, {1, 0, 2, 3}};
     struct tiny_model model;
     struct report report;
     tiny_model_make(&model, config);
-    for (size_t layer = 0; layer < LAYERS; layer++) { /* heads that look at different things */
+    for (size_t layer = 0; layer < LAYERS; layer++) { /* larger weights, so that heads differ */
         char name[64];
         snprintf(name, sizeof name, "h.%zu.attn.c_attn.weight", layer);
         struct tiny_tensor *tensor = tiny_model_tensor(&model, name);
@@ -132,7 +131,7 @@ TEST(heads_that_changed_places_are_found)
     close_models(&model);
 }
 
-TEST(layers_that_are_not_kept_together_give_the_same)
+TEST(comparing_a_few_layers_at_a_time_gives_the_same)
 {
     static const char *const names[] = {"dense", "window:2", "linear", "blocked:3"};
     static const char *const texts[] = {"Life is short", "Life is short, eat dessert first."};
@@ -157,7 +156,7 @@ TEST(layers_that_are_not_kept_together_give_the_same)
     ck_assert_msg(!comparison_make(&whole, &plan, &arena, &err), "%s", err.text);
     plan.most_cells = 1;
     ck_assert_msg(!comparison_make(&in_pieces, &plan, &arena, &err), "%s", err.text);
-    size_t rows = (COUNT(names) - 1) * (1 + 8); /* of all heads, and of each */
+    size_t rows = (COUNT(names) - 1) * (1 + 8); /* for all heads, and for each */
     ck_assert_uint_eq(whole.frames->rows.size, rows);
     for (size_t row = 0; row < rows; row++) {
         ck_assert(number(&whole, "mean_difference", row) > 0 || row >= rows - 9);

@@ -5,13 +5,13 @@
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
 
-/* Beside the families of golden-families. */
+/* The families of golden-families, and tiny. */
 enum { TINY = INSTRUMENTS_FAMILIES, MODELS };
 
 static struct viewer viewer;
 static struct arena arena;
 static struct err err;
-static struct instruments_golden golden; /* what oracle/circuits.py found */
+static struct instruments_golden golden; /* values of oracle/circuits.py */
 
 static void leave(void)
 {
@@ -49,7 +49,7 @@ static void expect(const char *score, const struct circuit_words *words, const c
     instruments_expect(&golden, name, values, heads, 1e-6);
 }
 
-TEST_LOOP(copying_is_that_of_the_reference, MODELS)
+TEST_LOOP(copying_agrees_with_the_reference, MODELS)
 {
     struct circuit_words words;
     const char *model = open_model(_i);
@@ -58,7 +58,7 @@ TEST_LOOP(copying_is_that_of_the_reference, MODELS)
     expect("copying", &words, model);
 }
 
-TEST_LOOP(successors_are_those_of_the_reference, MODELS)
+TEST_LOOP(successors_agree_with_the_reference, MODELS)
 {
     const char *model = open_model(_i);
     char name[96];
@@ -81,7 +81,7 @@ TEST_LOOP(successors_are_those_of_the_reference, MODELS)
     expect("successor", &words, model);
 }
 
-TEST_LOOP(compositions_are_those_of_the_reference, MODELS)
+TEST_LOOP(compositions_agree_with_the_reference, MODELS)
 {
     const char *model = open_model(_i);
     size_t heads = viewer.model.config.n_layer * viewer.model.config.n_head;
@@ -98,7 +98,7 @@ TEST_LOOP(compositions_are_those_of_the_reference, MODELS)
     }
 }
 
-TEST(a_large_vocabulary_is_sampled_from_end_to_end)
+TEST(a_large_vocabulary_is_sampled_in_all_parts)
 {
     struct circuit_words words, same, other;
     viewer.model.config.vocab_size = 50257;

@@ -7,7 +7,7 @@
 #include "model/new_model.h"
 #include "model/model.h"
 
-/* One head that looks evenly at all it sees: q and k are 0. */
+/* One head with uniform attention: q and k are 0. */
 static const char even[] = "{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_positions\": 6, "
                            "\"n_embd\": 2, \"n_layer\": 1, \"n_head\": 1}";
 
@@ -34,7 +34,7 @@ static size_t choose(const char *name)
     return (size_t)(score - scores.items);
 }
 
-/* All but those that are taken from repeats, here from the texts, too. */
+/* Measure all scores except those on repeated tokens, which are also measured on the texts. */
 static void measure(const struct head_text *texts, size_t count, bool with_baseline)
 {
     struct new_model new_model;
@@ -58,7 +58,7 @@ static void measure(const struct head_text *texts, size_t count, bool with_basel
     new_model_release(&new_model);
 }
 
-TEST(an_even_head_has_even_scores)
+TEST(a_head_with_uniform_attention_has_known_scores)
 {
     /* weights 1/2 1/2, then thirds, then quarters */
     static const struct {
@@ -70,14 +70,14 @@ TEST(an_even_head_has_even_scores)
         {"self", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
         {"entropy", 0.9945},
         {"distance", (1 / 2. + 3 / 3. + 6 / 4.) / 3},
-        {"sink", (1 / 2. + 2 / 3. + 2 / 4.) / 3}, /* token 2 begins texts */
+        {"sink", (1 / 2. + 2 / 3. + 2 / 4.) / 3}, /* token 2 is the beginning-of-text token */
         {"offset:0", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
         {"offset:-2", (1 / 3. + 1 / 4.) / 2},
         {"offset:-3", 1 / 4.},
-        {"duplicate-token:texts", 1 / 4.}, /* of the last token alone */
+        {"duplicate-token:texts", 1 / 4.}, /* only for the last token */
         {"induction:texts", 1 / 4.},
         {"needle", 2 / 4.},
-        {"needle-top", 0}, /* all are equal */
+        {"needle-top", 0}, /* all weights are equal */
     };
     const struct head_text text = {ids, 4, NULL, 0, &sums};
     size_t chosen[COUNT(cases)];
@@ -89,12 +89,12 @@ TEST(an_even_head_has_even_scores)
         double expected = i == 3 ? (log(2) + log(3) + log(4)) / 3 : cases[i].expected;
         ck_assert_msg(fabs(found - expected) < 1e-6, "%s: expected %g, found %g", cases[i].name,
                       expected, found);
-        /* it looks at random tokens as it does at any */
+        /* uniform on random tokens, too */
         ck_assert_double_eq(mean_value(&sums.random[chosen[i]]), found);
     }
 }
 
-TEST(what_no_query_has_is_not_counted)
+TEST(a_score_without_queries_is_nan)
 {
     static const uint32_t once[] = {0, 1, 2, 3};
     const struct head_text text = {once, 4, NULL, 0, &sums};
@@ -106,7 +106,7 @@ TEST(what_no_query_has_is_not_counted)
     ck_assert(isnan(mean_value(&sums.random[near])));
 }
 
-TEST(texts_of_one_pass_have_sums_of_their_own)
+TEST(texts_of_one_pass_have_separate_sums)
 {
     struct head_sums one = {0};
     struct head_sums other = {0};

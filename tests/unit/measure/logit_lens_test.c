@@ -15,7 +15,7 @@ static const char *const models[] = {
 static const char ids[] = "1,9,2,2,12,4,11";
 
 static struct viewer viewer;
-static struct lens_plan plan; /* of `see` */
+static struct lens_plan plan;
 static struct arena arena;
 static struct text_pair pair;
 
@@ -61,8 +61,8 @@ static struct logit_lens see(void)
     return lens;
 }
 
-/* Rows that were kept of a pass, and what that made of them. */
-TEST_LOOP(logits_of_kept_rows_are_those_of_the_pass, COUNT(models))
+/* forward_logits() of captured rows of the stream, compared with the logits of the pass. */
+TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
 {
     open_model(models[_i]);
     struct err err = {0};
@@ -83,7 +83,7 @@ TEST_LOOP(logits_of_kept_rows_are_those_of_the_pass, COUNT(models))
     close_model();
 }
 
-TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
+TEST_LOOP(the_last_layer_has_the_predictions_of_the_model, COUNT(models))
 {
     open_model(models[_i]);
     struct logit_lens lens = see();
@@ -104,7 +104,7 @@ TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
     close_model();
 }
 
-TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
+TEST(tables_and_tensors_of_a_report_have_the_same_numbers)
 {
     open_model("tiny");
     struct logit_lens lens = see();
@@ -116,7 +116,7 @@ TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
     const struct frame *best = &report.frames[1];
     ck_assert_uint_eq(table->rows.size, plan.layers.count * lens.tokens);
     ck_assert_uint_eq(best->rows.size, 2 * table->rows.size);
-    ck_assert_ptr_null(frame_column(table, "kl")); /* it was not asked for */
+    ck_assert_ptr_null(frame_column(table, "kl")); /* not selected */
     ck_assert_uint_eq(report.tensor_count, 2);
     const float *probabilities = report.tensors[0].data;
     const float *ranks = report.tensors[1].data;

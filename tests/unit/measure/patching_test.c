@@ -16,7 +16,7 @@ static struct text_pair clean, corrupt;
 static struct question question;
 static struct patching_plan plan;
 static struct patching found;
-static const struct edits *own; /* of all runs */
+static const struct edits *own; /* edits of all runs */
 
 static void leave(void)
 {
@@ -50,7 +50,7 @@ static void patch(enum patch_over over)
     ck_assert_msg(!patching_make(&found, &plan, &arena, &err), "%s", err.text);
 }
 
-/* --- against whole passes under one edit ------------------------------------------------------ */
+/* --- against passes with one edit ------------------------------------------------------------- */
 
 static int keep_answer(void *context, const struct announcement *seen, struct err *e)
 {
@@ -61,7 +61,7 @@ static int keep_answer(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-/* The answer after the text that is patched, from its embedding on. */
+/* The logit difference of the answer in an edited pass over the patched text. */
 static double edited_logit(const struct edits *edits)
 {
     const struct tokenized *base = plan.noise ? plan.clean : plan.corrupt;
@@ -83,7 +83,7 @@ static double edited_logit(const struct edits *edits)
     return logit;
 }
 
-/* What the other text has in every layer. */
+/* The values of a site in all layers of the other text. */
 static struct edit_source other_values(enum site site)
 {
     const struct config *c = &viewer.model.config;
@@ -140,8 +140,8 @@ static void expect_all_edits(void)
             expect_edits((enum patch_over)over);
 }
 
-/* Of the whole text, by whose length some families turn what comes up to the position. */
-TEST_LOOP(a_patch_is_an_edit_to_the_bit, INSTRUMENTS_FAMILIES)
+/* Passes over the whole text, whose length determines the rotation of some families. */
+TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_FAMILIES)
 {
     char path[64];
     if ((size_t)_i % one_of(1))
@@ -157,9 +157,8 @@ TEST_LOOP(a_patch_is_an_edit_to_the_bit, INSTRUMENTS_FAMILIES)
 static const char clean_ids[] = "267,399,301,259,404,399,301";
 static const char corrupt_ids[] = "267,575,301,82,404,399,301";
 
-/* Copies begin with the first token that differs, and take those before it from a cache, where
- * tokens see none to come. */
-TEST_LOOP(a_patch_is_an_edit_to_the_bit_however_a_model_attends, 6)
+/* With causal attention, patched runs begin at the first token that differs, after a cache. */
+TEST_LOOP(a_patch_has_the_bits_of_an_edit_with_every_kind_of_attention, 6)
 {
     static const struct {
         const char *attention;
@@ -184,8 +183,8 @@ TEST_LOOP(a_patch_is_an_edit_to_the_bit_however_a_model_attends, 6)
     expect_edits(PATCH_MLP_OUT);
 }
 
-/* Both texts' runs are edited, and the one with the patch, before it. */
-TEST_LOOP(a_patch_is_an_edit_after_those_of_all_runs_to_the_bit, 5)
+/* The edits apply to the runs of both texts and, before the patch, to the patched run. */
+TEST_LOOP(a_patch_has_the_bits_of_an_edit_after_the_edits_of_all_runs, 5)
 {
     static const struct edit_range second = {1, 1}, third = {2, 2};
     static const struct edit edits[] = {
@@ -215,7 +214,7 @@ static void expect_map(const struct instruments_golden *golden, const char *name
                       (double)expected[i], found.logits[i]);
 }
 
-TEST_LOOP(patches_are_those_of_pytorch, 3)
+TEST_LOOP(patches_agree_with_pytorch, 3)
 {
     static const char *const families[] = {"opt", "llama", "gpt_neox"};
     static const char *const to[] = {"to_q", "to_k", "to_v"};
@@ -247,7 +246,7 @@ TEST_LOOP(patches_are_those_of_pytorch, 3)
     instruments_release(&golden);
 }
 
-TEST(neither_threads_nor_batches_change_a_bit)
+TEST(threads_and_batches_do_not_change_a_bit)
 {
     static const size_t batches[] = {1, 7, 20, 100000};
     double first[PATCH_OVERS][64];

@@ -28,7 +28,7 @@ static struct report report_of(const struct score_view *view, const struct token
     return report;
 }
 
-TEST(the_most_likely_tokens_are_a_column_for_people_and_a_table_in_data)
+TEST(the_most_likely_tokens_are_a_text_column_or_a_table)
 {
     const struct tokenized sentence = text(0, 3);
     const struct score_view data = {.origin.viewer = &viewer};
@@ -48,7 +48,7 @@ TEST(the_most_likely_tokens_are_a_column_for_people_and_a_table_in_data)
     arena_release(&arena);
 }
 
-TEST(a_word_has_a_score_if_all_of_its_tokens_have_one)
+TEST(a_word_has_a_score_if_all_its_tokens_have_one)
 {
     static const struct word_span words[] = {{0, 2}, {2, 1}};
     const struct score_view view = {.origin.viewer = &viewer, .words = true, .bits = true};

@@ -49,7 +49,7 @@ static bool same_bits(float a, float b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-TEST(neighbours_and_threads_change_no_bit)
+TEST(other_texts_and_threads_do_not_change_a_bit)
 {
     enum { TEXTS = 150, TOKENS = 17 };
     static char ids[TEXTS][TOKENS * 5];
@@ -79,8 +79,8 @@ TEST(neighbours_and_threads_change_no_bit)
     close_model();
 }
 
-/* Windows of 6: of the first all tokens are scored, of each other one its last ones. */
-TEST_LOOP(windows_score_what_no_earlier_one_had, COUNT(models) * 5)
+/* Windows of 6 tokens: all tokens of the first are scored, only the last ones of the others. */
+TEST_LOOP(each_window_scores_its_new_tokens, COUNT(models) * 5)
 {
     enum { CONTEXT = 6 };
     static const char ids[] = "5,8,1,2,4,11,9,0,7,3,6,10,1,2,3";
@@ -110,8 +110,8 @@ TEST_LOOP(windows_score_what_no_earlier_one_had, COUNT(models) * 5)
     close_model();
 }
 
-/* A word may end with the text: its last window has the token after it, too. */
-TEST(ends_of_words_are_known_after_the_last_window)
+/* The last window also predicts the token after the text, where its last word may end. */
+TEST(the_last_window_predicts_the_end_of_a_word)
 {
     enum { CONTEXT = 6, WORDS = 64 };
     static bool begins[WORDS] = {[1] = true, [4] = true, [9] = true};

@@ -1,4 +1,4 @@
-/* Every way to attend, in models with windows, caps of scores and ALiBi. */
+/* Every kind of attention in models with windows, score caps or ALiBi. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ enum { LINEAR = COUNT(kinds) - 1, TOKENS = 130 };
 static struct rig rig;
 static struct tiny_model model;
 
-/* False: such a model has no such way. */
+/* False if models of this kind have no such attention. */
 static bool open_rig(const char *config, size_t way, const char *kind, struct mechanism mechanism)
 {
     tiny_model_make(&model, config);
@@ -66,7 +66,7 @@ static struct text text_of(size_t count)
     return (struct text){.ids = rig_ids(&model, 5, count), .count = count};
 }
 
-TEST_LOOP(every_kind_is_as_the_definition_says, COUNT(kinds))
+TEST_LOOP(every_kind_of_attention_agrees_with_its_definition, COUNT(kinds))
 {
     static const size_t lengths[] = {1, 17, 130};
     for (size_t way = 0; way < BENT_WAYS; way += one_of(3)) {
@@ -82,7 +82,7 @@ TEST_LOOP(every_kind_is_as_the_definition_says, COUNT(kinds))
 }
 
 /* Values are summed in chains of 256 keys. */
-TEST_LOOP(windows_are_exact_where_a_chain_ends, 6)
+TEST_LOOP(windows_are_exact_around_the_end_of_a_chain, 6)
 {
     static const char *const ways[] = {
         "dense", "window:300+global:250", "window:20+global:290", "strided:3", "blocked:64",
@@ -97,7 +97,7 @@ TEST_LOOP(windows_are_exact_where_a_chain_ends, 6)
     }
 }
 
-TEST(scale_temperature_and_late_masks_are_as_the_definition_says)
+TEST(scale_temperature_and_masks_after_softmax_agree_with_the_definition)
 {
     static const struct {
         const char *kind;
@@ -119,7 +119,7 @@ TEST(scale_temperature_and_late_masks_are_as_the_definition_says)
         }
 }
 
-TEST(without_positions_there_is_no_alibi)
+TEST(alibi_is_off_without_positions)
 {
     for (size_t way = 0; way < BENT_WAYS; way++) {
         open_rig(configs[0], way, "window:9+global:1",
@@ -171,7 +171,6 @@ TEST_LOOP(a_pattern_of_all_keys_has_the_bits_of_dense_attention, BENT_WAYS)
     }
 }
 
-/* The window of a model and that of a pattern are the same thing. */
 TEST(a_window_of_the_model_has_the_bits_of_a_pattern)
 {
     static const size_t windows[] = {1, 9, 16, 64, 129, 130, 500};
@@ -193,7 +192,7 @@ TEST(a_window_of_the_model_has_the_bits_of_a_pattern)
     }
 }
 
-TEST_LOOP(a_window_that_is_never_passed_changes_no_bit, COUNT(kinds))
+TEST_LOOP(a_window_as_long_as_the_text_does_not_change_a_bit, COUNT(kinds))
 {
     static struct recording open, windowed;
     for (size_t c = 0; c < COUNT(configs); c++) {
@@ -212,7 +211,7 @@ TEST_LOOP(a_window_that_is_never_passed_changes_no_bit, COUNT(kinds))
     }
 }
 
-TEST_LOOP(what_is_watched_does_not_change_a_bit, BENT_WAYS)
+TEST_LOOP(watched_sites_do_not_change_a_bit, BENT_WAYS)
 {
     static struct recording all, some;
     for (size_t k = 0; k < COUNT(kinds); k += one_of(3)) {
@@ -232,15 +231,15 @@ TEST_LOOP(what_is_watched_does_not_change_a_bit, BENT_WAYS)
     }
 }
 
-/* --- what is left of nothing ------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
-TEST(a_query_that_sees_no_key_is_an_error)
+TEST(a_query_without_visible_keys_is_an_error)
 {
     struct err err = {0};
     static struct recording seen;
     open_rig(configs[1], 0, "global:2", (struct mechanism){0});
     struct text text = text_of(10);
-    ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, &err), 0); /* the last sees keys 1 … 9 */
+    ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, &err), 0); /* the last token sees keys 1 … 9 */
     recording_release(&seen);
     text = text_of(11);
     seen = (struct recording){0};

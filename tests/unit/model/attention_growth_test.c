@@ -27,7 +27,7 @@ static const char *const kinds[] = {
 
 enum { TOKENS = 130, SOURCE = 70 };
 
-/* A text, its pass as a whole, and a cache to make it again. */
+/* A text, the tensors of one pass over it, and a cache to compute it again in parts. */
 struct growth {
     struct random_model model;
     uint32_t ids[TOKENS];
@@ -36,10 +36,10 @@ struct growth {
     struct cache cache, of_source;
 };
 
-static enum precision precision; /* of this test … */
-static int bent = -1;            /* … and what its model has besides, by bent_config.h */
+static enum precision precision;
+static int bent = -1; /* see bent_config.h */
 
-/* Tokens of the text; after their source, where there is an encoder, which looks at itself. */
+/* Tokens of the text, with the source if the model has an encoder. */
 static struct text part_of(struct growth *growth, size_t first, size_t count)
 {
     struct text part = {.ids = growth->ids + first, .count = count};
@@ -77,7 +77,7 @@ static void growth_release(struct growth *growth)
     random_model_release(&growth->model);
 }
 
-/* Each piece is held against the whole. */
+/* Compute the text in pieces, and compare each with the whole. */
 static void grow_by(struct growth *growth, size_t piece)
 {
     static struct record part;
@@ -94,7 +94,7 @@ static void grow_by(struct growth *growth, size_t piece)
     }
 }
 
-/* With every kind, in pieces of half of the sizes: of the others in the next configuration. */
+/* Every kind of attention, with half of the sizes of pieces; the next config has the others. */
 static void grow_under_every_kind(size_t c)
 {
     static const size_t pieces[] = {1, 7, 64, 100};
@@ -103,12 +103,12 @@ static void grow_under_every_kind(size_t c)
         growth_open(&growth, configs[c], kinds[k], 0);
         for (size_t i = (k + c) % 2; i < COUNT(pieces); i += 1 + one_of(1)) {
             cache_forget(&growth.cache, 0);
-            if (i != 1 && growth.model.config.n_encoder_layer) /* else it is there already */
+            if (i != 1 && growth.model.config.n_encoder_layer) /* else reuse the source's cache */
                 cache_forget(&growth.of_source, 0);
             grow_by(&growth, pieces[i]);
             if (growth.model.config.n_encoder_layer)
                 continue;
-            growth.watch.sites &= ~site_bit(SITE_SCORES); /* for them all keys are computed */
+            growth.watch.sites &= ~site_bit(SITE_SCORES); /* which need masked keys, too */
             cache_forget(&growth.cache, 0);
             grow_by(&growth, pieces[i]);
             growth.watch = record_all(&growth.model);
@@ -117,13 +117,13 @@ static void grow_under_every_kind(size_t c)
     }
 }
 
-TEST_LOOP(a_text_that_grows_has_the_bits_of_the_whole, COUNT(configs) * PRECISIONS)
+TEST_LOOP(a_growing_text_has_the_bits_of_the_whole, COUNT(configs) * PRECISIONS)
 {
     precision = (enum precision)(_i % PRECISIONS);
     grow_under_every_kind((size_t)_i / PRECISIONS);
 }
 
-TEST_LOOP(so_it_has_under_windows_caps_and_alibi, BENT_WAYS *PRECISIONS)
+TEST_LOOP(windows_caps_and_alibi_have_the_bits_of_the_whole, BENT_WAYS *PRECISIONS)
 {
     static const char *const ways[] = {"dense", "window:20+global:12", "strided:5+random:4",
                                        "blocked:7", "linear"};
@@ -131,7 +131,7 @@ TEST_LOOP(so_it_has_under_windows_caps_and_alibi, BENT_WAYS *PRECISIONS)
     static struct growth growth;
     precision = (enum precision)(_i % PRECISIONS);
     bent = _i / PRECISIONS;
-    size_t kinds_here = COUNT(ways) - (bent >= BENT_WINDOWS); /* no linear one */
+    size_t kinds_here = COUNT(ways) - (bent >= BENT_WINDOWS); /* without the linear one */
     for (size_t k = 0; k < kinds_here; k += one_of(2)) {
         growth_open(&growth, configs[1], ways[k], 0);
         for (size_t i = 0; i < COUNT(pieces); i += one_of(2)) {
@@ -144,7 +144,7 @@ TEST_LOOP(so_it_has_under_windows_caps_and_alibi, BENT_WAYS *PRECISIONS)
     }
 }
 
-TEST_LOOP(a_text_goes_on_from_where_it_was_taken_back_to, PRECISIONS)
+TEST_LOOP(a_text_continues_after_tokens_were_forgotten, PRECISIONS)
 {
     static struct growth growth;
     precision = (enum precision)_i;
@@ -159,7 +159,7 @@ TEST_LOOP(a_text_goes_on_from_where_it_was_taken_back_to, PRECISIONS)
     }
 }
 
-TEST_LOOP(a_text_that_grows_loses_the_same_weights, PRECISIONS)
+TEST_LOOP(a_growing_text_drops_the_same_weights, PRECISIONS)
 {
     static struct growth growth;
     static const char *const droppable[] = {"dense", "window:20+strided:7", "blocked:7"};

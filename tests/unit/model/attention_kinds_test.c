@@ -52,7 +52,7 @@ static const char *const others[] = {"linear",     "blocked:1",  "blocked:7",
                                      "blocked:16", "blocked:64", "blocked:100"};
 
 static struct rig rig;
-static enum precision precision; /* of this test */
+static enum precision precision;
 static struct tiny_model model;
 
 static struct mechanism mechanism_of(const char *text)
@@ -93,7 +93,7 @@ static void judge_kind(const char *config, const char *attention)
     close_rig();
 }
 
-TEST(sparse_attention_is_as_the_definition_says)
+TEST(sparse_attention_agrees_with_its_definition)
 {
     for (size_t i = 0; i < COUNT(sparse); i += one_of(4)) {
         for (size_t c = i % 2; c < COUNT(causal_configs); c += 2)
@@ -104,8 +104,8 @@ TEST(sparse_attention_is_as_the_definition_says)
     }
 }
 
-/* Around the edges of strips and panels, and of the panels that a thread keeps. */
-TEST(windows_are_exact_wherever_they_end)
+/* Around the edges of strips and panels, and of the panels that a thread caches. */
+TEST(windows_are_exact_around_the_edges_of_panels)
 {
     static const char *const windows[] = {"window:1",  "window:15", "window:16", "window:17",
                                           "window:63", "window:64", "window:65"};
@@ -120,7 +120,7 @@ TEST(windows_are_exact_wherever_they_end)
     }
 }
 
-TEST(linear_and_blocked_attention_are_as_the_definition_says)
+TEST(linear_and_blocked_attention_agree_with_their_definitions)
 {
     for (size_t i = 0; i < COUNT(others); i += one_of(2)) {
         for (size_t c = 0; c < COUNT(causal_configs); c += one_of(2))
@@ -162,7 +162,7 @@ static void run_texts(struct recording *seen, const struct text *texts, size_t c
     ck_assert_msg(!rig_run(&rig, seen, texts, count, &err), "%s", err.text);
 }
 
-TEST_LOOP(threads_and_neighbours_do_not_change_a_bit, PRECISIONS)
+TEST_LOOP(threads_and_other_texts_do_not_change_a_bit, PRECISIONS)
 {
     static const size_t lengths[] = {130, 1, 17, 40};
     static struct recording batch, alone;
@@ -186,7 +186,7 @@ TEST_LOOP(threads_and_neighbours_do_not_change_a_bit, PRECISIONS)
     }
 }
 
-TEST_LOOP(what_is_watched_does_not_change_a_bit, PRECISIONS)
+TEST_LOOP(watched_sites_do_not_change_a_bit, PRECISIONS)
 {
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
     static struct recording all, some;
@@ -232,7 +232,6 @@ TEST_LOOP(every_instruction_set_gives_the_same_bits, PRECISIONS)
     }
 }
 
-/* Patterns that hide nothing. */
 TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
 {
     static const char *const all[] = {"window:130", "global:130", "window:100+global:30",
@@ -254,9 +253,9 @@ TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
     }
 }
 
-/* --- what is special -------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
-TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
+TEST(masked_weights_are_0_and_rows_sum_to_1)
 {
     static struct recording seen;
     for (size_t k = 0; k < COUNT(sparse); k++) {
@@ -279,7 +278,7 @@ TEST(weights_are_0_where_nothing_is_seen_and_rows_sum_to_1)
     }
 }
 
-TEST(blocked_attention_is_dense_attention)
+TEST(blocked_attention_agrees_with_dense_attention)
 {
     static struct recording dense, blocked;
     for (size_t c = 0; c < COUNT(causal_configs); c++) {
@@ -304,8 +303,8 @@ TEST(blocked_attention_is_dense_attention)
     }
 }
 
-/* Twice the text, about twice the memory, for what says so. */
-TEST(working_memory_grows_with_the_text_and_no_faster)
+/* For kinds that are documented as linear in memory. */
+TEST(working_memory_is_linear_in_the_length_of_the_text)
 {
     static const char *const kinds[] = {"window:64", "window:64+global:4", "random:8",
                                         "linear",    "blocked:64",         "strided:64"};
@@ -319,8 +318,8 @@ TEST(working_memory_grows_with_the_text_and_no_faster)
     }
 }
 
-/* Once the window has been passed. */
-TEST(working_memory_of_a_window_does_not_grow)
+/* For texts that are longer than the window. */
+TEST(working_memory_of_a_window_is_constant)
 {
     static const char *const kinds[] = {"window:64", "window:1"};
     for (size_t k = 0; k < COUNT(kinds); k++) {

@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "../rigs/forward_rig.h"
 
-/* Sites of squares: all but softmax, which is of another mechanism. */
+/* Sites with axes head, query, key; all except softmax, which needs another mechanism. */
 enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 1, LENT_MAX = 64 };
 
 /* clang-format off */
@@ -23,13 +23,13 @@ static struct rig rig;
 static struct recording shown;
 static struct text texts[2];
 
-/* A lender that gives memory to the heads of a set. */
+/* Lends memory for the maps of a set of heads. */
 struct loan {
     struct attention_map_room asked[LENT_MAX];
     float *given[LENT_MAX][HEADS];
     size_t count;
-    size_t fail_at; /* it refuses the nth question; 0: none */
-    unsigned heads; /* a bit each */
+    size_t fail_at; /* fail at the nth request; 0: never */
+    unsigned heads; /* bits */
     size_t squares_shown;
     struct arena arena;
 };
@@ -107,7 +107,7 @@ static void check_loan(const struct loan *loan)
     }
 }
 
-TEST(what_is_lent_holds_what_would_have_been_shown)
+TEST(lent_memory_has_the_maps_that_the_sink_would_get)
 {
     static const char *const configs[] = {config, cross};
     for (size_t c = 0; c < COUNT(configs); c++) {
@@ -128,7 +128,7 @@ TEST(what_is_lent_holds_what_would_have_been_shown)
     }
 }
 
-TEST(room_is_asked_for_where_something_is_watched)
+TEST(memory_is_requested_only_for_watched_sites)
 {
     begin(config);
     struct loan loan = {.heads = 7};
@@ -146,12 +146,12 @@ TEST(room_is_asked_for_where_something_is_watched)
     end();
 }
 
-/* A head whose numbers overflow goes unnoticed where nobody looks at it. */
-TEST(a_head_without_a_place_is_not_computed_for_its_own_sake)
+/* An overflow in a head that is not requested is not reported. */
+TEST(heads_without_lent_memory_are_not_computed)
 {
     struct err err = {0};
     begin(config);
-    for (size_t i = 0; i < 12; i++) { /* the columns of the second head */
+    for (size_t i = 0; i < 12; i++) { /* columns of the second head */
         for (size_t column = 4; column < 8; column++) {
             tiny_model_tensor(&model, "h.0.attn.q_proj.weight")->values[i * 12 + column] = 1e30f;
             tiny_model_tensor(&model, "h.0.attn.k_proj.weight")->values[i * 12 + column] = 1e30f;
@@ -172,7 +172,7 @@ TEST(a_head_without_a_place_is_not_computed_for_its_own_sake)
     end();
 }
 
-TEST(an_error_of_the_lender_ends_the_pass_and_comes_back)
+TEST(an_error_of_the_lender_ends_the_pass_and_is_returned)
 {
     begin(config);
     rig_watch_all(&rig);

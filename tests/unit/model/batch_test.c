@@ -9,7 +9,7 @@ static const struct config cross = {.vocab_size = 10, .cross = true};
 
 static const uint32_t ids[] = {0, 1, 9, 3, 4, 5};
 
-TEST(what_the_model_cannot_read_is_refused)
+TEST(texts_that_the_model_cannot_read_are_refused)
 {
     static const uint32_t strange[] = {1, 2, 10};
     static const uint32_t wild[] = {4294967295u};

@@ -6,7 +6,7 @@
 #include "../rigs/growth_rig.h"
 #include "model/forward.h"
 
-/* A text's own cache of its source, as a pass has filled it just now, or empty. */
+/* Give a text its own cache of its source: the one that the last pass filled, or an empty one. */
 static void take_source(struct growth *growth, struct text *text, struct cache *cache, bool empty)
 {
     ck_assert_uint_eq(growth->of_source.count, GROWTH_SOURCE);
@@ -17,7 +17,7 @@ static void take_source(struct growth *growth, struct text *text, struct cache *
     text->source_cache = cache;
 }
 
-TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
+TEST_LOOP(texts_of_different_lengths_grow_in_one_batch, PRECISIONS)
 {
     enum { TEXTS = 5 };
     static const size_t lengths[TEXTS] = {1, 64, 0, 17, 130};
@@ -34,7 +34,7 @@ TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
         for (size_t i = 0; i < TEXTS; i++) {
             texts[i] = growth_part(&growth, lengths[i], more[i], NULL);
             if (lengths[i] == 0)
-                continue; /* this one has no cache */
+                continue; /* without a cache */
             ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
             growth_fill(&growth, &caches[i], lengths[i]);
             texts[i].cache = &caches[i];
@@ -53,7 +53,7 @@ TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
     }
 }
 
-TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
+TEST_LOOP(logits_of_last_tokens_have_the_bits_of_all_logits, PRECISIONS)
 {
     static struct growth growth;
     static struct record last;
@@ -74,7 +74,7 @@ TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
     growth_release(&growth);
 }
 
-TEST_LOOP(tokens_that_are_forgotten_leave_no_trace, PRECISIONS)
+TEST_LOOP(forgotten_tokens_do_not_change_a_bit, PRECISIONS)
 {
     static struct growth growth;
     growth_open(&growth, growth_grouped, 150, (enum precision)_i);
@@ -99,7 +99,7 @@ static int refuse(void *context, const struct announcement *seen, struct err *er
     return seen->layer == *layer ? err_set(err, "no more") : 0;
 }
 
-/* A pass that must fail. */
+/* Run a pass that must fail. */
 static void fail_pass(struct growth *growth, const struct text *text, tap_sink sink, void *context,
                       struct err *err)
 {
@@ -117,8 +117,8 @@ static void fail_pass(struct growth *growth, const struct text *text, tap_sink s
     arena_release(&arena);
 }
 
-/* A copy goes on as what it is of, which stays as it is; what was in it is no more. */
-TEST_LOOP(a_copy_of_a_cache_goes_on_as_it_does, PRECISIONS)
+/* A copy replaces the contents of the target and leaves the original unchanged. */
+TEST_LOOP(a_copy_of_a_cache_continues_with_the_same_bits, PRECISIONS)
 {
     enum { TOKENS = 100, PAST = 70 };
     static struct growth growth;
@@ -141,7 +141,7 @@ TEST_LOOP(a_copy_of_a_cache_goes_on_as_it_does, PRECISIONS)
     growth_release(&growth);
 }
 
-TEST(numbers_that_failed_are_not_multiplied_with_0)
+TEST(forgotten_values_are_set_to_0)
 {
     static struct growth growth;
     growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
@@ -155,7 +155,7 @@ TEST(numbers_that_failed_are_not_multiplied_with_0)
     growth_release(&growth);
 }
 
-/* The first pass of a text and its source fails; what came of it is nowhere. */
+/* The first pass of a text and its source fails and leaves both caches empty. */
 static void fail_first(struct growth *growth, int layer)
 {
     struct err err = {0};
@@ -166,7 +166,7 @@ static void fail_first(struct growth *growth, int layer)
     ck_assert_uint_eq(growth->of_source.count, 0);
 }
 
-TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
+TEST(a_failed_pass_does_not_change_the_cache_of_a_source)
 {
     static struct growth growth;
     growth_open(&growth, growth_norms_first, 150, PRECISION_FP32);
@@ -184,7 +184,7 @@ TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
     growth_release(&growth);
 }
 
-TEST(a_text_ends_with_the_models_positions)
+TEST(a_text_longer_than_the_context_is_refused)
 {
     static struct growth growth;
     struct err err = {0};
@@ -202,8 +202,8 @@ TEST(a_text_ends_with_the_models_positions)
     growth_release(&growth);
 }
 
-/* Keys take half; values, in whole panels of columns, no more than that where heads are wide. */
-TEST(in_bf16_a_cache_of_wide_heads_takes_half)
+/* Keys take half the bytes; values, in whole panels of columns, only if heads are wide. */
+TEST(a_cache_of_wide_heads_in_bf16_takes_half_the_bytes)
 {
     struct config config = {.n_layer = 2, .n_kv_head = 3, .d_k = 64, .d_v = 64, .causal = true};
     struct config odd = {.n_layer = 1, .n_kv_head = 2, .d_k = 5, .d_v = 65, .causal = true};
@@ -220,7 +220,7 @@ TEST(in_bf16_a_cache_of_wide_heads_takes_half)
     cache_release(&cache);
 }
 
-TEST(an_empty_cache_serves_any_precision)
+TEST(an_empty_cache_accepts_any_precision)
 {
     static struct growth growth;
     growth_open(&growth, growth_gpt2, 150, PRECISION_BF16);
@@ -236,7 +236,7 @@ TEST(an_empty_cache_serves_any_precision)
     growth_release(&growth);
 }
 
-TEST(the_memory_of_a_cache_is_known_before)
+TEST(cache_bytes_is_the_memory_of_a_cache)
 {
     static struct growth growth;
     growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
@@ -250,8 +250,8 @@ TEST(the_memory_of_a_cache_is_known_before)
     growth_release(&growth);
 }
 
-/* Numbers that no config read from a file can have, but a caller's own may. */
-TEST(a_cache_beyond_all_memory_is_refused)
+/* Sizes that config_parse() refuses, but a caller may pass. */
+TEST(a_cache_that_is_too_large_is_refused)
 {
     static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
     for (size_t i = 0; i < 2; i++) {
@@ -271,9 +271,9 @@ TEST(a_cache_beyond_all_memory_is_refused)
     }
 }
 
-/* --- watching while a text grows ------------------------------------------------------------- */
+/* --- watched sites while a text grows -------------------------------------------------------- */
 
-/* Of the stack that has a site. */
+/* The number of layers that have a site. */
 static size_t layers_of(const struct config *config, int site)
 {
     if (!site_rows[site].in_layer)
@@ -281,7 +281,7 @@ static size_t layers_of(const struct config *config, int site)
     return site_rows[site].part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
 }
 
-/* A pass that watches one site, and one that watches all and goes on from there. */
+/* A pass that watches one site, then one that watches all and continues. */
 static void watch_one(struct growth *growth, enum site site, size_t layer)
 {
     static struct record part;
@@ -296,7 +296,7 @@ static void watch_one(struct growth *growth, enum site site, size_t layer)
     growth_step(growth, 1);
 }
 
-TEST_LOOP(what_is_watched_does_not_change_what_is_kept, PRECISIONS)
+TEST_LOOP(watched_sites_do_not_change_the_cache, PRECISIONS)
 {
     static const char *const configs[] = {growth_gpt2, growth_norms_last, growth_norms_first};
     static struct growth growth;
@@ -311,8 +311,7 @@ TEST_LOOP(what_is_watched_does_not_change_what_is_kept, PRECISIONS)
     }
 }
 
-/* It may be forgotten as it was put in; and a text that fails leaves it as it was. */
-TEST_LOOP(a_source_is_read_once, PRECISIONS)
+TEST_LOOP(a_source_is_encoded_once, PRECISIONS)
 {
     static struct growth growth;
     static struct record part;
@@ -340,8 +339,8 @@ TEST_LOOP(a_source_is_read_once, PRECISIONS)
     growth_release(&growth);
 }
 
-/* Also of those that nobody looks at now. */
-TEST_LOOP(every_head_is_kept, PRECISIONS)
+/* A pass that watches one head fills the cache of all heads. */
+TEST_LOOP(every_head_is_cached, PRECISIONS)
 {
     static const enum site sites[] = {SITE_Q, SITE_K, SITE_WEIGHTS, SITE_CONTEXT};
     static const char *const configs[] = {growth_gpt2, growth_grouped, growth_norms_last};

@@ -40,7 +40,7 @@ static void must_become(const char *text, const char *expected)
     ck_assert_str_eq(out.bytes, expected);
 }
 
-TEST(values_are_replaced_in_their_place)
+TEST(values_are_replaced_in_place)
 {
     static const struct {
         const char *list, *text, *expected;
@@ -68,7 +68,7 @@ TEST(values_are_replaced_in_their_place)
     }
 }
 
-/* A size may stand under the name that other checkpoints give it, even under both. */
+/* A size may have the name of other checkpoints, or several names. */
 TEST(aliases_are_the_same_key)
 {
     read_list("n_embd=8,n_positions=16");
@@ -78,7 +78,7 @@ TEST(aliases_are_the_same_key)
                 "{\"n_ctx\": 16, \"n_positions\": 16, \"n_embd\": 8}");
 }
 
-TEST(what_was_not_there_is_added_at_the_end)
+TEST(missing_keys_are_added_at_the_end)
 {
     read_list("d_k=3,d_k=2,d_v=4,n_embd=5");
     must_become("{\"n_embd\": 3}", "{\"n_embd\": 5, \"d_k\": 2, \"d_v\": 4}");
@@ -86,8 +86,8 @@ TEST(what_was_not_there_is_added_at_the_end)
     must_become("{\n  \"n_embd\": 3\n}\n", "{\n  \"n_embd\": 5,\n  \"d_k\": 2,\n  \"d_v\": 4\n}\n");
 }
 
-/* Every key is one that config.c looks at: an object in its place is refused by name. */
-TEST(keys_are_those_that_a_config_is_read_for)
+/* config.c reads a key if it refuses an object as its value, with the name of the key. */
+TEST(config_parse_reads_every_key)
 {
     static const struct {
         enum model_kind kind;
@@ -114,7 +114,7 @@ TEST(keys_are_those_that_a_config_is_read_for)
         int failed = config_parse(&config, text, strlen(text), &err);
         bool reads = failed && strncmp(err.text, field, strlen(field)) == 0;
         bool expected = (key->kinds & 1 << kind) != 0;
-        bool in_other_words = kind == MODEL_DECODER && reads; /* some families say it so */
-        ck_assert_msg(reads == expected || in_other_words, "%s: %s", text, err.text);
+        bool is_alias = kind == MODEL_DECODER && reads; /* the name in some families */
+        ck_assert_msg(reads == expected || is_alias, "%s: %s", text, err.text);
     }
 }

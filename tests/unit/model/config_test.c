@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 
-/* What the families' models here have, and more keys after it. */
+/* The keys of the models of families in these tests; more keys follow. */
 #define SIZES                                                                           \
     "\"vocab_size\": 29, \"hidden_size\": 24, \"num_hidden_layers\": 2, "               \
     "\"num_attention_heads\": 4, \"intermediate_size\": 20, \"layer_norm_eps\": 1e-5, " \
@@ -43,7 +43,7 @@ static const struct defaults {
       .bos_id = -1, .eos_id = -1}},
 };
 
-TEST_LOOP(sizes_that_are_not_given_have_their_defaults, COUNT(defaults))
+TEST_LOOP(missing_sizes_have_defaults, COUNT(defaults))
 {
     const struct config *expected = &defaults[_i].config;
     struct config found;
@@ -66,19 +66,19 @@ TEST_LOOP(sizes_that_are_not_given_have_their_defaults, COUNT(defaults))
         ck_assert_uint_eq(found.n_inner, expected->n_inner);
 }
 
-/* --- other ways to say the same --------------------------------------------------------------- */
+/* --- equivalent configs ----------------------------------------------------------------------- */
 
 static const struct same {
     const char *config, *plain;
 } same[] = {
-    /* other names of a key, and which of them counts */
+    /* aliases of a key, and their precedence */
     {GPT2("\"n_positions\": 5, \"n_ctx\": 6, \"max_position_embeddings\": 7"),
      GPT2("\"n_positions\": 5")},
     {GPT2("\"n_ctx\": 6"), GPT2("\"n_positions\": 6")},
     {GPT2("\"n_embd\": 24, \"hidden_size\": 12"), GPT2("\"n_embd\": 24")},
     {GPT2("\"hidden_size\": 24, \"num_hidden_layers\": 2, \"num_attention_heads\": 3"),
      GPT2("\"n_embd\": 24, \"n_layer\": 2, \"n_head\": 3")},
-    /* null switches off what is on by default, and is else as good as absent */
+    /* null is false for a flag that is true by default, otherwise the same as a missing key */
     {GPT2("\"n_inner\": null, \"n_head\": null, \"activation_function\": null"),
      GPT2("\"n_layer\": 12")},
     {GPT2("\"scale_attn_weights\": null, \"tie_word_embeddings\": null"),
@@ -100,7 +100,7 @@ static const struct same {
     {MODEL("phi", "\"partial_rotary_factor\": 1, \"hidden_act\": \"gelu_python\""),
      MODEL("phi", "\"partial_rotary_factor\": 1, \"hidden_act\": \"gelu\"")},
     {MODEL("llama", "\"hidden_act\": \"swish\""), MODEL("llama", NOTHING)},
-    /* a key of another family, which this one does not read */
+    /* a key of another family is ignored */
     {MODEL("llama", "\"hidden_act\": \"silu\", \"activation_function\": \"relu\", "
                     "\"hidden_activation\": \"gelu\", \"activation\": \"tanh\""),
      MODEL("llama", NOTHING)},
@@ -116,26 +116,26 @@ static const struct same {
      MODEL("gemma", "\"head_dim\": 6")},
     {MODEL("gemma2", "\"hidden_act\": \"relu\", \"hidden_activation\": \"gelu\""),
      MODEL("gemma2", "\"hidden_activation\": \"gelu\"")},
-    /* the older spelling of a rotation, and the newer one */
+    /* the older keys of the rotary embedding, and the newer ones */
     {MODEL("llama", "\"rope_theta\": 500, \"rope_scaling\": {\"type\": \"linear\", "
                     "\"factor\": 4}"),
      MODEL("llama", "\"rope_parameters\": {\"rope_theta\": 500, \"rope_type\": \"linear\", "
                     "\"factor\": 4}")},
 };
 
-TEST_LOOP(two_configs_are_the_same, COUNT(same))
+TEST_LOOP(equivalent_configs_are_parsed_alike, COUNT(same))
 {
     static struct config found, expected;
     parse(&found, same[_i].config);
     parse(&expected, same[_i].plain);
-    memset(found.unread, 0, sizeof found.unread); /* keys of other families are listed */
+    memset(found.unread, 0, sizeof found.unread); /* lists keys of other families */
     memset(expected.unread, 0, sizeof expected.unread);
     ck_assert_mem_eq(&found, &expected, sizeof found);
 }
 
 /* --- layers that differ ----------------------------------------------------------------------- */
 
-/* What a window is where it is switched on and no more is said, and from which layer on. */
+/* Defaults of the width and first layer of a window that is switched on. */
 static const struct switched_window {
     const char *config;
     size_t window, first; /* 0: none */
@@ -150,7 +150,7 @@ static const struct switched_window {
     {LAYERS_30("smollm3", "\"use_sliding_window\": true"), 0, 0},
 };
 
-TEST_LOOP(a_window_that_is_switched_on_has_a_width_and_a_first_layer, COUNT(switched_windows))
+TEST_LOOP(a_window_has_a_default_width_and_first_layer, COUNT(switched_windows))
 {
     const struct switched_window *expected = &switched_windows[_i];
     struct config config;
@@ -161,7 +161,7 @@ TEST_LOOP(a_window_that_is_switched_on_has_a_width_and_a_first_layer, COUNT(swit
 
 #define SWITCHED "\"use_sliding_window\": true, \"sliding_window\": 3, "
 
-/* What layers see: w, a window; u, they do not turn; l, they turn by waves of their own. */
+/* Layers: w, a window; u, no rotary embedding; l, rotary_local. */
 static const struct layers_case {
     const char *config, *layers;
 } layers_cases[] = {
@@ -183,7 +183,7 @@ static const struct layers_case {
     {MODEL("gpt_neo", "\"attention_types\": [[[\"local\"], 2]]"), "w w"},
 };
 
-TEST_LOOP(layers_see_what_their_config_says, COUNT(layers_cases))
+TEST_LOOP(layers_have_the_attention_of_their_config, COUNT(layers_cases))
 {
     char found[16] = "";
     struct config config;

@@ -26,7 +26,7 @@ static const char *const configs[] = {
     growth_norms_first,
 };
 
-/* The first four have the block that identities are told of. */
+/* The first four configs have a plain causal block. */
 enum { PLAIN = 4, LENGTH = 13, SOURCE = 7, LAYER = 1 };
 
 static struct random_model model;
@@ -97,7 +97,7 @@ static struct tensor tensor_of(const struct record_item *item)
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-TEST_LOOP(scale_1_and_what_is_there_anyway_change_no_bit, COUNT(configs))
+TEST_LOOP(scale_1_and_replacement_with_the_same_values_do_not_change_a_bit, COUNT(configs))
 {
     open_model(configs[_i], 1);
     run(&plain, NULL, 0);
@@ -118,9 +118,9 @@ TEST_LOOP(scale_1_and_what_is_there_anyway_change_no_bit, COUNT(configs))
     }
 }
 
-/* --- where they hold -------------------------------------------------------------------------- */
+/* --- places of edits -------------------------------------------------------------------------- */
 
-TEST_LOOP(every_value_can_be_set_and_is_announced_so, COUNT(configs))
+TEST_LOOP(every_value_can_be_set_and_is_announced, COUNT(configs))
 {
     open_model(configs[_i], 1);
     run(&plain, NULL, 0);
@@ -129,7 +129,7 @@ TEST_LOOP(every_value_can_be_set_and_is_announced_so, COUNT(configs))
         struct edit_range token = {-2, -2};
         size_t rows = item->shape[item->rank - 2];
         size_t width = item->shape[item->rank - 1];
-        size_t place = (width < rows ? width : rows) - 3; /* which a window lets be seen */
+        size_t place = (width < rows ? width : rows) - 3; /* inside the window */
         struct edit_range column = {(ptrdiff_t)place, (ptrdiff_t)place};
         struct edit edit = {.site = item->site,
                             .op = EDIT_SET,
@@ -140,7 +140,7 @@ TEST_LOOP(every_value_can_be_set_and_is_announced_so, COUNT(configs))
         const struct record_item *found = find(&edited, item->site, item->layer);
         for (size_t cell = 0; cell < cells(item); cell++) {
             bool hit = cell / width % rows == rows - 2 && cell % width == place;
-            bool first = item->layer <= 0; /* later ones follow from it */
+            bool first = item->layer <= 0; /* it changes later layers, too */
             if (hit || first)
                 ck_assert_msg(found->data[cell] == (hit ? 0.75f : item->data[cell]),
                               "'%s': cell %zu", site_rows[item->site].name, cell);
@@ -148,7 +148,7 @@ TEST_LOOP(every_value_can_be_set_and_is_announced_so, COUNT(configs))
     }
 }
 
-TEST_LOOP(one_text_of_a_batch_is_edited_on_any_number_of_threads, 3)
+TEST_LOOP(one_text_of_a_batch_is_edited_with_any_number_of_threads, 3)
 {
     struct edit_range layer = {LAYER, LAYER};
     struct edit edits_of[] = {
@@ -175,7 +175,7 @@ TEST_LOOP(one_text_of_a_batch_is_edited_on_any_number_of_threads, 3)
     record_expect_rows(&plain, 0, &edited, 1, 0);
 }
 
-TEST_LOOP(a_text_that_grows_is_edited_as_the_whole, PLAIN)
+TEST_LOOP(a_growing_text_is_edited_as_the_whole, PLAIN)
 {
     struct cache cache;
     struct edit_range head = {0, 0};
@@ -201,7 +201,7 @@ TEST_LOOP(a_text_that_grows_is_edited_as_the_whole, PLAIN)
     cache_release(&cache);
 }
 
-TEST_LOOP(a_pass_begins_with_a_stream_that_was_kept, COUNT(configs))
+TEST_LOOP(a_pass_can_start_from_a_captured_stream, COUNT(configs))
 {
     open_model(configs[_i], 2);
     run(&plain, NULL, 0);
@@ -222,7 +222,7 @@ TEST_LOOP(a_pass_begins_with_a_stream_that_was_kept, COUNT(configs))
 
 /* --- other texts ------------------------------------------------------------------------------ */
 
-TEST(a_text_takes_another_that_is_long_enough_by_seed_and_number)
+TEST(resampling_chooses_a_text_that_is_long_enough)
 {
     static const float shorter[3 * 4] = {0};
     static const float numbers[3][LENGTH * 4] = {{1}, {2}, {3}};
@@ -251,7 +251,7 @@ TEST(a_text_takes_another_that_is_long_enough_by_seed_and_number)
     ck_assert_uint_eq(seen, 1u << 1 | 1u << 2 | 1u << 3);
 }
 
-/* --- what does not fit ------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static const struct refusal {
     const char *config, *message;
@@ -277,7 +277,7 @@ static const struct refusal {
      {.site = SITE_K}},
 };
 
-TEST_LOOP(what_does_not_fit_is_refused, COUNT(refusals))
+TEST_LOOP(edits_outside_of_the_text_or_model_are_refused, COUNT(refusals))
 {
     struct err err = {0};
     struct edits edits = {&refusals[_i].edit, 1};

@@ -19,7 +19,7 @@ static const char encoder_pre[] =
     JSON({"model_type": "transformer", "vocab_size": 71, "n_embd": 24, "n_encoder_layer": 2,
           "n_layer": 1, "n_head": 3, "norm_first": true, "bias": false});
 
-/* What no golden model has. */
+/* Options that no golden model has. */
 static const char *const options[] = {
     JSON({"model_type": "gpt2", "vocab_size": 30, "n_positions": 100, "n_embd": 20, "n_layer": 3,
           "n_head": 5, "scale_attn_weights": false}),
@@ -31,7 +31,7 @@ static const char *const options[] = {
           "n_head": 2, "activation_function": "quick_gelu"}),
     JSON({"model_type": "gpt2", "vocab_size": 1, "n_positions": 100, "n_embd": 1, "n_layer": 2,
           "n_head": 1, "n_inner": 1}),
-    /* and sources of more than a panel of keys */
+    /* the source is longer than a panel of keys */
     JSON({"model_type": "attention", "attention": "cross", "vocab_size": 23, "n_embd": 10,
           "n_head": 6, "n_kv_head": 3, "d_k": 5, "d_v": 4, "out_proj": true, "bias": true,
           "n_layer": 2}),
@@ -88,7 +88,7 @@ static void run(struct recording *seen, const struct text *text)
     ck_assert_msg(!rig_run(&rig, seen, text, 1, &err), "%s", err.text);
 }
 
-TEST_LOOP(every_option_of_a_config_is_as_the_formulas_say, COUNT(options))
+TEST_LOOP(every_option_of_a_config_agrees_with_its_formula, COUNT(options))
 {
     static const size_t lengths[] = {1, 18, 70};
     open_config(options[_i]);
@@ -99,7 +99,7 @@ TEST_LOOP(every_option_of_a_config_is_as_the_formulas_say, COUNT(options))
     close_config();
 }
 
-/* Each number is off by less than a fiftieth of the largest of its tensor. */
+/* The tolerance is 2 % of the largest number of a tensor. */
 TEST_LOOP(bf16_is_near_float32_for_every_width, COUNT(widths))
 {
     static struct recording exact, rounded;
@@ -113,7 +113,7 @@ TEST_LOOP(bf16_is_near_float32_for_every_width, COUNT(widths))
         const struct record *expected = &exact.records[i];
         float largest = 0, worst = 0;
         for (size_t k = 0; k < expected->count; k++) {
-            if (isinf(expected->values[k])) /* the future */
+            if (isinf(expected->values[k])) /* masked */
                 continue;
             largest = fmaxf(largest, fabsf(expected->values[k]));
             worst = fmaxf(worst, fabsf(expected->values[k] - rounded.records[i].values[k]));
@@ -128,7 +128,7 @@ TEST_LOOP(bf16_is_near_float32_for_every_width, COUNT(widths))
 
 /* --- the same bits ---------------------------------------------------------------------------- */
 
-/* Everything in `part` has the bits that it has in `whole`. */
+/* Every tensor of `part` has the bits of `whole`. */
 static void check_same(const struct recording *part, const struct recording *whole)
 {
     for (size_t i = 0; i < part->count; i++) {
@@ -160,7 +160,7 @@ TEST_LOOP(every_instruction_set_gives_the_same_bits, COUNT(widths))
     recording_release(&best);
 }
 
-/* The second layer of one site, where it has two, and the first of another. */
+/* Watch the second layer of one site, if it has two, and the first of another. */
 static void watch_two(const struct recording *whole, const struct text *text, enum site one,
                       enum site other)
 {
@@ -177,7 +177,7 @@ static void watch_two(const struct recording *whole, const struct text *text, en
     recording_release(&both);
 }
 
-TEST_LOOP(two_sites_watched_together_have_the_bits_they_have_among_all, PRECISIONS)
+TEST_LOOP(two_watched_sites_have_the_bits_of_a_pass_that_watches_all, PRECISIONS)
 {
     static const char *const models[] = {three_layers, encoder, encoder_pre};
     static struct recording whole;
@@ -194,7 +194,7 @@ TEST_LOOP(two_sites_watched_together_have_the_bits_they_have_among_all, PRECISIO
     }
 }
 
-/* Every choice of these sites, each of which has a buffer of its own where it is watched. */
+/* Watch every subset of these sites, each of which has its own buffer if it is watched. */
 static void check_choices(const char *config, const struct text *text, const enum site *sites,
                           size_t count, size_t step)
 {
@@ -214,7 +214,7 @@ static void check_choices(const char *config, const struct text *text, const enu
     close_config();
 }
 
-TEST_LOOP(any_choice_of_watched_maps_leaves_them_as_they_are, COUNT(widths))
+TEST_LOOP(every_subset_of_watched_maps_has_the_same_bits, COUNT(widths))
 {
     static const enum site sites[] = {SITE_SCORES, SITE_MASKED, SITE_WEIGHTS, SITE_CONTEXT};
     open_config(widths[_i]);
@@ -223,8 +223,8 @@ TEST_LOOP(any_choice_of_watched_maps_leaves_them_as_they_are, COUNT(widths))
     check_choices(widths[_i], &text, sites, COUNT(sites), 1);
 }
 
-/* Three attentions a layer, over texts of two lengths: more keys than queries, and fewer. */
-TEST(what_is_watched_of_one_attention_does_not_change_another)
+/* Three kinds of attention in each layer, with more keys than queries, and fewer. */
+TEST(watched_sites_of_one_attention_do_not_change_another)
 {
     static const enum site sites[] = {SITE_ENC_SCORES, SITE_ENC_WEIGHTS,  SITE_SCORES,
                                       SITE_WEIGHTS,    SITE_CROSS_SCORES, SITE_CROSS_MASKED,
@@ -237,8 +237,8 @@ TEST(what_is_watched_of_one_attention_does_not_change_another)
     }
 }
 
-/* One precision after the other on the same weights: what was packed or rounded stays as it is. */
-TEST(precisions_take_turns)
+/* Precisions in turn, with the same weights: packed and rounded copies do not affect each other. */
+TEST(the_precision_can_change_between_passes)
 {
     static struct recording first[PRECISIONS], again;
     open_config(three_layers);

@@ -20,8 +20,8 @@ static size_t digits_of(char digits[SHA256_DIGITS + 1], const char *path)
     return count;
 }
 
-/* A file of tests/gguf, and the model it was written from. (Gemma's scales are not the same to the
- * bit: 1 was added to them.) */
+/* A file of tests/gguf and the model from which it was written. Not Gemma, whose scales lose bits
+ * because 1 is added to them. */
 static const struct twin {
     const char *file, *folder;
 } twins[] = {
@@ -33,7 +33,7 @@ static const struct twin {
     {"gpt_neox", "golden-families/gpt_neox"},
 };
 
-TEST_LOOP(names_shapes_and_numbers_are_those_of_the_model_it_was, COUNT(twins))
+TEST_LOOP(names_shapes_and_numbers_are_those_of_the_original_model, COUNT(twins))
 {
     char path[128];
     char found[SHA256_DIGITS + 1];
@@ -45,15 +45,15 @@ TEST_LOOP(names_shapes_and_numbers_are_those_of_the_model_it_was, COUNT(twins))
     ck_assert_str_eq(found, expected);
 }
 
-/* The hash is that of the file which ggml's own numbers make (tests/gguf/quants.py). */
-TEST(a_quantised_model_has_the_numbers_that_ggml_gives_it)
+/* The hash is of the numbers that ggml computes (tests/gguf/quants.py). */
+TEST(a_quantised_model_has_the_numbers_of_ggml)
 {
     char found[SHA256_DIGITS + 1];
     digits_of(found, "tests/gguf/q5_0.gguf");
     ck_assert_str_eq(found, "b12ba621b7eeb3848db867d68f4994cf3233a5b4c968dd3fc00a64c6ba53aa5c");
 }
 
-/* --- files made here: one matrix of a llama of two heads -------------------------------------- */
+/* --- files with one matrix of a llama with two heads ------------------------------------------ */
 
 static void put_number(struct buf *out, unsigned long long number, int size)
 {
@@ -91,8 +91,8 @@ static void put_head(struct buf *out, const char *architecture, const char *tens
     buf_fill(out, 0, (0 - out->size) % 32);
 }
 
-/* GPT-2's matrices are transposed: their blocks cannot stay. */
-TEST(quantised_columns_are_made_floats)
+/* Matrices of GPT-2 are transposed, so their blocks cannot be used in place. */
+TEST(transposed_quantised_matrices_become_float32)
 {
     struct safetensors tensors = {0};
     struct buf bytes = {0};
@@ -116,7 +116,7 @@ TEST(quantised_columns_are_made_floats)
     buf_release(&bytes);
 }
 
-TEST(types_that_are_not_supported_are_named)
+TEST(unsupported_types_are_named)
 {
     struct safetensors tensors = {0};
     struct buf bytes = {0};
@@ -133,8 +133,8 @@ TEST(types_that_are_not_supported_are_named)
     buf_release(&bytes);
 }
 
-/* Llama 3's turning comes as a factor of float32 for each pair: near to what its formula says. */
-TEST(factors_of_pairs_are_near_to_the_formula)
+/* GGUF has the rotary scaling of Llama 3 as one float32 factor for each pair. */
+TEST(factors_of_pairs_agree_with_the_formula)
 {
     struct model found = {0};
     struct model expected = {0};
@@ -157,11 +157,11 @@ TEST(factors_of_pairs_are_near_to_the_formula)
     model_release(&found);
 }
 
-/* --- keys alone ------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static const char plain_rotation[] = "no rope_scaling";
 
-/* One key more, a number or a text, and maybe a number under another; what becomes of it. */
+/* One more key, a number or a text, or two; `message`: a part of the config or of the error. */
 static const struct key_case {
     const char *key;
     enum gguf_kind kind;
@@ -224,7 +224,7 @@ static void put_key(struct buf *bytes, const struct key_case *row)
         put_number(bytes, (unsigned long long)row->number, 4);
 }
 
-/* The keys of a small llama, those of the row, and its words' embedding. */
+/* Write a GGUF file with the keys of a small llama and of the row, and its embedding. */
 static void put_file(struct buf *bytes, const struct key_case *row)
 {
     static const struct {
@@ -257,7 +257,7 @@ static void put_file(struct buf *bytes, const struct key_case *row)
     buf_fill(bytes, 0, (0 - bytes->size) % 32 + 96);
 }
 
-TEST_LOOP(keys_become_those_of_a_config_or_are_refused, COUNT(key_cases))
+TEST_LOOP(keys_are_converted_to_a_config_or_refused, COUNT(key_cases))
 {
     const struct key_case *row = &key_cases[_i];
     struct buf bytes = {0};

@@ -6,7 +6,7 @@
 #include "../rigs/patience.h"
 #include "../rigs/targets.h"
 
-/* So wide that a single token is worth two threads: its projections, its MLP and its logits. */
+/* So wide that projections, MLP and logits of a single token use two threads. */
 static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 12, "
                            "\"n_embd\": 768, \"n_positions\": 70, \"vocab_size\": 700}";
 
@@ -14,13 +14,13 @@ static const char translating[] = "{\"model_type\": \"transformer\", \"n_encoder
                                   "\"n_layer\": 2, \"n_head\": 12, \"n_embd\": 768, "
                                   "\"n_inner\": 800, \"vocab_size\": 700}";
 
-/* Worth two threads with some hundred tokens. */
+/* Uses two threads for about a hundred tokens. */
 static const char middling[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 3, "
                                "\"n_embd\": 96, \"n_positions\": 130, \"vocab_size\": 71}";
 
 static struct growth growth;
 
-/* How a model is computed: each of these tests runs once a way. */
+/* Ways to compute a model; tests run once for each. */
 static const struct way {
     size_t threads;
     bool packed;
@@ -30,7 +30,7 @@ static const struct way {
     {2, true, PRECISION_FP32},  {1, false, PRECISION_BF16}, {2, false, PRECISION_BF16},
 };
 
-/* The whole is computed on one thread with weights in place, whatever comes after. */
+/* The whole text is computed with one thread and weights in place, before settings change. */
 static void open_way(const char *config, size_t count, const struct way *way)
 {
     growth_open(&growth, config, count, way->precision);
@@ -39,7 +39,7 @@ static void open_way(const char *config, size_t count, const struct way *way)
     growth.model.weights.packing_words = way->packed;
 }
 
-/* Beginnings of the text, one pass each and no cache: whatever comes after changes nothing. */
+/* Beginnings of the text, each in one pass without a cache: later tokens do not change them. */
 static void check_beginnings(size_t step)
 {
     static struct record shorter;
@@ -52,26 +52,26 @@ static void check_beginnings(size_t step)
     }
 }
 
-TEST_LOOP(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, COUNT(ways))
+TEST_LOOP(threads_that_share_a_token_do_not_change_a_bit, COUNT(ways))
 {
-    open_way(one_of(2) == 1 ? wide : middling, 70, &ways[_i]); /* minutes each under valgrind */
+    open_way(one_of(2) == 1 ? wide : middling, 70, &ways[_i]); /* wide: minutes under valgrind */
     check_beginnings(one_of(5) * 7);
     growth_by(&growth, one_of(23));
     growth_release(&growth);
 }
 
-TEST_LOOP(so_has_one_that_looks_at_a_source_of_which_threads_share_a_token, COUNT(ways))
+TEST_LOOP(threads_that_share_a_token_with_a_source_do_not_change_a_bit, COUNT(ways))
 {
     open_way(one_of(2) == 1 ? translating : growth_norms_last, 20, &ways[_i]);
     growth_by(&growth, one_of(7));
     growth_release(&growth);
 }
 
-/* What a batch of many texts is held against: items for everything would be thousands. */
+/* Sites compared in a batch of many texts; all sites would be thousands of items. */
 static const struct record_watch few_sites = {
     .sites = (uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS, .first_layer = 1};
 
-TEST_LOOP(caches_of_every_length_share_a_batch, COUNT(ways))
+TEST_LOOP(caches_of_all_lengths_can_be_in_one_batch, COUNT(ways))
 {
     static struct record batch;
     static struct text texts[GROWTH_MAX];
@@ -106,7 +106,7 @@ TEST_LOOP(a_text_may_grow_in_pieces_of_any_size, PRECISIONS)
     }
 }
 
-TEST_LOOP(processors_do_not_change_a_bit, PRECISIONS)
+TEST_LOOP(settings_for_processors_do_not_change_a_bit, PRECISIONS)
 {
     static const char *const targets[] = {"generic", "hsw", "skx"};
     take_best_target((enum precision)_i);

@@ -7,7 +7,7 @@
 #include "../rigs/guarded.h"
 #include "math/bf16.h"
 
-/* Around every edge of pairs, of panels of columns, and of what is rounded at once. */
+/* Around the edges of pairs, panels of columns, and blocks that are rounded together. */
 static const size_t widths[] = {1, 2, 3, 5, 63, 64, 65, 127, 128, 130};
 
 enum { WIDEST = 130 };
@@ -27,7 +27,7 @@ static void close_page(void)
     guarded_close(&page_memory);
 }
 
-/* A page with a guard after it. */
+/* A page of zeros that ends at a guard page. */
 static uint32_t *take(size_t count)
 {
     uint32_t *page = (void *)guarded_take(&page_memory, count);
@@ -74,7 +74,7 @@ static void expect_values(const uint32_t *page, size_t width, size_t count)
     ck_assert_uint_eq(wrong, 0);
 }
 
-TEST(a_page_at_once_is_that_of_its_tokens)
+TEST(filling_a_page_packs_every_token)
 {
     open_page();
     for (size_t w = 0; w < COUNT(widths); w++) {
@@ -88,7 +88,7 @@ TEST(a_page_at_once_is_that_of_its_tokens)
         uint32_t *values = take(head_pairs_of_values(width));
         for (size_t count = KEY_PANEL; count > 0; count--) {
             struct matrix some = {&rows[0][0], count, width, WIDEST};
-            head_pairs_fill_values(values, some); /* over those of a longer page */
+            head_pairs_fill_values(values, some); /* overwrites more values */
             expect_values(values, width, count);
         }
     }

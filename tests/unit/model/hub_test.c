@@ -55,7 +55,7 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-/* Name, and where it is: NULL: nowhere. */
+/* A name and its path (NULL: not found). */
 static const struct find_row {
     const char *name, *path;
 } finds[] = {
@@ -77,7 +77,7 @@ static const struct find_row {
     {"", NULL},
 };
 
-TEST_LOOP(a_name_leads_to_the_snapshot_of_its_revision, COUNT(finds))
+TEST_LOOP(a_name_is_found_as_the_snapshot_of_its_revision, COUNT(finds))
 {
     ck_assert_msg(!hub_find(&path, finds[_i].name, &arena, &err), "%s", err.text);
     if (finds[_i].path)
@@ -105,14 +105,14 @@ TEST_LOOP(a_model_without_the_revision_is_an_error, COUNT(faults))
     ck_assert_ptr_null(path);
 }
 
-TEST(a_well_known_model_is_found_under_its_owner_too)
+TEST(a_well_known_model_is_also_found_under_its_owner)
 {
     ck_assert_int_eq(rename("hub/models--gpt2", "hub/models--openai-community--gpt2"), 0);
     ck_assert_int_eq(hub_find(&path, "gpt2", &arena, &err), 0);
     ck_assert_str_eq(path, "hub/models--openai-community--gpt2/snapshots/" ONE);
 }
 
-/* What is set, and where the cache is then. */
+/* Environment variables and the resulting path of the cache. */
 static const struct where_row {
     const char *variables[3][2], *place;
 } places[] = {
@@ -125,7 +125,7 @@ static const struct where_row {
     {{{"HF_HOME", "~/six"}, {"HOME", "five"}}, "five/six/hub"},
 };
 
-TEST_LOOP(the_cache_is_where_the_environment_says, COUNT(places))
+TEST_LOOP(environment_variables_set_the_path_of_the_cache, COUNT(places))
 {
     const struct where_row *row = &places[_i];
     char command[256];
@@ -145,7 +145,7 @@ TEST_LOOP(the_cache_is_where_the_environment_says, COUNT(places))
     ck_assert_str_eq(path, command);
 }
 
-/* Text, the model that it may mean, and its revision. */
+/* A text, the model of the Hub that it probably means, and its revision. */
 static const char *const guesses[][3] = {
     {"openai-community/gpt2", "openai-community/gpt2", ""},
     {"gpt2", "openai-community/gpt2", ""},
@@ -159,7 +159,7 @@ static const char *const guesses[][3] = {
     {"./gpt2", "openai-community/gpt2", ""},
 };
 
-TEST_LOOP(names_of_the_hub_are_guessed_in_every_form, COUNT(guesses))
+TEST_LOOP(every_form_of_a_name_of_the_hub_is_recognised, COUNT(guesses))
 {
     struct hub_name name;
     ck_assert(hub_guess(&name, guesses[_i][0]));
@@ -167,7 +167,7 @@ TEST_LOOP(names_of_the_hub_are_guessed_in_every_form, COUNT(guesses))
     ck_assert_str_eq(name.revision, guesses[_i][2]);
 }
 
-TEST(paths_are_none)
+TEST(paths_are_not_names_of_the_hub)
 {
     static const char *const cases[] = {
         "",   "life",        "./gpt3", "./a/gpt2", "../a/b", "a/b/c",   "/a/b",

@@ -11,13 +11,13 @@
 #include "model/cache.h"
 #include "model/mechanism.h"
 
-enum { TOKENS = 600, FAR = 3000 }; /* more than two chains of keys; and many */
+enum { TOKENS = 600, FAR = 3000 }; /* more than two chains of keys, and many chains */
 
 static const char grouped[] =
     "{\"model_type\": \"attention\", \"n_head\": 4, \"n_kv_head\": 2, \"d_k\": 5, \"d_v\": 9, "
     "\"n_embd\": 12, \"vocab_size\": 30, \"causal\": true, \"out_proj\": true}";
 
-/* All keys weigh the same. */
+/* A model with uniform attention. */
 static const char even[] =
     "{\"model_type\": \"attention\", \"n_embd\": 64, \"vocab_size\": 3000, \"causal\": true, "
     "\"scale\": 0}";
@@ -40,14 +40,13 @@ static void open_kind(const char *config, const char *kind, enum precision preci
     random_ids(ids, COUNT(ids), model.config.vocab_size);
 }
 
-/* The whole text in one pass. */
 static void record_whole(struct record *whole, const struct record_watch *watch)
 {
     struct text text = {.ids = ids, .count = TOKENS};
     record_pass(whole, &model, &text, 1, watch);
 }
 
-/* Tokens that come next, which must have the bits of the whole. */
+/* Compute the next tokens, which must have the bits of the whole. */
 static void grow(const struct record *whole, struct cache *cache, size_t count,
                  const struct record_watch *watch)
 {
@@ -59,8 +58,8 @@ static void grow(const struct record *whole, struct cache *cache, size_t count,
     record_release(&part);
 }
 
-/* A part that ends where a chain of keys does and one that does not; token by token; the rest. */
-TEST_LOOP(a_long_text_that_grows_has_the_bits_of_the_whole, PRECISIONS)
+/* A part that ends with a chain of keys, one that does not, single tokens, the rest. */
+TEST_LOOP(a_growing_long_text_has_the_bits_of_the_whole, PRECISIONS)
 {
     static struct record whole;
     const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
@@ -80,7 +79,7 @@ TEST_LOOP(a_long_text_that_grows_has_the_bits_of_the_whole, PRECISIONS)
     }
 }
 
-TEST_LOOP(every_instruction_set_gives_a_long_text_the_same_bits, PRECISIONS)
+TEST_LOOP(every_instruction_set_gives_the_same_bits_for_a_long_text, PRECISIONS)
 {
     static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct record whole, other;
@@ -101,8 +100,8 @@ TEST_LOOP(every_instruction_set_gives_a_long_text_the_same_bits, PRECISIONS)
     }
 }
 
-/* How far the last token's context is from the sum of its values in double, as a share of its
- * largest number. */
+/* The largest error of the last token's context, compared with double, relative to its largest
+ * number. */
 static double error_of(const struct record *values, const struct record *last)
 {
     const float *v = values->items[0].data;
@@ -121,7 +120,7 @@ static double error_of(const struct record *values, const struct record *last)
     return worst / largest;
 }
 
-TEST(a_sum_over_thousands_of_keys_loses_little)
+TEST(a_sum_over_thousands_of_keys_is_accurate)
 {
     static const char *const some[] = {"dense", "window:3000", "strided:1", "blocked:64"};
     static struct record values, last;

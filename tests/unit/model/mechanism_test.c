@@ -38,7 +38,7 @@ static void run_text(struct recording *seen, size_t count)
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }
 
-/* Weights are 0 or heavier by 1 / (1 - P), and the context is theirs. */
+/* Weights are 0 or multiplied by 1 / (1 - P), and the context is their weighted sum. */
 static void check_dropped(const struct recording *plain, const struct recording *dropped,
                           size_t count)
 {
@@ -76,7 +76,7 @@ static const struct mechanism droppable[] = {
     {.kind = ATTENTION_BLOCKED, .block = 7},
 };
 
-TEST(dropout_leaves_weights_out_and_makes_the_others_heavier)
+TEST(dropout_sets_weights_to_0_and_scales_the_others)
 {
     static struct recording plain, dropped;
     for (size_t i = 0; i < COUNT(droppable); i++) {
@@ -94,7 +94,7 @@ TEST(dropout_leaves_weights_out_and_makes_the_others_heavier)
     }
 }
 
-TEST(a_seed_drops_the_same_whatever_the_threads_and_the_batch)
+TEST(threads_and_batches_do_not_change_dropped_weights)
 {
     static struct recording batch, alone;
     for (size_t i = 0; i < COUNT(droppable); i++) {
@@ -120,7 +120,7 @@ TEST(a_seed_drops_the_same_whatever_the_threads_and_the_batch)
     }
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void expect_words(const struct mechanism *mechanism, const char *expected)
 {
@@ -130,8 +130,7 @@ static void expect_words(const struct mechanism *mechanism, const char *expected
     buf_release(&words);
 }
 
-/* What is read is written back. */
-TEST(every_kind_of_attention_is_read)
+TEST(every_kind_of_attention_is_read_and_written)
 {
     static const struct {
         const char *text, *words;
@@ -172,7 +171,7 @@ TEST(every_kind_of_attention_is_read)
     }
 }
 
-TEST(all_that_differs_is_told)
+TEST(every_difference_from_the_model_is_written)
 {
     struct mechanism mechanism = {.seed = 7, .temperature = 0.5f, .dropout = 0.1f};
     ck_assert_int_eq(mechanism_set_attention(&mechanism, "window:2", NULL), 0);

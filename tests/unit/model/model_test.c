@@ -30,7 +30,7 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-TEST(a_bundled_name_counts_more_than_a_directory)
+TEST(a_bundled_name_has_precedence_over_a_directory)
 {
     ck_assert_int_eq(mkdir("life", 0777), 0);
     find("life");

@@ -25,18 +25,18 @@ static void open_draft(const char *text)
     ck_assert_msg(!new_model_open(&new_model, "fresh", text, strlen(text), &err), "%s", err.text);
 }
 
-/* The place of a name in the list of tensors. */
+/* The tensor with this name. */
 static const struct new_model_tensor *named(const char *name)
 {
     for (size_t i = 0; i < new_model.count; i++)
         if (strcmp(new_model.tensors[i].name, name) == 0)
             return &new_model.tensors[i];
-    ck_abort_msg("there is no %s", name);
+    ck_abort_msg("no tensor '%s'", name);
     return NULL;
 }
 
-/* What is written into a tensor is what a model reads. */
-TEST(a_draft_is_a_model_at_any_time)
+/* A model opened from the draft reads the numbers that were written to its tensors. */
+TEST(a_draft_can_be_opened_as_a_model)
 {
     struct model model = {0};
     open_draft(attention);
@@ -59,8 +59,8 @@ TEST(a_draft_is_a_model_at_any_time)
     new_model_release(&new_model);
 }
 
-/* transformers looks for it. */
-TEST(a_gpt2_says_for_which_library_it_is)
+/* transformers requires the format in the metadata. */
+TEST(gpt2_has_the_format_of_pytorch_in_its_metadata)
 {
     static const struct {
         const char *config;
@@ -75,7 +75,7 @@ TEST(a_gpt2_says_for_which_library_it_is)
     }
 }
 
-TEST(a_config_that_is_none_is_refused)
+TEST(an_invalid_config_is_refused)
 {
     static const struct {
         const char *text, *message;
@@ -94,8 +94,8 @@ TEST(a_config_that_is_none_is_refused)
     }
 }
 
-/* As the models of these names have them; only what is written takes memory. */
-TEST(shapes_of_other_families_have_their_parameters)
+/* The counts of the published models. Pages that are not written take no memory. */
+TEST(shapes_of_other_families_have_the_published_number_of_parameters)
 {
     static const struct {
         const char *name;
@@ -114,8 +114,8 @@ TEST(shapes_of_other_families_have_their_parameters)
     }
 }
 
-/* A file keeps queries, keys and values in one, each of which the model has. */
-TEST(matrices_in_one_tensor_are_made_once)
+/* The file has one tensor for queries, keys and values; the model has three parameters. */
+TEST(parameters_of_a_fused_tensor_share_it)
 {
     static const char text[] = "{\"model_type\": \"gpt_neox\", \"hidden_size\": 16, "
                                "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, "

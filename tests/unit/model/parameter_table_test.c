@@ -6,8 +6,8 @@
 #include "../unit.h"
 #include "model/config.h"
 
-/* weights.c counts on it: what follows a matrix is its bias, what follows a scale its shift. */
-TEST(a_bias_stands_behind_its_matrix)
+/* weights.c relies on this order: a matrix, its bias; a scale, its shift. */
+TEST(a_bias_follows_its_matrix)
 {
     for (int id = 1; id < PARAMETERS; id++) {
         const char *name = parameter_rows[id].name;
@@ -21,7 +21,7 @@ TEST(a_bias_stands_behind_its_matrix)
     }
 }
 
-TEST(the_longest_name_has_room)
+TEST(the_longest_name_fits)
 {
     static const struct config config = {.n_encoder_layer = 16384};
     char name[PARAMETER_NAME_BYTES];

@@ -19,7 +19,7 @@ static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-/* An element that this text uses: embeddings have a row for every token and position. */
+/* An element that the text uses; of embeddings, a row of one of its tokens or positions. */
 static size_t used_element(const struct tiny_tensor *tensor, bool of_source)
 {
     struct text text = small_text(&model);
@@ -50,7 +50,7 @@ static void expect_blame(const char *tensor, float bad, size_t element)
              : bad > 0  ? "inf"
                         : "-inf",
              element);
-    ck_assert_msg(small_run(&rig, &seen, &err) == -1, "%s was not found", expected);
+    ck_assert_msg(small_run(&rig, &seen, &err) == -1, "expected an error: %s", expected);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(err.kind, ERR_INPUT);
     rig_watch_all(&rig);
@@ -86,13 +86,13 @@ TEST(a_weight_that_is_not_finite_is_named_with_its_element)
     blame_every_tensor(small_encoder, false);
 }
 
-TEST(an_embedding_that_only_the_source_uses_is_named_too)
+TEST(an_embedding_that_only_the_source_uses_is_named)
 {
     blame_every_tensor(small_cross, true);
     blame_every_tensor(small_encoder, true);
 }
 
-TEST(no_activation_swallows_what_is_not_finite)
+TEST(no_activation_hides_infinity)
 {
     static const char *const names[] = {"gelu_new", "gelu", "relu", "silu", "tanh", "quick_gelu"};
     static const char *const tensors[] = {"h.1.mlp.c_fc.weight", "h.1.mlp.c_fc.bias"};
@@ -110,12 +110,12 @@ TEST(no_activation_swallows_what_is_not_finite)
     }
 }
 
-/* Finite weights, and numbers that leave the range of floats on the way. */
-TEST(an_overflow_names_the_place_and_the_text)
+/* Weights are finite, but products overflow. */
+TEST(an_overflow_names_the_site_and_the_text)
 {
     struct err err = {0};
     tiny_model_make(&model, two_heads);
-    for (size_t i = 2; i < 4; i++) /* the second head's */
+    for (size_t i = 2; i < 4; i++) /* of the second head */
         tiny_model_tensor(&model, "wte.weight")->values[39 * 4 + i] = 1e25f;
     tiny_model_write(&model, 0);
     rig_open(&rig, &model, 1);
@@ -133,7 +133,7 @@ TEST(an_overflow_names_the_place_and_the_text)
     tiny_model_release(&model);
 }
 
-TEST(an_overflow_of_the_embedding_is_no_announcement)
+TEST(an_overflow_of_the_embedding_is_not_announced)
 {
     struct err err;
     tiny_model_make(&model, small_gpt2);
@@ -151,7 +151,7 @@ TEST(an_overflow_of_the_embedding_is_no_announcement)
     tiny_model_release(&model);
 }
 
-TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
+TEST(an_error_of_the_sink_ends_the_pass_and_is_returned)
 {
     tiny_model_make(&model, small_gpt2);
     rig_open(&rig, &model, 1);

@@ -29,7 +29,7 @@ static const char bare[] =
 
 static struct tiny_model model;
 static struct rig rig;
-static enum precision precision; /* of this test */
+static enum precision precision;
 
 static void run(struct recording *seen)
 {
@@ -39,8 +39,7 @@ static void run(struct recording *seen)
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }
 
-/* Run with everything of the last layer watched that has heads, and nothing after it; in fresh
- * memory, where it is NULL. */
+/* Run with all sites with heads of the last layer watched. `memory` NULL: a new arena. */
 static void run_heads(struct recording *seen, struct span heads, bool packed, struct arena *memory)
 {
     rig_open(&rig, &model, 1);
@@ -55,7 +54,7 @@ static void run_heads(struct recording *seen, struct span heads, bool packed, st
     rig_close(&rig);
 }
 
-/* The key/value heads that some query heads look at. */
+/* The key/value heads of some query heads. */
 static struct span groups_of(struct span heads)
 {
     size_t group = model.config.n_head / model.config.n_kv_head;
@@ -63,19 +62,19 @@ static struct span groups_of(struct span heads)
     return (struct span){first, (heads.first + heads.count - 1) / group + 1 - first};
 }
 
-/* Make `columns` of every row NaN from `first` on, but for those of some heads. */
+/* Set `columns` of every row from `first` on to NaN, except those of some heads. */
 static void poison(const char *name, size_t first, size_t columns, struct span heads, size_t width)
 {
     struct tiny_tensor *tensor = tiny_model_tensor(&model, name);
     size_t stride = tensor->shape[tensor->rank - 1];
     for (size_t i = 0; i < tensor->count; i++) {
-        size_t column = i % stride - first; /* beyond `columns` where it is before `first` */
+        size_t column = i % stride - first; /* wraps to a large number before `first` */
         if (column < columns && column / width - heads.first >= heads.count)
             tensor->values[i] = NAN;
     }
 }
 
-/* Only numbers that lead to these heads of the last layer are left. */
+/* Set all weights of the last layer to NaN on which these heads do not depend. */
 static void poison_others(struct span heads)
 {
     const struct config *c = &model.config;
@@ -97,7 +96,7 @@ static void poison_others(struct span heads)
     tiny_model_write(&model, 0);
 }
 
-/* The watched heads have the bits they have among all. */
+/* The watched heads have the bits of a pass that watches all. */
 static void check_heads(const struct recording *some, const struct recording *all,
                         struct span heads)
 {
@@ -118,8 +117,8 @@ static void check_heads(const struct recording *some, const struct recording *al
     }
 }
 
-/* In bf16 those that share a panel with others may be: it makes no difference. */
-TEST_LOOP(heads_that_nobody_looks_at_are_not_computed, PRECISIONS)
+/* In bf16 heads that share a panel with watched ones may be computed, without effect. */
+TEST_LOOP(heads_that_are_not_watched_are_not_computed, PRECISIONS)
 {
     static const char *const configs[] = {gpt2, one_panel_a_head, grouped, bare};
     static struct recording all, some;
@@ -144,8 +143,8 @@ TEST_LOOP(heads_that_nobody_looks_at_are_not_computed, PRECISIONS)
     }
 }
 
-/* No layer before this one has computed them either. */
-TEST_LOOP(what_is_not_computed_need_not_be_a_number, PRECISIONS)
+/* Memory of heads that are not computed, also by earlier layers, may contain anything. */
+TEST_LOOP(memory_of_heads_that_are_not_computed_is_not_read, PRECISIONS)
 {
     static struct recording seen;
     struct arena memory = {0};
@@ -158,8 +157,8 @@ TEST_LOOP(what_is_not_computed_need_not_be_a_number, PRECISIONS)
     tiny_model_release(&model);
 }
 
-/* The layers before the last one, and all that follows attention, are made of every head. */
-TEST(heads_that_something_is_made_of_are_computed)
+/* Earlier layers and all sites after attention depend on every head. */
+TEST(heads_on_which_a_watched_site_depends_are_computed)
 {
     static const struct {
         enum site site;
@@ -178,7 +177,7 @@ TEST(heads_that_something_is_made_of_are_computed)
         const struct record *weights = &some.records[0];
         const struct record *use = &some.records[1];
         size_t heads = use->rank == 3 ? use->shape[0] : 1;
-        size_t size = use->count / heads; /* of a head: the second of three, or all there is */
+        size_t size = use->count / heads; /* compare the second of three heads, or all */
         ck_assert_mem_eq(weights->values, all.records[0].values, weights->count * sizeof(float));
         ck_assert_mem_eq(use->values + heads / 2 * size, all.records[1].values + heads / 2 * size,
                          size * sizeof(float));

@@ -9,8 +9,8 @@ static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-/* Padding that is multiplied with 0 among it: the sources have an odd number of tokens. */
-TEST_LOOP(what_its_memory_held_before_does_not_show_in_a_pass, PRECISIONS)
+/* Also padding that is multiplied by 0: sources have an odd number of tokens. */
+TEST_LOOP(earlier_contents_of_memory_do_not_change_a_pass, PRECISIONS)
 {
     static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
                                           small_encoder};
@@ -45,7 +45,7 @@ static int ignore(void *context, const struct announcement *announced, struct er
     return 0;
 }
 
-/* What a pass over `length` tokens takes from its arena. */
+/* The bytes that a pass over `length` tokens takes from its arena. */
 static size_t taken_by(size_t length, size_t threads, bool logits)
 {
     struct batch batch;
@@ -69,13 +69,13 @@ static size_t taken_by(size_t length, size_t threads, bool logits)
     return taken;
 }
 
-/* What each pass over layers may take beside what it says, and each of its threads. */
-static size_t small_change(void)
+/* The tolerance for a pass over layers, and for each further thread. */
+static size_t tolerance_bytes(void)
 {
     return model.config.n_encoder_layer ? 3 * 1024 : 1024;
 }
 
-TEST(a_pass_takes_the_memory_that_it_says)
+TEST(a_pass_takes_the_documented_memory)
 {
     static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
                                           small_encoder};
@@ -87,10 +87,10 @@ TEST(a_pass_takes_the_memory_that_it_says)
         size_t said = pass_memory_bytes(c, length) + attention_bytes(c, length, length);
         size_t taken = taken_by(length, 1, false);
         ck_assert_uint_ge(taken, said);
-        ck_assert_uint_le(taken, said + small_change());
+        ck_assert_uint_le(taken, said + tolerance_bytes());
         size_t more = taken_by(length, 3, false) - taken;
         ck_assert_uint_ge(more, 2 * attention_bytes(c, length, length));
-        ck_assert_uint_le(more, 2 * attention_bytes(c, length, length) + small_change());
+        ck_assert_uint_le(more, 2 * attention_bytes(c, length, length) + tolerance_bytes());
         if (c->kind == MODEL_GPT2) {
             size_t logits = taken_by(length, 1, true) - taken;
             ck_assert_uint_ge(logits, pass_memory_logits_bytes(c, length));
@@ -101,8 +101,8 @@ TEST(a_pass_takes_the_memory_that_it_says)
     }
 }
 
-/* Random keys, which all threads share, are in it. */
-TEST(every_way_to_attend_takes_the_memory_that_it_says)
+/* Includes random keys, which all threads share. */
+TEST(every_kind_of_attention_takes_the_documented_memory)
 {
     static const char *const ways[] = {"window:4", "strided:3+global:2", "random:5", "random:400",
                                        "linear",   "blocked:8"};
@@ -115,7 +115,7 @@ TEST(every_way_to_attend_takes_the_memory_that_it_says)
                       attention_whole_bytes(&model.config, 30, 30, threads);
         size_t taken = taken_by(30, threads, false);
         ck_assert_uint_ge(taken, said);
-        ck_assert_uint_le(taken, said + small_change() * threads);
+        ck_assert_uint_le(taken, said + tolerance_bytes() * threads);
         tiny_model_release(&model);
     }
 }

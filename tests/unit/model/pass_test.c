@@ -18,7 +18,7 @@ static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-/* Does a pass that watches only the one go on after the other? */
+/* True if a pass that watches only `one` continues after `other`. */
 static bool comes_after(const struct record *one, const struct record *other)
 {
     rig_watch_nothing(&rig);
@@ -47,7 +47,7 @@ static void check_order(const char *config, size_t sites)
     tiny_model_release(&model);
 }
 
-TEST(announcements_come_in_the_order_of_the_pass)
+TEST(announcements_are_in_the_order_of_the_pass)
 {
     check_order(small_gpt2, 3 + 2 * 15);
     check_order(small_cross, 2 + 2 * 8);
@@ -55,7 +55,7 @@ TEST(announcements_come_in_the_order_of_the_pass)
     check_order(encoder_pre, 2 + 2 * 15 + 2 * 25 + 1);
 }
 
-/* The part that a tensor belongs to. */
+/* The part of a tensor. */
 static enum site_part part_of(const char *tensor)
 {
     return strncmp(tensor, "enc.", 4) == 0 ? PART_SOURCE
@@ -63,7 +63,7 @@ static enum site_part part_of(const char *tensor)
                                            : PART_SENTENCE;
 }
 
-/* The site at which a tensor is first of use. */
+/* The first site that uses a tensor. */
 static enum site first_use(const char *tensor)
 {
     static const struct {
@@ -96,7 +96,7 @@ static enum site first_use(const char *tensor)
     for (size_t i = 0; i < COUNT(uses); i++)
         if (strstr(tensor, uses[i].ending))
             return site_of(part_of(tensor), uses[i].site);
-    ck_abort_msg("nobody knows what '%s' is for", tensor);
+    ck_abort_msg("unknown tensor '%s'", tensor);
     return SITE_COUNT;
 }
 
@@ -113,8 +113,8 @@ static bool is_used_after(const char *tensor, enum site site, size_t layer)
     return after;
 }
 
-/* Run with one site watched, the tensors that `is_poisoned` chooses all NaN: they would be found if
- * they were used. */
+/* Run with one site watched and the tensors that `is_poisoned` selects set to NaN, an error if they
+ * are used. */
 static int run_poisoned(const char *config, enum site site, size_t layer,
                         bool (*is_poisoned)(const char *tensor, enum site site, size_t layer),
                         struct err *err)
@@ -133,7 +133,7 @@ static int run_poisoned(const char *config, enum site site, size_t layer,
     return failed;
 }
 
-/* The layers of each site in a model. */
+/* Count the layers of each site in a model. */
 static void count_layers(size_t layers[SITE_COUNT], const char *config)
 {
     tiny_model_make(&model, config);
@@ -144,7 +144,7 @@ static void count_layers(size_t layers[SITE_COUNT], const char *config)
     tiny_model_release(&model);
 }
 
-TEST(what_comes_after_the_last_watched_site_is_not_computed)
+TEST(sites_after_the_last_watched_one_are_not_computed)
 {
     static const char *const configs[] = {small_gpt2, small_encoder};
     size_t layers[SITE_COUNT];
@@ -168,12 +168,12 @@ static bool is_of_encoder(const char *tensor, enum site site, size_t layer)
     return part_of(tensor) == PART_SOURCE;
 }
 
-TEST(an_encoder_that_nobody_looks_at_is_not_run)
+TEST(an_encoder_is_run_only_if_a_watched_site_needs_it)
 {
     static const struct {
         enum site site;
         size_t layer;
-        bool looks;
+        bool needs_it;
     } cases[] = {
         {SITE_EMBEDDING, 0, false},        {SITE_WEIGHTS, 0, false}, {SITE_RESID_MID, 0, false},
         {SITE_CROSS_Q, 0, false},          {SITE_CROSS_K, 0, true},  {SITE_CROSS_WEIGHTS, 0, true},
@@ -184,7 +184,7 @@ TEST(an_encoder_that_nobody_looks_at_is_not_run)
         struct err err;
         int failed =
             run_poisoned(small_encoder, cases[i].site, cases[i].layer, is_of_encoder, &err);
-        ck_assert_msg(!failed == !cases[i].looks, "%s %zu: %s", site_rows[cases[i].site].name,
+        ck_assert_msg(!failed == !cases[i].needs_it, "%s %zu: %s", site_rows[cases[i].site].name,
                       cases[i].layer, err.text);
     }
 }

@@ -9,7 +9,7 @@
 
 enum { KEYS = 40, DRAWN = 8 };
 
-/* Does query i see key j? The words of the header, one pair at a time. */
+/* True if key j is visible to query i, by the definition in the header. */
 static bool sees(const struct pattern *p, size_t i, size_t j, const uint32_t *drawn, size_t count)
 {
     size_t distance = i > j ? i - j : j - i;
@@ -44,7 +44,7 @@ static const struct pattern patterns[] = {
     {.stride = 4, .random = 6},
 };
 
-/* The keys that a query draws. */
+/* The random keys of a query. */
 static size_t draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn)
 {
     struct view view = {.query = query, .visible = visible};
@@ -66,17 +66,17 @@ static void check(const struct pattern *pattern, size_t query, size_t visible, s
     ck_assert_mem_eq(found, expected, count * sizeof *found);
 }
 
-TEST(a_query_sees_what_the_definition_says)
+TEST(visible_keys_agree_with_the_definition)
 {
     for (size_t i = 0; i < COUNT(patterns); i++)
         for (size_t query = 0; query < KEYS; query += one_of(2)) {
             check(&patterns[i], query, KEYS, 0);
-            for (size_t window = 0; window < KEYS; window++) /* under the mask */
+            for (size_t window = 0; window < KEYS; window++) /* causal */
                 check(&patterns[i], query, query + 1, window);
         }
 }
 
-TEST(drawn_keys_are_different_and_within_sight)
+TEST(random_keys_are_different_and_visible)
 {
     struct pattern pattern = {.random = 7, .seed = 1};
     uint32_t drawn[DRAWN];
@@ -95,7 +95,7 @@ TEST(drawn_keys_are_different_and_within_sight)
     }
 }
 
-TEST(every_other_key_is_drawn_about_as_often)
+TEST(random_keys_are_uniform)
 {
     enum { ROUNDS = 20000 };
     size_t often[KEYS] = {0};
@@ -109,12 +109,12 @@ TEST(every_other_key_is_drawn_about_as_often)
     for (size_t key = 0; key < KEYS; key++) {
         if (key == 17)
             ck_assert_uint_eq(often[key], ROUNDS);
-        else /* 4 of 39; five deviations of 43 */
+        else /* 4 of 39; five standard deviations of 43 */
             ck_assert_uint_le(llabs((long long)often[key] - ROUNDS * 4 / 39), 215);
     }
 }
 
-TEST(a_seed_draws_the_same_keys_for_ever_and_another_others)
+TEST(a_seed_determines_the_random_keys)
 {
     struct pattern pattern = {.random = 3, .seed = 5};
     uint32_t drawn[DRAWN], again[DRAWN];

@@ -10,7 +10,7 @@
 
 enum { WORDS = 3000 };
 
-/* --- the plain version: sort everything, in double, with libm --------------------------------- */
+/* --- reference: sorts all tokens, in double, with libm ---------------------------------------- */
 
 static const float *sorted_by;
 
@@ -23,8 +23,8 @@ static int compare(const void *a, const void *b)
     return one < two ? -1 : 1;
 }
 
-/* Probabilities after temperature, top_k and top_p; what is left out is 0. `edge`: the cut of top_p
- * falls so near a sum that rounding decides. */
+/* Probabilities after temperature, top_k and top_p; 0 for excluded tokens. `edge`: top_p is so near
+ * a cumulative sum that rounding decides. */
 struct plain {
     double probabilities[WORDS];
     size_t kept;
@@ -83,7 +83,7 @@ static struct sampler sampler_of(const struct sampling *how, size_t count)
     return sampler;
 }
 
-/* Numbers of some spread, of which some are equal. */
+/* Numbers in ±spread / 2, some of them equal. */
 static void make_logits(float *logits, size_t count, float spread, uint64_t seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static void make_logits(float *logits, size_t count, float spread, uint64_t seed
     }
 }
 
-/* The ids of weight, as text. */
+/* The ids with a weight above 0, as text. */
 static const char *kept_ids(const struct sampler *sampler)
 {
     static char text[256];
@@ -108,7 +108,7 @@ static const char *kept_ids(const struct sampler *sampler)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
+TEST(temperature_0_chooses_the_most_likely_token_and_the_first_of_equals)
 {
     struct sampling greedy = {.top_p = 1};
     struct sampler sampler = sampler_of(&greedy, 5);
@@ -117,9 +117,9 @@ TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
     ck_assert_uint_eq(sampler_next(&sampler, (float[]){0, 0, 0, 0, 0}), 0);
 }
 
-TEST(what_stays_is_what_is_written_down)
+TEST(top_k_and_top_p_keep_the_expected_tokens)
 {
-    /* ½, ¼, ⅛, ⅛ of all, in another order: ids 2, 0, 1, 3 */
+    /* probabilities ½, ¼, ⅛, ⅛ of ids 2, 0, 1, 3 */
     static const float logits[] = {-0.6931472f, -1.3862944f, 0, -1.3862944f};
     static const struct {
         size_t top_k;
@@ -130,9 +130,9 @@ TEST(what_stays_is_what_is_written_down)
         {3, 1, "0 1 2 3"}, /* the fourth equals the third */
         {2, 1, "0 2"},      {1, 1, "2"},          {0, 0, "2"},
         {0, 0.4, "2"},      {0, 0.6, "0 2"},      {0, 0.74, "0 2"},
-        {0, 0.76, "0 1 2"}, /* of equals the lower id */
+        {0, 0.76, "0 1 2"}, /* the lower id of equal ones */
         {0, 0.87, "0 1 2"}, {0, 0.88, "0 1 2 3"}, {0, 0.999999, "0 1 2 3"},
-        {2, 0.6, "2"}, /* ⅔ and ⅓ of the two that are left: 0.6 is less than ⅔ */
+        {2, 0.6, "2"}, /* the two that are left have ⅔ and ⅓: 0.6 is less than ⅔ */
         {2, 0.7, "0 2"},    {1, 0.1, "2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -145,7 +145,7 @@ TEST(what_stays_is_what_is_written_down)
     }
 }
 
-TEST(probabilities_are_those_of_the_plain_version)
+TEST(probabilities_agree_with_the_reference)
 {
     static const size_t counts[] = {1, 2, 3, 10, 97, WORDS};
     static const double temperatures[] = {0.01, 0.7, 1, 3, 100};
@@ -179,7 +179,7 @@ TEST(probabilities_are_those_of_the_plain_version)
     ck_assert_uint_lt(edges, tried / 20);
 }
 
-TEST(a_seed_makes_the_same_tokens_every_time)
+TEST(a_seed_determines_the_tokens)
 {
     static float logits[WORDS];
     struct sampling how = {.temperature = 1, .top_p = 0.9, .seed = 42};
@@ -195,7 +195,7 @@ TEST(a_seed_makes_the_same_tokens_every_time)
     ck_assert_uint_ne(sampler_next(&other, logits), known[0]);
 }
 
-TEST(extreme_numbers_end_in_a_token_of_weight)
+TEST(extreme_numbers_give_a_token_with_a_weight_above_0)
 {
     static const double temperatures[] = {4.9e-324, 1e-300, 1e-30, 1e30, 1e300};
     static const float logits[][3] = {{-3e38f, 3e38f, 0}, {1e-45f, 0, -1e-45f}, {88, 88, -88}};
@@ -220,7 +220,7 @@ static void spread_logits(size_t count, float spread, uint64_t seed)
         logits[i] = ((float)(sampler_random(&seed) >> 50) / (float)(1 << 14) - 0.5f) * spread;
 }
 
-TEST(the_total_is_libms_to_a_part_in_ten_million)
+TEST(logsumexp_agrees_with_libm)
 {
     static const float spreads[] = {0, 1e-6f, 1, 10, 80, 1000, 1e6f};
     static const size_t counts[] = {1, 2, 3, 64, WORDS};
@@ -238,31 +238,31 @@ TEST(the_total_is_libms_to_a_part_in_ten_million)
         }
 }
 
-TEST(equal_words_are_equally_likely)
+TEST(logsumexp_of_equal_logits_is_the_logarithm_of_their_number)
 {
     spread_logits(WORDS, 0, 1);
-    for (size_t count = 1; count <= WORDS; count++) /* the logarithm of every whole number */
+    for (size_t count = 1; count <= WORDS; count++)
         ck_assert_double_eq_tol(logsumexp(logits, count), log((double)count), 4e-15);
 }
 
-TEST(a_word_that_is_all_but_certain_keeps_its_doubt)
+TEST(logsumexp_is_accurate_for_a_nearly_certain_token)
 {
     logits[0] = 0;
     logits[1] = -30;
     ck_assert_double_eq_tol(logsumexp(logits, 2), log1p(exp(-30)), 1e-15);
 }
 
-TEST(the_best_come_in_their_order)
+TEST(the_most_likely_tokens_are_in_order)
 {
     enum { BEST = 5 };
     static const size_t counts[] = {5, 6, 50, WORDS};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (uint64_t seed = 0; seed < 20; seed++) {
             struct likely best[BEST];
-            spread_logits(counts[c], 0.01f, seed); /* 16384 values or fewer: some are equal */
+            spread_logits(counts[c], 0.01f, seed); /* at most 16384 values: some are equal */
             topk(best, BEST, logits, counts[c], 2);
             for (size_t b = 0; b < BEST; b++) {
-                size_t before = 0; /* how many come before it */
+                size_t before = 0;
                 for (size_t i = 0; i < counts[c]; i++)
                     before += logits[i] > logits[best[b].id] ||
                               (logits[i] == logits[best[b].id] && i < best[b].id);
@@ -272,11 +272,11 @@ TEST(the_best_come_in_their_order)
         }
 }
 
-TEST(a_rank_counts_those_that_come_before)
+TEST(a_rank_is_the_number_of_likelier_tokens)
 {
     static const size_t counts[] = {1, 2, 17, 50, WORDS};
     for (size_t c = 0; c < COUNT(counts); c++) {
-        spread_logits(counts[c], 0.001f, c); /* many are equal */
+        spread_logits(counts[c], 0.001f, c); /* many logits are equal */
         for (uint32_t id = 0; id < counts[c]; id += id < 64 ? 1 : 61) {
             size_t before = 0;
             for (size_t i = 0; i < counts[c]; i++)

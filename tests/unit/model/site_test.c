@@ -6,7 +6,7 @@
 #include "../unit.h"
 #include "model/config.h"
 
-/* The names users type, in the order of the pass. */
+/* Names of sites in the order of the pass. */
 /* clang-format off */
 static const char *const names[] = {
     "embedding", "source_embedding",
@@ -21,7 +21,7 @@ static const char *const names[] = {
 };
 /* clang-format on */
 
-TEST(sites_are_these_in_the_order_of_the_pass)
+TEST(sites_are_in_the_order_of_the_pass)
 {
     ck_assert_uint_eq(COUNT(names), SITE_ALL);
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -32,7 +32,7 @@ TEST(sites_are_these_in_the_order_of_the_pass)
     }
 }
 
-TEST(tensors_carry_their_layer)
+TEST(names_of_tensors_have_their_layer)
 {
     char name[SITE_NAME_BYTES];
     ck_assert_str_eq(site_tensor_name(name, SITE_WEIGHTS, 0), "h.0.weights");
@@ -46,7 +46,7 @@ TEST(tensors_carry_their_layer)
     ck_assert_str_eq(site_tensor_name(name, SITE_LOGITS, -1), "logits");
 }
 
-TEST(what_64_bits_cannot_count_is_refused)
+TEST(a_size_that_overflows_is_refused)
 {
     static const struct config config = {.n_head = 4, .n_kv_head = 4};
     size_t count = 0;

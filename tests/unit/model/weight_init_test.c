@@ -48,7 +48,7 @@ static const struct torch_digest *find(const struct reference *reference, const 
     return NULL;
 }
 
-/* What PyTorch does not list is 1 in scales of norms and 0 elsewhere. */
+/* Tensors without random numbers in PyTorch: 1 for scales of norms, 0 for others. */
 static void must_be_constant(const struct new_model_tensor *tensor)
 {
     bool of_norm = strstr(tensor->name, "ln_") || strstr(tensor->name, "norm");
@@ -58,7 +58,7 @@ static void must_be_constant(const struct new_model_tensor *tensor)
                       tensor->name, i, (double)tensor->data[i]);
 }
 
-TEST_LOOP(models_have_the_bits_that_pytorch_gives_them, COUNT(references))
+TEST_LOOP(weights_have_the_bits_of_pytorch, COUNT(references))
 {
     const struct reference *reference = &references[_i];
     size_t found = 0;
@@ -77,7 +77,7 @@ TEST_LOOP(models_have_the_bits_that_pytorch_gives_them, COUNT(references))
     new_model_release(&new_model);
 }
 
-TEST(a_projection_is_a_linear_module)
+TEST(a_projection_has_the_bits_of_a_linear_module)
 {
     static const char config[] =
         "{\"model_type\": \"attention\", \"vocab_size\": 1, \"n_embd\": 7, "
@@ -92,7 +92,7 @@ TEST(a_projection_is_a_linear_module)
     new_model_release(&new_model);
 }
 
-TEST(words_are_the_first_rows_of_a_table)
+TEST(table_rows_sets_the_number_of_rows_that_are_drawn)
 {
     static const char config[] =
         "{\"model_type\": \"attention\", \"vocab_size\": 6, \"n_embd\": 3, \"projections\": false}";

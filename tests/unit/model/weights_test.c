@@ -50,7 +50,7 @@ static bool is_in_file(const void *at)
            (const char *)at < model.bytes.bytes + model.bytes.size;
 }
 
-TEST(float32_is_used_where_it_lies_if_it_lies_well)
+TEST(aligned_float32_is_used_in_place)
 {
     for (size_t shift = 0; shift < 8; shift++) {
         struct block_weights w;
@@ -64,7 +64,7 @@ TEST(float32_is_used_where_it_lies_if_it_lies_well)
     }
 }
 
-TEST(other_types_are_read_once)
+TEST(other_types_are_converted_once)
 {
     static const enum dtype types[] = {DTYPE_F16, DTYPE_F64};
     for (size_t i = 0; i < COUNT(types); i++) {
@@ -82,7 +82,7 @@ TEST(other_types_are_read_once)
     }
 }
 
-TEST(bf16_matrices_are_used_where_they_lie)
+TEST(bf16_matrices_are_used_in_place)
 {
     for (size_t shift = 0; shift < 2; shift++) {
         struct block_weights w;
@@ -99,7 +99,7 @@ TEST(bf16_matrices_are_used_where_they_lie)
     }
 }
 
-TEST(the_unembedding_is_the_embedding_where_it_is_tied_or_absent)
+TEST(a_tied_or_missing_unembedding_is_the_embedding)
 {
     struct weight w;
     tiny_model_make(&model, gpt2);
