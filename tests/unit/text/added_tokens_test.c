@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/heap.h"
 
-/* A walk as a line: tokens as <id start-end>, what lies between as it is, all between bars. */
+/* A walk as a line: tokens as <id start-end>, the texts between them as |text|. */
 struct record {
     struct buf line;
 };
@@ -20,7 +20,7 @@ static int take(void *context, const struct token *tokens, size_t count, struct 
     return 0;
 }
 
-/* The list hands on each token at once, so that both come in one line. */
+/* Flush the list first, so that tokens and texts are in order. */
 static int between(void *context, const struct aligned_text *text, struct text_range range,
                    struct err *err)
 {
@@ -35,8 +35,7 @@ static int between(void *context, const struct aligned_text *text, struct text_r
     return 0;
 }
 
-/* How a text is walked through: as special tokens are text, or in the pass of those that are
- * normalized. */
+/* How to walk: special tokens are text (plain), or the pass for normalized tokens. */
 struct way {
     bool plain, normalized;
 };
@@ -78,7 +77,7 @@ static void expect_walk(const struct added_token *items, size_t count, const cha
 static const struct added_token end_of_text[] = {
     {.bytes = "<|endoftext|>", .size = 13, .id = 50256, .special = true}};
 
-TEST(tokens_are_taken_out_of_a_text)
+TEST(added_tokens_split_a_text)
 {
     expect_walk(end_of_text, 1, "", "");
     expect_walk(end_of_text, 1, "Life", "|Life|");
@@ -98,7 +97,7 @@ TEST(special_tokens_can_be_text)
     expect_way(items, 2, (struct way){.plain = true}, "a<s><t><s>", "|a<s>|<2 4-7>|<s>|");
 }
 
-TEST(the_longest_of_those_that_begin_first_is_taken)
+TEST(the_first_and_longest_token_matches)
 {
     static const struct added_token items[] = {{.bytes = "ab", .size = 2, .id = 1},
                                                {.bytes = "abcd", .size = 4, .id = 2},
@@ -110,7 +109,7 @@ TEST(the_longest_of_those_that_begin_first_is_taken)
     expect_walk(items, 4, "爱ab", "<4 0-3><1 3-5>");
 }
 
-TEST(each_pass_looks_for_its_own_kind)
+TEST(each_pass_finds_its_own_kind_of_tokens)
 {
     static const struct added_token items[] = {
         {.bytes = "ab", .size = 2, .id = 1, .normalized = true},
@@ -120,7 +119,7 @@ TEST(each_pass_looks_for_its_own_kind)
     expect_way(items, 2, second, "abcab", "<1 0-2>|c|<1 3-5>");
 }
 
-TEST(the_second_pass_looks_for_what_a_token_was_normalized_to)
+TEST(the_second_pass_finds_normalized_tokens)
 {
     static const struct added_token items[] = {
         {.bytes = "AB", .size = 2, .pattern = "ab", .pattern_size = 2, .id = 1, .normalized = true},
@@ -128,8 +127,8 @@ TEST(the_second_pass_looks_for_what_a_token_was_normalized_to)
     expect_way(items, 2, (struct way){.normalized = true}, "ABabC", "|AB|<1 2-4>|C|");
 }
 
-/* A text that was changed: `ab` for what stood at 10 to 16, a byte for three. */
-TEST(tokens_stand_where_their_bytes_stood_in_the_text_as_given)
+/* A rewritten text: `ab` replaces bytes 10 to 16, one byte for three. */
+TEST(tokens_have_positions_in_the_original_text)
 {
     static const struct alignment parts[] = {{0, 10, 1, 3}, {2, 16, 1, 1}};
     static const struct added_token items[] = {
@@ -142,7 +141,7 @@ TEST(tokens_stand_where_their_bytes_stood_in_the_text_as_given)
     buf_release(&line);
 }
 
-TEST(a_single_word_touches_no_letter)
+TEST(a_single_word_token_is_not_next_to_a_letter)
 {
     static const struct added_token items[] = {
         {.bytes = "foo", .size = 3, .id = 1, .single_word = true},
@@ -153,11 +152,11 @@ TEST(a_single_word_touches_no_letter)
     expect_walk(items, 1, "foos afoo foo_ 9foo", "|foos afoo foo_ 9foo|");
     expect_walk(items, 1, "爱foo foo\xCC\x81 -foo", "|爱foo foo\xCC\x81 -|<1 14-17>");
     expect_walk(items, 2, "xfoof", "|xfoof|");
-    expect_way(items, 2, second, "xfoof", "|xf|<2 2-5>"); /* the second pass has the whole of it */
+    expect_way(items, 2, second, "xfoof", "|xf|<2 2-5>"); /* the second pass has the whole text */
     expect_way(items, 3, second, "!x !xy", "<3 0-2>| !xy|");
 }
 
-TEST(white_space_on_their_sides_may_belong_to_them)
+TEST(tokens_may_include_white_space_around_them)
 {
     static const struct added_token items[] = {
         {.bytes = "<l>", .size = 3, .id = 1, .left_strip = true},
@@ -187,7 +186,7 @@ TEST(tokens_are_found_by_their_ids)
     arena_release(&arena);
 }
 
-TEST(tokens_that_cannot_be_told_apart_are_refused)
+TEST(duplicate_tokens_and_ids_are_refused)
 {
     static const struct {
         struct added_token items[3];

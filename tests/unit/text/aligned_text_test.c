@@ -20,7 +20,7 @@ static void expect_place(const struct aligned_text *text, size_t start, size_t e
                   start, end, place.start, place.end, from, to);
 }
 
-TEST(what_stays_is_not_copied)
+TEST(a_text_without_changes_is_not_copied)
 {
     const struct aligned_text text = {.bytes = "Life is", .size = 7, .start = 20};
     struct text_rewriter rewriter = {.in = &text};
@@ -37,8 +37,8 @@ TEST(what_stays_is_not_copied)
     text_rewriter_release(&rewriter);
 }
 
-/* "a" to "xy", and then to "x-y": both stand for the same. */
-TEST(what_comes_in_within_a_place_stands_at_its_start)
+/* "a" becomes "xy", then "x-y"; x and y both have the position of "a". */
+TEST(inserted_text_has_the_position_of_the_start)
 {
     const struct aligned_text text = {.bytes = "a", .size = 1, .start = 10};
     struct text_rewriter first = {.in = &text};
@@ -59,7 +59,7 @@ TEST(what_comes_in_within_a_place_stands_at_its_start)
     text_rewriter_release(&first);
 }
 
-/* Of "ab", by each of the calls that lengthen a text. */
+/* With "ab" and each of the calls that lengthen a text. */
 TEST(a_text_that_grows_beyond_its_bound_is_refused)
 {
     for (size_t way = 0; way < 3; way++)
@@ -90,8 +90,8 @@ TEST(a_text_that_grows_beyond_its_bound_is_refused)
         }
 }
 
-/* "a bc" to "▁a▁B": one comes in, one is replaced by more, one by less. */
-TEST(places_are_those_of_what_was_there)
+/* "a bcd" becomes "▁a▁B!": insertions, longer and shorter replacements. */
+TEST(positions_are_those_of_the_replaced_text)
 {
     const struct aligned_text text = {.bytes = "a bcd", .size = 5, .start = 10};
     struct text_rewriter rewriter = {.in = &text};
@@ -100,7 +100,7 @@ TEST(places_are_those_of_what_was_there)
     text_rewriter_keep(&rewriter, 0, 1);
     text_rewriter_replace(&rewriter, 1, 2, "▁", 3);
     text_rewriter_replace(&rewriter, 2, 4, "B", 1);
-    text_rewriter_replace(&rewriter, 5, 5, "!", 1); /* and the d is gone */
+    text_rewriter_replace(&rewriter, 5, 5, "!", 1); /* d is deleted */
     ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0);
     ck_assert_uint_eq(out.size, 9);
     ck_assert_mem_eq(out.bytes, "▁a▁B!", 9);
@@ -108,7 +108,7 @@ TEST(places_are_those_of_what_was_there)
     expect_place(&out, 0, 4, 10, 11);
     expect_place(&out, 3, 4, 10, 11);
     expect_place(&out, 4, 7, 11, 12);
-    expect_place(&out, 5, 6, 11, 12); /* a byte of the sign is for all of the blank */
+    expect_place(&out, 5, 6, 11, 12); /* each byte of ▁ has the position of the blank */
     expect_place(&out, 7, 8, 12, 14);
     expect_place(&out, 8, 9, 15, 15);
     expect_place(&out, 0, 9, 10, 15);
@@ -122,12 +122,12 @@ TEST(a_text_may_become_empty)
     const struct aligned_text text = {.bytes = "abc", .size = 3};
     struct text_rewriter rewriter = {.in = &text};
     struct aligned_text out;
-    ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0); /* nothing was kept */
+    ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0);
     ck_assert_uint_eq(out.size, 0);
     ck_assert_ptr_nonnull(out.bytes);
     text_rewriter_release(&rewriter);
     rewriter.in = &text;
-    text_rewriter_keep(&rewriter, 0, 2); /* the end is gone without a word */
+    text_rewriter_keep(&rewriter, 0, 2); /* the rest is deleted without a call */
     ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0);
     ck_assert_uint_eq(out.size, 2);
     ck_assert_mem_eq(out.bytes, "ab", 2);
@@ -135,8 +135,8 @@ TEST(a_text_may_become_empty)
     text_rewriter_release(&rewriter);
 }
 
-/* Megabytes become one character, one becomes megabytes, and what comes after them stays. */
-TEST(units_of_any_size_keep_their_places)
+/* Megabytes become one character, which becomes megabytes. */
+TEST(replacements_of_any_size_have_correct_positions)
 {
     enum { LARGE = 3 << 20 };
     char *bytes = heap_alloc(2 * LARGE, 1, NULL);
@@ -158,7 +158,7 @@ TEST(units_of_any_size_keep_their_places)
     ck_assert_int_eq(text_rewriter_finish(&second, &two, NULL), 0);
     struct text_rewriter third = {.in = &two};
     struct aligned_text three;
-    text_rewriter_keep(&third, LARGE - 9, two.size); /* from within a unit */
+    text_rewriter_keep(&third, LARGE - 9, two.size); /* from inside a replacement */
     ck_assert_int_eq(text_rewriter_finish(&third, &three, NULL), 0);
     expect_place(&one, 0, 2, 7, 7 + LARGE);
     expect_place(&one, 2, 4, 7 + LARGE, 7 + 2 * LARGE);
@@ -175,10 +175,10 @@ TEST(units_of_any_size_keep_their_places)
     heap_free(bytes);
 }
 
-TEST(what_four_gigabytes_become_is_refused)
+TEST(a_replacement_of_four_gigabytes_is_refused)
 {
     const size_t size = (size_t)UINT32_MAX + 1;
-    const struct aligned_text text = {.bytes = "", .size = size}; /* of which none is read */
+    const struct aligned_text text = {.bytes = "", .size = size}; /* not read */
     for (size_t more = 0; more < 2; more++) {
         struct err err = {0};
         struct aligned_text out;
@@ -192,7 +192,7 @@ TEST(what_four_gigabytes_become_is_refused)
     }
 }
 
-TEST(ranges_may_be_asked_for_in_any_order)
+TEST(positions_can_be_requested_in_any_order)
 {
     static const struct alignment parts[] = {{0, 0, 1, 1}, {2, 5, 1, 4}, {3, 9, 1, 0}};
     const struct aligned_text text = {.bytes = "abcd", .size = 4, .parts = parts, .part_count = 3};
@@ -206,7 +206,7 @@ TEST(ranges_may_be_asked_for_in_any_order)
     }
 }
 
-/* --- the judge: a place for every byte, however often a text is rewritten -------------------- */
+/* --- compared with a position for every byte ------------------------------------------------- */
 
 enum { BYTES_MAX = 400, PASSES = 4 };
 
@@ -216,13 +216,13 @@ struct slow_text {
     size_t size;
 };
 
-/* The first byte's start, the last one's end. */
+/* From the start of the first byte to the end of the last. */
 static struct text_range slow_place(const struct slow_text *text, size_t start, size_t end)
 {
     return (struct text_range){text->places[start].start, text->places[end - 1].end};
 }
 
-/* Some bytes stay, some become others, some go, some come in. */
+/* Keep, replace or delete some bytes, and insert others. */
 static void rewrite(struct text_rewriter *rewriter, const struct slow_text *in,
                     struct slow_text *out, unsigned *seed)
 {
@@ -245,7 +245,7 @@ static void rewrite(struct text_rewriter *rewriter, const struct slow_text *in,
     }
 }
 
-TEST(many_rewritings_in_a_row_keep_every_place)
+TEST(repeated_rewriting_keeps_all_positions)
 {
     static struct slow_text slow[2];
     for (unsigned round = 0; round < 500; round++) {
@@ -277,7 +277,7 @@ TEST(many_rewritings_in_a_row_keep_every_place)
     }
 }
 
-TEST(a_text_that_finds_no_memory_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     const struct aligned_text text = {.bytes = "abc", .size = 3};
     bool came = true;

@@ -32,7 +32,7 @@ TEST(the_most_frequent_pair_comes_first)
     expect_merges("low low low lower newest newest", 260, "#version: 0.2\nl o\nlo w\nĠ low\ne s\n");
 }
 
-/* Words that have nothing in common: every merge makes new pairs, and their table grows. */
+/* Words without common letters, so that each merge makes new pairs and their table grows. */
 TEST(every_allocation_may_fail)
 {
     struct buf text = {0};
@@ -55,17 +55,17 @@ TEST(every_allocation_may_fail)
     buf_release(&text);
 }
 
-TEST(of_equals_the_older_tokens)
+TEST(the_older_tokens_of_equal_pairs_come_first)
 {
     expect_merges("ab ab cd cd", 258, "#version: 0.2\na b\nc d\n");
 }
 
-TEST(what_overlaps_is_merged_from_the_left)
+TEST(overlapping_pairs_are_merged_from_the_left)
 {
     expect_merges("aaa\naaa\naaa", 258, "#version: 0.2\na a\naa a\n");
 }
 
-TEST(it_ends_where_no_pair_occurs_twice)
+TEST(learning_ends_if_no_pair_occurs_twice)
 {
     struct bpe_learner learner;
     learn(&learner, "abc", 1000);
@@ -76,7 +76,7 @@ TEST(it_ends_where_no_pair_occurs_twice)
     bpe_learner_release(&learner);
 }
 
-TEST(texts_add_up)
+TEST(counts_of_texts_are_added)
 {
     struct bpe_learner learner = {0};
     ck_assert_int_eq(bpe_learner_add(&learner, "xy", 2, NULL), 0);
@@ -86,7 +86,7 @@ TEST(texts_add_up)
     bpe_learner_release(&learner);
 }
 
-TEST(the_files_make_a_tokenizer_of_all_bytes)
+TEST(the_files_are_a_tokenizer_with_all_bytes)
 {
     static const char text[] = "Life is short, eat dessert first. Life is é 爱!\n\"\\";
     struct bpe_learner learner;
@@ -114,7 +114,7 @@ TEST(the_files_make_a_tokenizer_of_all_bytes)
     bpe_learner_release(&learner);
 }
 
-TEST(what_is_no_text_is_refused)
+TEST(invalid_utf8_is_refused)
 {
     struct bpe_learner learner = {0};
     struct err err = {0};

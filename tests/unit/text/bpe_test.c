@@ -1,4 +1,4 @@
-/* Merges read from both kinds of file, and pieces that are joined by them. */
+/* Merges, read from both kinds of files and applied to pieces. */
 #include "text/subword/bpe.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void open_json(struct json_cursor *cursor, const char *json)
     ck_assert_int_eq(json_cursor_open(cursor, NULL, json, strlen(json), NULL), 0);
 }
 
-/* Lines, or JSON where it begins with a bracket; compare the merges as "left right id,". */
+/* Read merges from lines or, if the text begins with a bracket, from JSON. */
 static int read_merges(struct bpe *bpe, const char *merges, size_t prefix, struct err *err)
 {
     struct word_table words = {0};
@@ -56,11 +56,11 @@ TEST(merges_have_the_order_of_the_file)
         {"#version: 0.2", 0, ""},
         {"\n", 0, ""},
         {"[]", 0, ""},
-        {"爱 a\n", 0, "8 0 9,"}, /* outside the alphabet */
+        {"爱 a\n", 0, "8 0 9,"}, /* not in the byte alphabet */
         {"[[\"爱\", \"a\"]]", 0, "8 0 9,"},
-        {"[\"a Ġa\"]", 2, "0 6 10,"}, /* the prefix is removed … */
+        {"[\"a Ġa\"]", 2, "0 6 10,"}, /* the prefix is removed */
         {"[[\"a\", \"Ġa\"]]", 2, "0 6 10,"},
-        {"[\"a b\"]", 1, "0 1 4,"}, /* … unless the right part is no longer than it */
+        {"[\"a b\"]", 1, "0 1 4,"}, /* but not from a part that is not longer */
         {"[\"a b\"]", 9, "0 1 4,"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -83,7 +83,7 @@ TEST(merges_have_the_order_of_the_file)
 #define TWO "expected two tokens separated by a space, found "
 #define ITEM "expected \"a b\" or [\"a\", \"b\"], found "
 
-TEST(what_is_no_merge_is_refused_with_its_number)
+TEST(invalid_merges_are_refused_with_their_numbers)
 {
     static const struct {
         const char *merges, *text;
@@ -133,7 +133,7 @@ TEST(what_is_no_merge_is_refused_with_its_number)
 
 enum { TEXT_BYTES = 600, LETTERS = 4 };
 
-/* The ids of a, b, c and d are 0 to 3; merges make others, from 4 on. */
+/* The ids of a, b, c and d are 0 to 3; ids of merges begin with 4. */
 static void open_letters(struct bpe *bpe, struct word_table *words, const struct bpe_merge *merges,
                          size_t count)
 {
@@ -160,7 +160,7 @@ static void expect_token(struct bpe_token found, uint32_t id, uint32_t start, ui
     ck_assert_uint_eq(found.end, end);
 }
 
-/* One merge after the other, all pairs compared for each; of equal pairs the last merge counts. */
+/* One merge at a time, comparing all pairs; the last of several merges of a pair counts. */
 static size_t slow_encode(const struct bpe *bpe, struct bpe_token *tokens, const char *text,
                           size_t size)
 {
@@ -190,7 +190,7 @@ static size_t slow_encode(const struct bpe *bpe, struct bpe_token *tokens, const
     }
 }
 
-/* Merges of any two tokens in any order, some of which make the same, or have the same rank. */
+/* Random merges of any two tokens; some have the same result or the same rank. */
 static size_t draw_merges(struct bpe_merge *merges, size_t count, unsigned *seed)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -206,7 +206,7 @@ static size_t draw_merges(struct bpe_merge *merges, size_t count, unsigned *seed
     return count;
 }
 
-TEST(pieces_are_joined_as_by_comparing_all_pairs)
+TEST(merging_agrees_with_comparing_all_pairs)
 {
     enum { MERGES = 30 };
     unsigned seed = 1;
@@ -219,7 +219,7 @@ TEST(pieces_are_joined_as_by_comparing_all_pairs)
         struct word_table words;
         struct bpe bpe;
         size_t size = 1 + (size_t)rand_r(&seed) % (round % 3 ? TEXT_BYTES : 30);
-        size_t most = round % 2 ? 1 : 1 + (size_t)rand_r(&seed) % TEXT_BYTES; /* equal letters */
+        size_t most = round % 2 ? 1 : 1 + (size_t)rand_r(&seed) % TEXT_BYTES; /* runs of letters */
         open_letters(&bpe, &words, merges, draw_merges(merges, MERGES, &seed));
         for (size_t at = 0, end; at < size; at = end) {
             end = at + 1 + (size_t)rand_r(&seed) % most;
@@ -256,7 +256,7 @@ TEST(a_byte_without_a_token_is_dropped_and_its_neighbours_are_joined)
     close_letters(&bpe, &words);
 }
 
-TEST(what_is_too_large_is_refused)
+TEST(sizes_above_the_limits_are_refused)
 {
     struct word_table words;
     struct bpe bpe;
@@ -273,11 +273,11 @@ TEST(what_is_too_large_is_refused)
     close_letters(&bpe, &words);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     struct bpe_piece piece = {0};
     bool came = true;
-    for (size_t nth = 1; came; nth++) { /* a piece that was refused is used again */
+    for (size_t nth = 1; came; nth++) { /* reuses the piece after a failure */
         struct word_table words = {0};
         struct json_cursor cursor;
         struct bpe bpe;

@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 
-TEST(bytes_have_the_signs_that_gpt2_gave_them)
+TEST(bytes_have_the_characters_of_gpt2)
 {
     static const struct {
         unsigned char byte;
@@ -18,7 +18,7 @@ TEST(bytes_have_the_signs_that_gpt2_gave_them)
         ck_assert_uint_eq(byte_alphabet_sign(cases[i].byte), cases[i].sign);
 }
 
-/* U+0020 to U+07FF. */
+/* Encode U+0020 to U+07FF. */
 static size_t write_short(char *out, uint32_t c)
 {
     if (c < 0x80) {
@@ -30,7 +30,7 @@ static size_t write_short(char *out, uint32_t c)
     return 2;
 }
 
-TEST(every_byte_comes_back_from_its_sign)
+TEST(every_byte_survives_a_round_trip)
 {
     char text[512];
     char bytes[512];
@@ -42,11 +42,11 @@ TEST(every_byte_comes_back_from_its_sign)
     ck_assert_uint_eq(decoded, 256);
     for (int byte = 0; byte < 256; byte++)
         ck_assert_uint_eq((unsigned char)bytes[byte], byte);
-    ck_assert_uint_eq(byte_alphabet_decode(text, &decoded, text, size), size); /* in its place */
+    ck_assert_uint_eq(byte_alphabet_decode(text, &decoded, text, size), size); /* in place */
     ck_assert_mem_eq(text, bytes, 256);
 }
 
-TEST(decoding_ends_at_what_is_no_sign)
+TEST(decoding_ends_at_other_characters)
 {
     static const struct {
         const char *text;
@@ -58,16 +58,16 @@ TEST(decoding_ends_at_what_is_no_sign)
         {"a b", 1, "a"},
         {"\t", 0, ""},
         {"a\x7F", 1, "a"},
-        {"ab\xC2\xA0", 2, "ab"},   /* U+00A0 has a sign and is none */
-        {"ab\xC2\xAD", 2, "ab"},   /* so has U+00AD */
+        {"ab\xC2\xA0", 2, "ab"},   /* U+00A0 is encoded as U+0142 */
+        {"ab\xC2\xAD", 2, "ab"},   /* U+00AD as U+0143 */
         {"\xC5\x83z", 3, "\xADz"}, /* U+0143, the last */
         {"\xC5\x84z", 0, ""},      /* U+0144 */
         {"x爱", 1, "x"},
         {"x🍰", 1, "x"},
-        {"x\xC4", 1, "x"},     /* no UTF-8 */
-        {"x\xC4(", 1, "x"},    /* nor this, */
-        {"x\xC0\xA1", 1, "x"}, /* nor this, */
-        {"x\xA1", 1, "x"},     /* nor this */
+        {"x\xC4", 1, "x"},     /* invalid UTF-8 */
+        {"x\xC4(", 1, "x"},    /* the same */
+        {"x\xC0\xA1", 1, "x"}, /* the same */
+        {"x\xA1", 1, "x"},     /* the same */
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char bytes[16];
@@ -80,7 +80,7 @@ TEST(decoding_ends_at_what_is_no_sign)
     }
 }
 
-TEST(signs_within_a_json_text_end_where_that_takes_a_closer_look)
+TEST(fast_decoding_of_json_stops_at_escapes_and_other_characters)
 {
     static const struct {
         const char *text;

@@ -1,7 +1,7 @@
-/* doubling_test.c: twice as much of what a file can fill takes twice the time, or a little more for
- * the processor's caches. Doubled twice that is four or five times as long, and sixteen times where
- * something is quadratic. Time is that of the processor, the least of several tries, at a size that
- * takes long enough to be measured. */
+/* doubling_test.c: time is linear in the number of items of a file. Four times as many items take
+ * four or five times as long, because of the processor's caches, but sixteen times if something is
+ * quadratic. Measures processor time, the least of several tries, at a size that takes long enough.
+ */
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -16,12 +16,12 @@
 #include "lens/tokenized.h"
 #include "text/tokenizer.h"
 
-enum { FIRST_COUNT = 500, TIMES = 4, ROUNDS = 5 }; /* a machine has bad moments */
+enum { FIRST_COUNT = 500, TIMES = 4, ROUNDS = 5 }; /* repeat on a busy machine */
 #define LONG_ENOUGH (one_of(2) == 1 ? 0.02 : 0.005)
 #define TRIES (one_of(2) == 1 ? 3 : 1)
 #define MOST_TIMES 12.0
 
-/* The files that are filled; `other` is for those that need a second one. */
+/* Generated files; some rows need a second one, `other`. */
 static struct buf file, other;
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -33,7 +33,7 @@ static void fill_words(size_t count)
     buf_text(&file, "}");
 }
 
-/* A table without a key, as it once was: these words of two blocks have one hash there. */
+/* The hash of an earlier version, without a key: words of two blocks can have the same one. */
 static uint64_t unkeyed(uint64_t a, uint64_t b)
 {
     uint64_t hash = (a ^ (b << 32 | b >> 32)) * 0x9E3779B97F4A7C15u;
@@ -77,11 +77,11 @@ static void fill_colliding(size_t count)
     buf_text(&file, "}");
 }
 
-/* a to z, then all that one of them makes after what was there: "b" after "a" is "ab". */
-static void add_spelt(struct buf *out, size_t number)
+/* a to z, then aa, ab, …: each is an earlier word and a letter. */
+static void add_word(struct buf *out, size_t number)
 {
     if (number >= 26)
-        add_spelt(out, number / 26 - 1);
+        add_word(out, number / 26 - 1);
     buf_char(out, (char)('a' + number % 26));
 }
 
@@ -89,13 +89,13 @@ static void fill_merges(size_t count)
 {
     for (size_t i = 0; i < 26 + count; i++) {
         buf_text(&other, i ? ", \"" : "{\"");
-        add_spelt(&other, i);
+        add_word(&other, i);
         buf_format(&other, "\": %zu", i);
         if (i < 26)
             continue;
-        add_spelt(&file, i / 26 - 1);
+        add_word(&file, i / 26 - 1);
         buf_char(&file, ' ');
-        add_spelt(&file, i % 26);
+        add_word(&file, i % 26);
         buf_char(&file, '\n');
     }
     buf_text(&other, "}");
@@ -201,14 +201,14 @@ static int open_tensors(struct err *err)
     return failed;
 }
 
-/* --- texts that nothing cuts ------------------------------------------------------------------ */
+/* --- texts without a split -------------------------------------------------------------------- */
 
 #define MODEL(stages, model) "{" stages "\"model\": {" model "}}"
 #define LETTERS "\"vocab\": {\"a\": 0, \"b\": 1, \"aa\": 2, \"ab\": 3, \"aaaa\": 4, \"c\": 5}"
 #define BPE "\"type\": \"BPE\", " LETTERS ", \"unk_token\": \"c\", "
 #define NORMAL(type) "\"normalizer\": {\"type\": \"" type "\"}, "
 
-/* Cut the text in `file` by a tokenizer.json. */
+/* Tokenize the text in `file` with a tokenizer.json. */
 static int cut_text(const char *json, struct err *err)
 {
     const struct folder_file tokenizer_json = {"tokenizer.json", json, strlen(json)};
@@ -228,7 +228,7 @@ static void fill_letters(size_t count)
     buf_fill(&file, 'a', count);
 }
 
-/* Of three classes, in an order that no sort finds done. */
+/* Marks of three combining classes, which are not sorted. */
 static void fill_marks(size_t count)
 {
     static const char *const marks[] = {"\xCC\x81", "\xCC\xA3", "\xCC\x95"};
@@ -281,7 +281,7 @@ static const struct row {
     const char *name;
     void (*fill)(size_t count);
     int (*take)(struct err *err);
-    size_t most; /* things that the format allows; 0: no such limit */
+    size_t most; /* most items that the format allows; 0: no limit */
 } rows[] = {
     {"words", fill_words, open_vocab, 0},
     {"words with one hash", fill_colliding, open_vocab, 0},
@@ -305,7 +305,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The least of so many tries. */
+/* The least time of `tries`. */
 static double seconds_of(const struct row *row, size_t count, int tries)
 {
     double least = 1e9;
@@ -323,7 +323,7 @@ static double seconds_of(const struct row *row, size_t count, int tries)
     return least;
 }
 
-TEST_LOOP(four_times_as_much_takes_about_four_times_as_long, COUNT(rows))
+TEST_LOOP(time_is_linear_in_the_number_of_items, COUNT(rows))
 {
     const struct row *row = &rows[_i];
     size_t count = FIRST_COUNT;

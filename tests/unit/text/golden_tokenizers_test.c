@@ -1,5 +1,5 @@
-/* golden_tokenizers_test.c: small tokenizers in the manner of those that people use, and what other
- * programs make of a hundred texts: tests/tokenizers/NAME. */
+/* golden_tokenizers_test.c: small tokenizers of the common kinds, and the ids of a hundred texts
+ * from other programs: tests/tokenizers/NAME. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,13 +21,13 @@ static const char *const names[] = {
     "smollm2-like",  "t5-like",
 };
 
-/* Those that are in the keys of a GGUF file, too: tests/gguf/NAME.gguf. */
+/* Tokenizers that are also in a GGUF file: tests/gguf/NAME.gguf. */
 static const char *const in_gguf[] = {"gpt-neox-like", "llama-3-like", "qwen2-like",
                                       "sentencepiece-bpe", "smollm2-like"};
 
-/* The same one: as it is, and with the special tokens that its file puts around texts. */
+/* A tokenizer without and with the special tokens that its file adds to texts. */
 struct pair {
-    struct tokenizer *plain, *special; /* the last may be NULL */
+    struct tokenizer *plain, *special; /* special may be NULL */
     bool in_gguf;
 };
 
@@ -41,7 +41,7 @@ static void expect_ids(const struct tokens *tokens, const struct json *ids, cons
         ck_assert_msg(i < tokens->count && tokens->items[i].id == id, "'%s': id %zu", text, i);
     }
     ck_assert_msg(tokens->count == i, "'%s': %zu ids, not %zu", text, tokens->count, i);
-    for (i = 0; i < tokens->count; i++) { /* in order, and within the text */
+    for (i = 0; i < tokens->count; i++) { /* in order and inside the text */
         ck_assert_uint_le(before, tokens->items[i].start);
         ck_assert_uint_le(tokens->items[i].start, tokens->items[i].end);
         before = tokens->items[i].start;
@@ -80,8 +80,8 @@ static void expect_decoded(const struct tokenizer *tokenizer, const struct json 
     buf_release(&text);
 }
 
-/* Tokens of sentencepiece-bpe that GGUF finds in texts, and SentencePiece does not: its blanks are
- * signs by then. */
+/* Texts with user-defined tokens of sentencepiece-bpe that GGUF finds and SentencePiece does not,
+ * because it has already replaced blanks with ▁. */
 static bool has_defined_blanks(const char *text)
 {
     return text[0] == 'x' || strstr(text, "a b") || strstr(text, " x") || strstr(text, "▁x") ||
@@ -105,7 +105,7 @@ static void expect_case(const struct pair *pair, const char *line, size_t size)
     expect_encoded(pair->plain, text, ids);
     if (pair->special)
         expect_encoded(pair->special, text, special ? special : ids);
-    if (!decoded || json_get_text(decoded, &text)) /* null: nobody knows */
+    if (!decoded || json_get_text(decoded, &text)) /* null: not compared */
         expect_decoded(pair->plain, ids, text);
     json_free(json);
 }
@@ -125,7 +125,7 @@ static int expect_cases(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
-TEST_LOOP(texts_have_the_ids_that_others_give_them, COUNT(names))
+TEST_LOOP(texts_have_the_ids_of_other_programs, COUNT(names))
 {
     struct buf path = {0};
     struct pair pair = {0};
@@ -142,8 +142,8 @@ TEST_LOOP(texts_have_the_ids_that_others_give_them, COUNT(names))
     buf_release(&path);
 }
 
-/* What stands around them is another matter: convert_hf_to_gguf.py says it in keys of its own. */
-TEST_LOOP(those_in_a_gguf_file_give_the_same_ids, COUNT(in_gguf))
+/* Without special tokens around texts, for which convert_hf_to_gguf.py writes separate keys. */
+TEST_LOOP(tokenizers_in_gguf_files_give_the_same_ids, COUNT(in_gguf))
 {
     char path[128];
     char cases[128];

@@ -9,7 +9,7 @@ static struct id_list list_of(const char *text, size_t limit)
     return (struct id_list){.at = text, .end = text + strlen(text), .limit = limit};
 }
 
-TEST(ids_stand_between_blanks_commas_and_new_lines)
+TEST(ids_are_separated_by_white_space_or_commas)
 {
     static const struct {
         const char *text;
@@ -35,7 +35,7 @@ TEST(ids_stand_between_blanks_commas_and_new_lines)
     }
 }
 
-TEST(what_is_no_id_is_named_with_the_range)
+TEST(invalid_ids_are_named_with_the_range)
 {
     static const struct {
         const char *text;
@@ -61,7 +61,7 @@ TEST(what_is_no_id_is_named_with_the_range)
     }
 }
 
-TEST(ids_are_at_most_what_a_token_holds)
+TEST(ids_have_at_most_32_bits)
 {
     struct id_list list = list_of("4294967295 4294967296", SIZE_MAX);
     uint32_t id = 0;

@@ -24,17 +24,17 @@ static const struct {
     {"a\0b", 3, "a\\x00b"},
     {"\x1B[31m", 5, "\\x1b[31m"},
     {"\x7F", 1, "\\x7f"},
-    {"\xC2\x9B", 2, "\\xc2\\x9b"}, /* a control that starts a terminal's command */
+    {"\xC2\x9B", 2, "\\xc2\\x9b"}, /* starts a control sequence of a terminal */
     {"\xE2\x80\xAE"
      "abc",
-     6, "\\xe2\\x80\\xaeabc"}, /* from right to left from here on */
-    {"\xC2\xA0", 2, "⍽"},      /* a blank that is none for our eyes */
+     6, "\\xe2\\x80\\xaeabc"}, /* switches to right-to-left */
+    {"\xC2\xA0", 2, "⍽"},      /* a no-break space */
     {"\xE7\x88", 2, "\\xe7\\x88"},
     {"a\xFFz", 3, "a\\xffz"},
     {"\xF0\x9D\x85\xB3", 4, "\\xf0\\x9d\\x85\\xb3"},
 };
 
-TEST(what_cannot_be_seen_is_made_visible)
+TEST(invisible_characters_are_made_visible)
 {
     for (size_t i = 0; i < COUNT(labels); i++) {
         struct buf buf = {0};
@@ -45,7 +45,7 @@ TEST(what_cannot_be_seen_is_made_visible)
     }
 }
 
-TEST(a_line_ends_where_its_room_does)
+TEST(a_line_is_truncated_to_its_capacity)
 {
     static const char *const lines[] = {"", "a", "a b", "a b", "a b\\xff"};
     static const size_t rooms[] = {1, 2, 4, 7, 8};
@@ -58,11 +58,11 @@ TEST(a_line_ends_where_its_room_does)
 
 enum { ROW = 6 };
 
-TEST(a_token_that_is_part_of_a_character_says_so)
+TEST(tokens_that_are_parts_of_a_character_are_numbered)
 {
     static const struct {
-        const char *row[ROW];    /* tokens */
-        const char *labels[ROW]; /* theirs */
+        const char *row[ROW]; /* tokens */
+        const char *labels[ROW];
     } cases[] = {
         {{"", " the", "爱"}, {"", "␣the", "爱"}},
         {{"\xE2", "\x82", "\xAC", "!"}, {"€₁", "€₂", "€₃", "!"}},
@@ -72,15 +72,15 @@ TEST(a_token_that_is_part_of_a_character_says_so)
         {{"\xE7", "\x88\xB1爱\xE7", "\x88\xB1\xC3", "\xA9"}, {"爱₁", "爱₂爱爱₁", "爱₂é₁", "é₂"}},
         {{"\xE7\x88", "", "\xB1"}, {"爱₁", "", "爱₂"}},
         {{"e\xCC", "\x81"}, {"e◌\xCC\x81₁", "◌\xCC\x81₂"}},
-        /* what the row has not all of */
+        /* incomplete characters */
         {{" \xF0\x9F"}, {"␣\\xf0\\x9f‿"}},
         {{" \xF0\x9F", "\x8D", "!"}, {"␣\\xf0\\x9f‿", "‿\\x8d", "!"}},
         {{"\x8D", "\xB0"}, {"‿\\x8d‿", "‿\\xb0"}},
         {{"\xE7\x88", NULL, "\xB1"}, {"\\xe7\\x88‿", NULL, "‿\\xb1"}},
         {{"\xC3", "\xA9", "\xA9"}, {"é₁", "é₂", "‿\\xa9"}},
-        {{"\xC0", "\xFF"}, {"\\xc0", "\\xff"}}, /* begin no character */
+        {{"\xC0", "\xFF"}, {"\\xc0", "\\xff"}}, /* not the beginning of a character */
         {{"\xE0", "\x80", "\x80"}, {"\\xe0‿", "‿\\x80‿", "‿\\x80"}},
-        /* what cannot be seen */
+        /* invisible characters */
         {{"\xC2", "\xA0"}, {"\\xc2‿", "‿\\xa0"}},
         {{"\xE2\x80", "\xAE"}, {"\\xe2\\x80‿", "‿\\xae"}},
     };
@@ -116,7 +116,7 @@ TEST(a_short_word_is_its_own_excerpt)
     }
 }
 
-TEST(a_long_word_is_cut_between_characters)
+TEST(a_long_word_is_truncated_between_characters)
 {
     static const char *const units[] = {"a", "é", "爱", "🍰", "\x01", "\xC2\x80", " "};
     for (size_t i = 0; i < COUNT(units); i++) {
@@ -143,7 +143,7 @@ TEST(a_long_word_is_cut_between_characters)
     }
 }
 
-TEST(a_label_that_finds_no_memory_marks_the_buffer)
+TEST(a_failed_allocation_marks_the_buffer)
 {
     struct buf buf = {0};
     heap_fail_at(1, 0);

@@ -14,7 +14,7 @@
     BERT(", \"clean_text\": false, \"handle_chinese_chars\": false, \"strip_accents\": " \
          "false, \"lowercase\": false")
 
-/* Characters, and where they stood: Unicode's forms. */
+/* Expected characters, with their positions in the original text. */
 static const struct {
     const char *normalizer;
     const char *text;
@@ -61,15 +61,15 @@ static const struct {
     {"{\"type\": \"Precompiled\"}", "ﬁ", "ﬁ:0-3"},
 };
 
-TEST_LOOP(a_step_changes_characters_and_knows_their_places, COUNT(cases))
+TEST_LOOP(a_step_changes_characters_and_keeps_their_positions, COUNT(cases))
 {
     pipeline_rig_expect_normal(cases[_i].normalizer, cases[_i].text, cases[_i].characters);
 }
 
 /* --- Precompiled ------------------------------------------------------------------------------ */
 
-/* A trie of one entry, "A", for which "bc" stands; and its bytes in base64: the root's children
- * begin at 256, those of "A" at 512, where the value is. */
+/* A trie with one entry, "A", which is replaced by "bc", in base64. The children of the root begin
+ * at 256, those of "A" at 512, where the value is. */
 enum { UNITS = 513, TEXTS = 4 };
 
 static void write_unit(unsigned char *at, uint32_t unit)
@@ -101,7 +101,7 @@ static void write_charsmap(struct buf *json, uint32_t place)
     buf_text(json, "\"}");
 }
 
-TEST(a_map_of_characters_is_a_trie)
+TEST(a_precompiled_map_replaces_characters)
 {
     static const struct {
         uint32_t place;
@@ -111,8 +111,8 @@ TEST(a_map_of_characters_is_a_trie)
         {1, "xAA\xCC\x81", "x:0-1 c:1-2 c:2-5"},
         {0, "xAAAA\xCC\x81", "x:0-1 b:1-2 c:1-2 b:2-3 c:2-3 b:3-4 c:3-4 b:4-7 c:4-7"},
         {2, "xAA\xCC\x81", "x:0-1"},
-        {2, "AAxAy", "x:0-3 y:4-5"}, /* the text still begins where it did */
-        {99, "xAA\xCC\x81", "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* beyond all texts: no entry */
+        {2, "AAxAy", "x:0-3 y:4-5"}, /* begins at 0 although AA is deleted */
+        {99, "xAA\xCC\x81", "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* an invalid value is no entry */
     };
     for (size_t i = 0; i < COUNT(maps); i++) {
         struct buf json = {0};
@@ -122,8 +122,8 @@ TEST(a_map_of_characters_is_a_trie)
     }
 }
 
-/* Of one entry, "AB"; the children of its "A" begin at 512, its value stands at 768. */
-TEST(what_sentencepiece_maps_is_looked_for_in_ascii_too)
+/* One entry, "AB"; the children of "A" begin at 512, the value is at 768. */
+TEST(maps_of_sentencepiece_apply_to_ascii)
 {
     static unsigned char map[4 + 4 * 769 + 3];
     static const struct added_token item = {.bytes = "xAB", .size = 3, .normalized = true};
@@ -159,7 +159,7 @@ TEST(what_sentencepiece_maps_is_looked_for_in_ascii_too)
     ", \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}"
 #define CHARSMAP(text) NORMAL("{\"type\": \"Precompiled\", \"precompiled_charsmap\": " text "}")
 
-TEST(a_step_that_is_broken_is_refused)
+TEST(an_invalid_step_is_refused)
 {
     static const struct pipeline_refusal refusals[] = {
         {NORMAL(ALONE("Prepend")), "normalizer: Prepend: expected a field 'prepend'"},
@@ -196,7 +196,7 @@ TEST(a_step_that_is_broken_is_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     struct buf json = {0};
     buf_text(&json, "{\"model\": {\"type\": \"BPE\", \"unk_token\": \"a\", \"vocab\": {\"a\": 0}, "

@@ -24,9 +24,9 @@ static int open_beside(struct pipeline *pipeline, const char *config, struct err
     return pipeline_open_json(pipeline, &folder, err);
 }
 
-/* The ids are those of Hugging Face's tokenizers 0.22.2, to which the list's tokens were added by
- * id, as transformers does. */
-TEST(tokens_that_are_listed_beside_it_are_added)
+/* The ids are from Hugging Face's tokenizers 0.22.2, with the listed tokens added in the order of
+ * their ids, as in transformers. */
+TEST(tokens_of_the_config_are_added)
 {
     static const struct {
         const char *config, *text, *tokens;
@@ -56,7 +56,7 @@ TEST(tokens_that_are_listed_beside_it_are_added)
     }
 }
 
-TEST(what_was_special_stays_so)
+TEST(special_tokens_remain_special)
 {
     static const char config[] =
         "{\"added_tokens_decoder\": {\"4\": {\"content\": \"<s>\", \"special\": false}, "
@@ -68,7 +68,7 @@ TEST(what_was_special_stays_so)
     pipeline_release(&pipeline);
 }
 
-TEST(a_list_that_is_none_is_refused)
+TEST(an_invalid_list_is_refused)
 {
     static const struct {
         const char *config, *text;
@@ -88,7 +88,7 @@ TEST(a_list_that_is_none_is_refused)
     }
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     static const char config[] = "{\"added_tokens_decoder\": {\"12\": {\"content\": \"B\", "
                                  "\"normalized\": true}, \"4\": {\"content\": \"<s>\"}}}";

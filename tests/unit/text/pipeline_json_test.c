@@ -24,7 +24,7 @@
 #define SETTING(setting) \
     "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE setting ", " MERGES "}"
 
-/* --- what is read ----------------------------------------------------------------------------- */
+/* --- supported files -------------------------------------------------------------------------- */
 
 TEST(byte_level_models_are_read_in_all_their_forms)
 {
@@ -33,7 +33,7 @@ TEST(byte_level_models_are_read_in_all_their_forms)
         {"{\"model\": " BPE "\"merges\": [[\"h\", \"i\"], [\"Ġ\", \"hi\"]]}, "
          "\"pre_tokenizer\": " BYTE_LEVEL "}",
          "hi hi", "3:0-2 4:2-5"},
-        /* as of old: without a type */
+        /* old files have no type */
         {"{\"pre_tokenizer\": " BYTE_LEVEL ", \"normalizer\": null, \"model\": {\"dropout\": null, "
          "\"unk_token\": null, \"continuing_subword_prefix\": \"\", \"end_of_word_suffix\": \"\", "
          "\"fuse_unk\": false, \"vocab\": {\"h\": 0, \"i\": 1, \"\\u0120\": 2}, \"merges\": []}}",
@@ -60,8 +60,8 @@ TEST(byte_level_models_are_read_in_all_their_forms)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-/* A blank before the text has no place in it; each stretch between added tokens gets one. */
-TEST(a_blank_before_the_text_has_no_place_in_it)
+/* Each segment between added tokens gets a blank. */
+TEST(an_added_blank_has_no_position_in_the_text)
 {
 #define PREFIXED                                                                             \
     "{\"added_tokens\": [{\"id\": 9, \"content\": \"<s>\"}], \"pre_tokenizer\": {\"type\": " \
@@ -76,7 +76,7 @@ TEST(a_blank_before_the_text_has_no_place_in_it)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-TEST(added_tokens_are_read_with_what_they_do)
+TEST(added_tokens_are_read_with_their_options)
 {
     static const char json[] =
         "{\"added_tokens\": [{\"id\": 9, \"content\": \"<s>\", \"special\": true}, "
@@ -94,9 +94,9 @@ TEST(added_tokens_are_read_with_what_they_do)
     pipeline_release(&pipeline);
 }
 
-/* Those that are `normalized` are normalized themselves and found in what became of the text; the
- * others stand in it as it is, and cut it into stretches. */
-TEST(added_tokens_are_looked_for_before_and_after_normalizing)
+/* `normalized` tokens are normalized, too, and found in the normalized text; others are found in
+ * the original text, which they split into segments. */
+TEST(added_tokens_are_found_before_or_after_normalization)
 {
 #define BOTH_KINDS                                                                           \
     "{\"added_tokens\": [{\"id\": 5, \"content\": \"<A>\", \"normalized\": false}, "         \
@@ -108,7 +108,7 @@ TEST(added_tokens_are_looked_for_before_and_after_normalizing)
         {BOTH_KINDS, "<A>", "5:0-3"},
         {BOTH_KINDS, "<a>", "3:0-0 0:0-1 1:1-2 2:2-3"},
         {BOTH_KINDS, "<A>a<A>", "5:0-3 3:3-3 1:3-4 5:4-7"},
-        {BOTH_KINDS, "<Ä>", "6:0-4"}, /* `_<ä>` is what both become */
+        {BOTH_KINDS, "<Ä>", "6:0-4"}, /* both become `_<ä>` */
         {BOTH_KINDS, "A<ä>", "3:0-0 1:0-1 0:1-2 1:2-4 2:4-5 !1@2-4"},
         {BOTH_KINDS, "A_<Ä>a", "3:0-0 1:0-1 6:1-6 1:6-7"},
     };
@@ -132,7 +132,7 @@ TEST(word_level_models_are_read)
 }
 
 /* Files of old versions do not name the model. */
-TEST(a_model_without_a_type_is_known_by_its_fields)
+TEST(a_model_without_a_type_is_recognised_by_its_fields)
 {
     static const struct {
         const char *json;
@@ -154,7 +154,7 @@ TEST(a_model_without_a_type_is_known_by_its_fields)
     }
 }
 
-TEST(how_many_tokens_others_would_leave_is_known)
+TEST(the_length_of_truncation_is_read)
 {
     static const struct {
         const char *json;
@@ -173,11 +173,11 @@ TEST(how_many_tokens_others_would_leave_is_known)
     }
 }
 
-/* --- what is refused -------------------------------------------------------------------------- */
+/* --- refused files ---------------------------------------------------------------------------- */
 
 #define NORMAL(value) "{\"normalizer\": " value ", \"model\": " BPE MERGES "}"
 
-TEST(what_is_not_supported_is_refused_by_name)
+TEST(unsupported_values_are_named)
 {
     static const struct pipeline_refusal cases[] = {
         {"{\"model\": {\"type\": \"Neural\"}}", "model: type 'Neural' is not supported"},
@@ -206,7 +206,7 @@ TEST(what_is_not_supported_is_refused_by_name)
 #define MODEL(fields) \
     "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"BPE\"" fields "}}"
 
-TEST(what_is_broken_is_refused_with_its_field)
+TEST(invalid_fields_are_named)
 {
     static const struct pipeline_refusal cases[] = {
         {"[]", "expected an object"},
@@ -265,7 +265,7 @@ TEST(what_is_broken_is_refused_with_its_field)
     pipeline_rig_refuse_all(cases, COUNT(cases), ERR_INPUT);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(ADDED("[{\"id\": 9, \"content\": \"<s>\"}]"), "hi <s>",
                         "3:0-2 2:2-3 9:3-6");

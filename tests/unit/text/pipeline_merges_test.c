@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/heap.h"
 
-/* h e l o blank a, then what merges make of them; <|endoftext|> is the last. */
+/* h e l o blank a, then results of merges; <|endoftext|> is the last. */
 static const char vocab[] = "{\"h\": 0, \"e\": 1, \"l\": 2, \"o\": 3, \"\\u0120\": 4, \"a\": 5, "
                             "\"he\": 6, \"ll\": 7, \"hell\": 8, \"hello\": 9, \"Ġa\": 10, "
                             "\"Ġhello\": 11, \"ð\": 12, \"Ł\": 13, \"į\": 14, \"°\": 15, "
@@ -33,7 +33,7 @@ static void open_gpt2(struct pipeline *pipeline)
     ck_assert_msg(!open_files(pipeline, NULL, NULL, &err), "%s", err.text);
 }
 
-TEST(pieces_are_merged_and_their_tokens_have_places)
+TEST(pieces_are_merged_and_tokens_have_positions)
 {
     struct pipeline pipeline;
     open_gpt2(&pipeline);
@@ -57,9 +57,9 @@ TEST(special_tokens_are_one_id_unless_they_are_text)
     pipeline_release(&pipeline);
 }
 
-/* What has no entry is left out, as other programs do, and counted by characters: of 爱 all bytes
- * are missing, of 🌍 one; what stood beside it is joined. */
-TEST(what_has_no_entry_is_dropped_and_counted)
+/* Bytes without a token are dropped, as in other programs, and counted by characters (爱 lacks all
+ * bytes, 🌍 one); neighbours on both sides are merged. */
+TEST(bytes_without_a_token_are_dropped_and_counted)
 {
     static const struct {
         const char *text;
@@ -89,13 +89,13 @@ static int encode(const struct pipeline *pipeline, struct token_list *list,
     return failed;
 }
 
-TEST(a_long_text_is_what_its_pieces_are_alone)
+TEST(the_cache_of_pieces_does_not_change_tokens)
 {
     struct pipeline pipeline;
     struct buf text = {0};
     struct token_list list = {0};
     open_gpt2(&pipeline);
-    for (int i = 0; i < 3000; i++) /* the cache comes into play */
+    for (int i = 0; i < 3000; i++) /* long enough to use the cache */
         buf_text(&text, i % 3 ? " hello" : i % 2 ? " hoe" : " 🍰a");
     struct token_text whole = {text.bytes, text.size, false};
     ck_assert_int_eq(encode(&pipeline, &list, &whole, NULL), 0);
@@ -115,7 +115,7 @@ TEST(a_long_text_is_what_its_pieces_are_alone)
     pipeline_release(&pipeline);
 }
 
-TEST(added_tokens_come_from_files_beside_the_vocabulary)
+TEST(added_tokens_are_read_from_other_files)
 {
     static const struct {
         const char *name;
@@ -143,12 +143,12 @@ TEST(added_tokens_come_from_files_beside_the_vocabulary)
     }
 }
 
-/* bos, eos and unk are GPT-2's where no file says otherwise. What the vocabulary lacks is text. */
-TEST(tokens_that_are_named_are_special)
+/* bos, eos and unk default to GPT-2's token. Names that the vocabulary lacks are text. */
+TEST(named_tokens_are_special)
 {
     static const struct {
         const char *config, *map,
-            *tokens; /* of "ll <|endoftext|>o"; … where special ones are text */
+            *tokens; /* of "ll <|endoftext|>o"; plain: special tokens are text */
         const char *plain;
     } cases[] = {
         {"{}", "{}", "7:0-2 4:2-3 17:3-16 3:16-17",
@@ -157,7 +157,7 @@ TEST(tokens_that_are_named_are_special)
         {"{\"pad_token\": {\"content\": \"ll\", \"rstrip\": true}}", "{}", "7:0-3 17:3-16 3:16-17",
          NULL},
         {"{}", "{\"mask_token\": {\"content\": \"<|endoftext|>\", \"lstrip\": true}}",
-         "7:0-2 4:2-3 17:3-16 3:16-17", NULL}, /* GPT-2's comes first */
+         "7:0-2 4:2-3 17:3-16 3:16-17", NULL}, /* GPT-2's token has precedence */
         {"{\"eos_token\": \"l\"}", "{\"eos_token\": {\"content\": \"<|endoftext|>\"}}",
          "7:0-2 4:2-3 17:3-16 3:16-17", NULL},
         {"{\"bos_token\": null, \"eos_token\": \"o\", \"unk_token\": \"<unk>\"}", "{}",
@@ -185,7 +185,7 @@ TEST(tokens_that_are_named_are_special)
     }
 }
 
-/* Long enough for the list of tokens to grow between known pieces, and between added tokens. */
+/* So long that the list grows between cached pieces, and between added tokens. */
 TEST(a_list_that_cannot_grow_is_an_error)
 {
     static const char *const units[] = {" hella", "<|endoftext|>"};
@@ -194,7 +194,7 @@ TEST(a_list_that_cannot_grow_is_an_error)
     for (size_t i = 0; i < COUNT(units); i++) {
         struct buf text = {0};
         bool came = true;
-        for (int k = 0; k < 2000; k++) /* pieces of shorter texts are not remembered */
+        for (int k = 0; k < 2000; k++) /* pieces of shorter texts are not cached */
             buf_text(&text, units[i]);
         for (size_t nth = 1; came; nth++) {
             struct token_list list = {0};
@@ -213,7 +213,7 @@ TEST(a_list_that_cannot_grow_is_an_error)
     pipeline_release(&pipeline);
 }
 
-TEST(all_ids_have_their_bytes)
+TEST(every_id_has_its_bytes)
 {
     struct pipeline pipeline;
     size_t size = 0;
@@ -224,14 +224,14 @@ TEST(all_ids_have_their_bytes)
     ck_assert_uint_eq(size, 6);
     ck_assert_mem_eq(token_set_word(&pipeline.set, 20, &size), "é", 2);
     ck_assert_uint_eq(size, 2);
-    ck_assert_mem_eq(token_set_word(&pipeline.set, 10, &size), "Ġa", 3); /* as it was added */
+    ck_assert_mem_eq(token_set_word(&pipeline.set, 10, &size), "Ġa", 3); /* as added */
     ck_assert_mem_eq(token_set_word(&pipeline.set, 16, &size), "\xF0\x9F", 2);
     ck_assert_ptr_null(token_set_word(&pipeline.set, 18, &size));
     ck_assert_ptr_null(token_set_word(&pipeline.set, 21, &size));
     pipeline_release(&pipeline);
 }
 
-TEST(files_that_contradict_each_other_are_refused)
+TEST(contradicting_files_are_refused)
 {
     static const struct {
         const char *name;
@@ -266,9 +266,9 @@ TEST(files_that_contradict_each_other_are_refused)
     }
 }
 
-/* NFC makes one character of e and its accent, which only Qwen2's pattern leaves with what is
+/* NFC composes e and its accent; only Qwen2's pattern does not split the result from the character
  * before it. */
-TEST(the_class_of_the_config_says_how_texts_are_cut)
+TEST(the_class_of_the_config_selects_the_pattern)
 {
     static const char words[] = "{\"Ã\": 0, \"©\": 1, \"!\": 2, \"Ã©\": 3, \"!Ã©\": 4, "
                                 "\"e\": 5, \"Ì\": 6, \"ģ\": 7}";
@@ -304,7 +304,7 @@ TEST(the_class_of_the_config_says_how_texts_are_cut)
     }
 }
 
-TEST(a_class_that_cuts_otherwise_is_not_supported)
+TEST(unsupported_classes_are_named)
 {
     static const char *const classes[] = {"CLIPTokenizer", "Qwen2", "FastTokenizer",
                                           "gpt2Tokenizer"};
@@ -361,7 +361,7 @@ TEST(broken_files_are_named)
     ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {

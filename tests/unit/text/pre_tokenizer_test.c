@@ -19,7 +19,7 @@
              "\"ByteLevel\", \"add_prefix_space\": false}, " DIGITS("false") ", " SPLIT( \
                  "Regex", "[0-9][0-9][0-9]", "Isolated", "false"))
 
-/* The first rows are the documentation's own example. */
+/* The first rows are the example of Hugging Face's documentation. */
 static const struct {
     const char *pre_tokenizer;
     const char *text;
@@ -38,19 +38,19 @@ static const struct {
     {MINUS("MergedWithNext"), "-a-", "-a:0-2|-:2-3"},
     {MINUS("Removed"), "--", ""},
     {MINUS("Contiguous"), "--", "--:0-2"},
-    /* what is not found is what is meant */
+    /* inverted: pieces are the text between matches */
     {OTHERS("Removed"), "a--b", "a:0-1|b:3-4"},
     {OTHERS("Isolated"), "a--b", "a:0-1|--:1-3|b:3-4"},
     {OTHERS("MergedWithPrevious"), "a--b", "a--:0-3|b:3-4"},
     {OTHERS("MergedWithNext"), "a--b", "a:0-1|--b:1-4"},
     {OTHERS("Contiguous"), "a--b", "a:0-1|--:1-3|b:3-4"},
-    /* matches without a character cut, and are no pieces */
+    /* empty matches split, but are not pieces */
     {SPLIT("Regex", "(?=b)", "Isolated", "false"), "abab", "a:0-1|ba:1-3|b:3-4"},
     {SPLIT("Regex", "x*", "Isolated", "false"), "axb", "a:0-1|x:1-2|b:2-3"},
     {SPLIT("Regex", "(?=b)", "Removed", "false"), "éb", "é:0-2|b:2-3"},
     {SPLIT("Regex", "$", "MergedWithPrevious", "false"), "ab", "ab:0-2"},
     {SPLIT("String", "", "Isolated", "false"), "ab", "ab:0-2"},
-    /* no behaviour is Isolated */
+    /* the default behaviour is Isolated */
     {"{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}}", "a b", "a:0-1| :1-2|b:2-3"},
     {DIGITS("true"), "ab12²c", "ab:0-2|1:2-3|2:3-4|²:4-6|c:6-7"},
     {DIGITS("false"), "ab12²c", "ab:0-2|12²:2-6|c:6-7"},
@@ -64,7 +64,7 @@ static const struct {
     {"{\"type\": \"CharDelimiterSplit\", \"delimiter\": \"/\"}", "a/b//c", "a:0-1|b:2-3|c:5-6"},
     {SEQUENCE(ALONE("WhitespaceSplit") ", " DIGITS("true")), "a1 2", "a:0-1|1:1-2|2:3-4"},
     {"null", "a b", "a b:0-3"},
-    /* blanks as signs */
+    /* blanks as ▁ */
     {METASPACE(""), "Hey you", "▁Hey:0-3|▁you:3-7"},
     {METASPACE(""), " Hey  ", "▁Hey:0-4|▁:4-5|▁:5-6"},
     {METASPACE(""), "▁a", "▁a:0-4"},
@@ -76,18 +76,18 @@ static const struct {
     {SEQUENCE(ALONE("WhitespaceSplit") ", " METASPACE(", \"prepend_scheme\": \"first\"")), "a b",
      "▁a:0-1|b:2-3"},
     {SEQUENCE(ALONE("WhitespaceSplit") ", " METASPACE("")), "a b", "▁a:0-1|▁b:2-3"},
-    /* bytes in GPT-2's alphabet, when a step follows */
+    /* bytes in GPT-2's alphabet if another step follows */
     {SEQUENCE("{\"type\": \"ByteLevel\", \"add_prefix_space\": false}"), "a é", "a:0-1| é:1-4"},
     {SEQUENCE(ALONE("ByteLevel")), "a b", " a:0-1| b:1-3"},
     {FALCON, "Hey... 12345 é", "Hey:0-3|...:3-6|Ġ:6-7|123:7-10|45:10-12|ĠÃ©:12-15"},
 };
 
-TEST_LOOP(a_text_is_cut_into_pieces, COUNT(cases))
+TEST_LOOP(a_text_is_split_into_pieces, COUNT(cases))
 {
     pipeline_rig_expect_pieces(NULL, cases[_i].pre_tokenizer, cases[_i].text, cases[_i].pieces);
 }
 
-TEST(pieces_of_a_text_that_was_normalized_stand_where_it_stood)
+TEST(pieces_of_normalized_text_have_original_positions)
 {
     pipeline_rig_expect_pieces("{\"type\": \"Prepend\", \"prepend\": \"x-\"}", MINUS("Removed"),
                                "e\xCC\x81-b", "x:0-0|e\xCC\x81:0-3|b:4-5");
@@ -101,7 +101,7 @@ TEST(pieces_of_a_text_that_was_normalized_stand_where_it_stood)
     "{\"pre_tokenizer\": " value ", \"model\": {\"type\": \"BPE\", \"unk_token\": \"a\", " \
     "\"vocab\": {\"a\": 0, \"▁\": 1}, \"merges\": []}}"
 
-TEST(a_step_that_is_broken_is_refused)
+TEST(an_invalid_step_is_refused)
 {
     static const struct pipeline_refusal refusals[] = {
         {PRE(ALONE("Split")),
@@ -133,9 +133,8 @@ TEST(a_step_that_is_broken_is_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
-/* By one match that goes back and forth, by many that each go through all of the text, and by many
- * short ones. */
-TEST(a_pattern_that_comes_to_no_end_is_an_error)
+/* One match that backtracks, many that each scan the whole text, and many short ones. */
+TEST(a_pattern_with_too_many_steps_is_an_error)
 {
     static const struct {
         const char *json, *word;
@@ -164,8 +163,8 @@ TEST(a_pattern_that_comes_to_no_end_is_an_error)
     }
 }
 
-/* A pattern that has no splitter of its own: a million blanks are one piece. */
-TEST(a_long_run_is_matched_at_once)
+/* A pattern without a splitter: millions of blanks are one piece. */
+TEST(a_long_run_is_one_match)
 {
     struct pipeline pipeline;
     struct buf text = {0};
@@ -186,7 +185,7 @@ TEST(a_long_run_is_matched_at_once)
     buf_release(&text);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(PRE(SEQUENCE(SPLIT("Regex", "b", "Removed", "false") ", " METASPACE(""))),
                         "a ba", "1:0-0 0:0-1 1:1-2 1:3-3 0:3-4");

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "text/matcher.h"
 
-/* The pieces of a text between bars. */
+/* The pieces of a text, joined with bars. */
 static void describe(struct buf *out, enum splitter_kind kind, const char *text, size_t size)
 {
     struct splitter splitter = splitter_of(kind, text, size);
@@ -61,13 +61,13 @@ static const struct {
     {"a1b", "a|1|b"},
     {"x²½Ⅷ9", "x|²½Ⅷ9"}, /* \p{N} is more than digits */
     {"naïve café", "naïve| café"},
-    {"e\xCC\x81t\xC3\xA9", "e|\xCC\x81|té"},     /* a mark is no letter */
-    {"नमस्ते", "नमस|\xE0\xA5\x8D|त|\xE0\xA5\x87"}, /* so Hindi falls to pieces */
+    {"e\xCC\x81t\xC3\xA9", "e|\xCC\x81|té"},     /* a mark is not a letter */
+    {"नमस्ते", "नमस|\xE0\xA5\x8D|त|\xE0\xA5\x87"}, /* so Hindi words are split */
     {"我爱 你", "我爱| 你"},
     {"爱。", "爱|。"},
     {"🍰🍰 🍰", "🍰🍰| 🍰"},
     {"👩\xE2\x80\x8D🔬", "👩\xE2\x80\x8D🔬"},
-    {"Ⓐb", "Ⓐ|b"}, /* alphabetic, but no letter */
+    {"Ⓐb", "Ⓐ|b"}, /* alphabetic, but not a letter */
     {"a_b", "a|_|b"},
     {"a\xC2\x85"
      "b",
@@ -81,13 +81,13 @@ static const struct {
      "a| |\xE3\x80\x80|b"},
     {"a\xEF\xBB\xBF"
      "b",
-     "a|\xEF\xBB\xBF|b"},               /* U+FEFF is not */
-    {" \xE2\x80\x8B", " \xE2\x80\x8B"}, /* nor is U+200B */
+     "a|\xEF\xBB\xBF|b"},               /* U+FEFF is not white space */
+    {" \xE2\x80\x8B", " \xE2\x80\x8B"}, /* neither is U+200B */
     {"\x01\x02 \x7F", "\x01\x02| \x7F"},
     {"\xF4\x8F\xBF\xBF.", "\xF4\x8F\xBF\xBF."},
 };
 
-TEST(texts_are_cut_as_gpt2_cuts_them)
+TEST(texts_are_split_as_by_gpt2)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf found = {0};
@@ -98,7 +98,7 @@ TEST(texts_are_cut_as_gpt2_cuts_them)
     }
 }
 
-TEST(a_zero_is_a_character_like_others)
+TEST(a_zero_byte_is_an_ordinary_character)
 {
     struct splitter splitter = splitter_of(SPLITTER_GPT2, "'\0a", 3);
     ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
@@ -107,9 +107,9 @@ TEST(a_zero_is_a_character_like_others)
     ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
 }
 
-/* What differs from GPT-2: contractions of any case, signs before letters, digits by three or one,
- * lines. */
-TEST(texts_are_cut_as_llama_3_and_qwen_2_cut_them)
+/* Differences from GPT-2: contractions in any case, a sign before letters, groups of three digits
+ * (Qwen: one), lines. */
+TEST(texts_are_split_as_by_llama_3_and_qwen_2)
 {
     static const struct {
         const char *text;
@@ -140,7 +140,7 @@ TEST(texts_are_cut_as_llama_3_and_qwen_2_cut_them)
     }
 }
 
-/* --- the judge: Oniguruma, with the pattern itself -------------------------------------------- */
+/* --- compared with Oniguruma and the pattern itself ------------------------------------------- */
 
 static const struct {
     const char *pattern;
@@ -188,14 +188,14 @@ static void expect_matches(enum splitter_kind kind, const struct regex *regex, c
     regex_walk_release(&walk);
 }
 
-TEST_LOOP(a_pattern_is_known_by_its_text, COUNT(patterns))
+TEST_LOOP(a_splitter_is_found_by_its_pattern, COUNT(patterns))
 {
     ck_assert_int_eq(splitter_find(patterns[_i].pattern)->kind, patterns[_i].kind);
     ck_assert_ptr_null(splitter_find(patterns[_i].pattern + 1));
     ck_assert_ptr_null(splitter_find(""));
 }
 
-TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
+TEST_LOOP(random_texts_are_split_as_by_the_pattern, COUNT(patterns))
 {
     static const char *const parts[] = {"a",
                                         "Z",
@@ -239,10 +239,9 @@ TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
     regex_free(regex);
 }
 
-/* Characters in the midst of others: a third of them for each pattern, every one for some, and a
- * seventh of that beyond the first two planes. What is new in our Unicode is unassigned in that of
- * the library. */
-TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns))
+/* Characters between others: each pattern gets a third of them, each character some pattern, and
+ * later planes a seventh of that. Skips characters that Oniguruma's older Unicode does not have. */
+TEST_LOOP(all_characters_have_the_class_of_the_pattern, COUNT(patterns))
 {
     struct regex *regex = open_regex(patterns[_i].pattern);
     struct regex *unassigned = open_regex("\\p{Cn}");
@@ -251,7 +250,7 @@ TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns
          c += (uint32_t)(c < 0x20000 ? 3 * one_of(34) : 21 * one_of(34))) {
         char text[32] = "";
         struct text_range match;
-        if ((c >= 0xD800 && c <= 0xDFFF) || (c >= 0x40000 && c <= 0xDFFFF)) /* no characters */
+        if ((c >= 0xD800 && c <= 0xDFFF) || (c >= 0x40000 && c <= 0xDFFFF)) /* not characters */
             continue;
         size_t size = utf8_encode(text, c);
         struct regex_walk walk = {.regex = unassigned, .text = text, .size = size};
@@ -273,11 +272,11 @@ TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns
     regex_free(regex);
 }
 
-/* --- characters in a row: matcher.h ----------------------------------------------------------- */
+/* --- runs of characters: matcher.h ------------------------------------------------------------ */
 
 static const char *const row_patterns[] = {"\\s+", "[0-9][0-9][0-9]"};
 
-TEST_LOOP(characters_in_a_row_are_what_the_pattern_finds, COUNT(row_patterns))
+TEST_LOOP(runs_of_characters_are_matched_as_by_the_pattern, COUNT(row_patterns))
 {
     static const char *const parts[] = {
         "1",  "22", "333",      "4444",         "x",           "é", " ", "\n",

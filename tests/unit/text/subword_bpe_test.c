@@ -1,5 +1,5 @@
-/* BPE of tokenizer.json by characters: what has no entry, what is written before and after, pieces
- * that are taken whole or cut at signs. */
+/* BPE of tokenizer.json on characters: unknown characters, prefixes and suffixes, whole pieces, and
+ * splits at ▁. */
 #include "text/subword/subword.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define FUSED ", \"unk_token\": \"<unk>\", \"fuse_unk\": true"
 #define BYTES ", \"byte_fallback\": true"
 
-TEST(what_has_no_entry_is_dropped_or_unknown_or_bytes)
+TEST(unknown_characters_are_dropped_or_unknown_tokens_or_bytes)
 {
     static const struct pipeline_case cases[] = {
         {BPE(""), "abaéb", "3:0-2 5:2-5 2:5-6"},
@@ -29,19 +29,19 @@ TEST(what_has_no_entry_is_dropped_or_unknown_or_bytes)
         {BPE(BYTES), "a爱b", "1:0-1 6:1-2 7:2-3 8:3-4 2:4-5"},
         {BPE(BYTES), "a我b", "3:0-5 !1@1-4"}, /* not all of its bytes have tokens */
         {BPE(BYTES UNKNOWN), "a我b", "1:0-1 0:1-4 2:4-5"},
-        /* an unknown one waits for the next that is known; places rise all the same */
+        /* a fused unknown token follows bytes; positions still increase */
         {BPE(BYTES FUSED), "x爱b", "6:1-2 7:2-3 8:3-4 0:4-4 2:4-5"},
         {BPE(BYTES FUSED), "x爱yb", "6:1-2 7:2-3 8:3-4 0:4-5 2:5-6"},
         {BPE(", \"unk_token\": \"\""), "x", "!1@0-1"},
         {"{\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"_\"}, \"model\": {\"type\": "
          "\"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}",
-         "a", "0:0-1"}, /* what is dropped was not in the text */
+         "a", "0:0-1"}, /* the dropped character was not in the text */
         {BPE(", \"unk_token\": null"), "x", "!1@0-1"},
     };
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-TEST(a_piece_that_is_an_entry_may_be_taken_whole)
+TEST(ignore_merges_takes_a_piece_in_the_vocabulary_whole)
 {
     static const struct pipeline_case cases[] = {
         {BPE(""), "abab", "3:0-2 3:2-4"},
@@ -52,13 +52,13 @@ TEST(a_piece_that_is_an_entry_may_be_taken_whole)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-/* Words are cut, so that each has a first and a last character. */
+/* With a pre_tokenizer, because words have a first and a last character. */
 #define AFFIXES(settings)                                                                  \
     "{\"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"}, \"model\": {\"type\": \"BPE\", " \
     "\"vocab\": {\"a\": 0, \"b\": 1, \"##a\": 2, \"##b\": 3, \"a</w>\": 4, \"b</w>\": 5, " \
     "\"ab\": 6, \"ab</w>\": 7, \"##b</w>\": 8, \"ab##b\": 9}, " settings "}}"
 
-TEST(characters_may_be_written_with_a_prefix_or_a_suffix)
+TEST(characters_may_have_a_prefix_or_a_suffix)
 {
     static const struct pipeline_case cases[] = {
         {AFFIXES("\"merges\": [\"a ##b\"], \"continuing_subword_prefix\": \"##\""), "aba a b",
@@ -72,9 +72,9 @@ TEST(characters_may_be_written_with_a_prefix_or_a_suffix)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-TEST(pieces_in_the_alphabet_are_bytes_and_stand_where_these_do)
+TEST(pieces_in_the_byte_alphabet_have_positions_of_bytes)
 {
-    /* The fifth byte of the piece `Ã©x` in the alphabet is the third one of the text `éx`. */
+    /* The fifth byte of the piece `Ã©x` is the third one of the text `éx`. */
     static const struct pipeline_case cases[] = {
         {"{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": "
          "\"ByteLevel\", \"add_prefix_space\": false}, {\"type\": \"Digits\"}]}, \"model\": "
@@ -88,10 +88,10 @@ TEST(pieces_in_the_alphabet_are_bytes_and_stand_where_these_do)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-/* --- cuts at signs ---------------------------------------------------------------------------- */
+/* --- splits at ▁ ------------------------------------------------------------------------------ */
 
-/* A vocabulary of ▁, a, b and all that ten merges make of what there is; `over` lets some join a
- * word with the sign of the next; what has no entry is dropped or unknown. */
+/* A vocabulary of ▁, a, b and the results of random merges. `over`: some merges join a word with
+ * the ▁ of the next. Unknown characters are dropped or become a token. */
 static void write_random(struct buf *json, unsigned *seed, bool over, bool drops)
 {
     enum { LETTERS = 3, MERGES = 12, WORD_MAX = 128 };
@@ -124,8 +124,7 @@ static void write_random(struct buf *json, unsigned *seed, bool over, bool drops
     buf_release(&merges);
 }
 
-/* Cut where it may be, and as a whole. */
-TEST(parts_that_are_cut_at_signs_are_what_they_are_in_the_whole)
+TEST(splitting_at_the_sign_does_not_change_tokens)
 {
     static const char *const parts[] = {"▁", "a", "b", "▁", "ab", "x"};
     size_t cut = 0;
@@ -160,7 +159,7 @@ TEST(parts_that_are_cut_at_signs_are_what_they_are_in_the_whole)
 
 #define UNKNOWN_A ", \"unk_token\": \"a\""
 
-TEST(a_merge_over_a_sign_forbids_to_cut_there)
+TEST(a_merge_across_the_sign_prevents_splitting)
 {
     static const struct {
         const char *merges;
@@ -172,7 +171,7 @@ TEST(a_merge_over_a_sign_forbids_to_cut_there)
         {"\"a ▁\"", UNKNOWN_A, false},
         {"\"▁ a\", \"a ▁a\"", UNKNOWN_A, false},
         {"", UNKNOWN_A, true},
-        {"", "", false}, /* what is dropped makes neighbours */
+        {"", "", false}, /* dropping a character joins its neighbours */
         {"", UNKNOWN_A ", \"ignore_merges\": true", false},
         {"", UNKNOWN_A ", \"end_of_word_suffix\": \"a\"", false},
     };
@@ -207,7 +206,7 @@ TEST(settings_of_a_wrong_type_are_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(BPE(BYTES FUSED), "x爱yb", "6:1-2 7:2-3 8:3-4 0:4-5 2:5-6");
     pipeline_rig_starve(AFFIXES("\"merges\": [\"a b</w>\"], \"end_of_word_suffix\": \"</w>\""),

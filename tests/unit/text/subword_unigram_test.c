@@ -11,7 +11,7 @@
     "[\"ab\", -3], [\"aba\", -6.25], [\"é\", -3], [\"<0xE7>\", -9], [\"<0x88>\", -9], "           \
     "[\"<0xB1>\", -9]]" settings "}}"
 
-TEST(the_likeliest_way_to_put_a_piece_together_is_taken)
+TEST(the_most_likely_segmentation_is_chosen)
 {
     static const struct pipeline_case cases[] = {
         {UNIGRAM(", \"unk_id\": 0"), "ab", "3:0-2"},
@@ -29,8 +29,8 @@ TEST(the_likeliest_way_to_put_a_piece_together_is_taken)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-/* T5's own scores; by the nearest numbers to them the single g comes first. */
-TEST(ways_that_are_even_are_told_apart_as_rust_reads_numbers)
+/* Scores of T5. If decimals were rounded to the nearest double, the single g would come first. */
+TEST(ties_depend_on_how_rust_reads_numbers)
 {
     static const struct pipeline_case cases[] = {
         {"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"_\", "
@@ -40,7 +40,7 @@ TEST(ways_that_are_even_are_told_apart_as_rust_reads_numbers)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-TEST(without_a_token_for_the_unknown_a_text_is_refused)
+TEST(a_text_is_refused_without_an_unknown_token)
 {
     struct pipeline pipeline;
     struct token_text text = {"a我x", 5, false};
@@ -55,7 +55,7 @@ TEST(without_a_token_for_the_unknown_a_text_is_refused)
     buf_release(&line);
 }
 
-/* --- the judge: all ways --------------------------------------------------------------------- */
+/* --- compared with all segmentations --------------------------------------------------------- */
 
 enum { WORDS = 40, TEXT_MAX = 14 };
 
@@ -64,7 +64,7 @@ struct word_score {
     double score;
 };
 
-/* The best sum of the rest of a text; a character that is no entry costs `unknown`. */
+/* The best sum for the rest of a text; an unknown character costs `unknown`. */
 static double best(const struct word_score *words, size_t count, double unknown, const char *text)
 {
     double most = -1e300;
@@ -100,7 +100,7 @@ static size_t draw_words(struct word_score *words, struct buf *json, unsigned *s
         word->word[size] = '\0';
         for (size_t k = 0; k < count; k++)
             known = known || strcmp(words[k].word, word->word) == 0;
-        word->score = -(rand_r(seed) >> 4) % 1000 / 64.0; /* sums are exact */
+        word->score = -(rand_r(seed) >> 4) % 1000 / 64.0; /* so that sums are exact */
         if (!known)
             buf_format(json, ", [\"%s\", %.17g]", word->word, word->score);
         count += !known;
@@ -109,7 +109,7 @@ static size_t draw_words(struct word_score *words, struct buf *json, unsigned *s
     return count;
 }
 
-TEST(no_other_way_is_likelier)
+TEST(no_other_segmentation_is_more_likely)
 {
     for (unsigned round = 0; round < 200; round++) {
         unsigned seed = round;
@@ -148,7 +148,7 @@ TEST(no_other_way_is_likelier)
 
 #define VOCAB(items) "{\"model\": {\"type\": \"Unigram\", \"vocab\": " items "}}"
 
-TEST(a_broken_model_is_refused)
+TEST(an_invalid_model_is_refused)
 {
     static const struct pipeline_refusal refusals[] = {
         {VOCAB("{\"a\": 0}"), "model: field 'vocab': expected an array"},
@@ -179,7 +179,7 @@ TEST(a_broken_model_is_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(UNIGRAM(", \"unk_id\": 0"), "axyab", "1:0-1 0:1-3 3:3-5");
 }

@@ -17,7 +17,7 @@
 #define BLANKS LEVEL("{\"type\": \"WhitespaceSplit\"}", ", \"unk_token\": \"[UNK]\"")
 #define WHOLE LEVEL("null", ", \"unk_token\": \"[UNK]\"")
 
-TEST(texts_are_cut_as_the_pre_tokenizer_says)
+TEST(words_are_the_pieces_of_the_pre_tokenizer)
 {
     static const struct pipeline_case cases[] = {
         {WORDS, "", ""},
@@ -52,13 +52,13 @@ static void expect_refusal(const char *json, const char *text, const char *messa
     pipeline_release(&pipeline);
 }
 
-TEST(without_a_word_for_the_unknown_it_is_refused)
+TEST(an_unknown_word_is_refused_without_an_unknown_token)
 {
     expect_refusal(LEVEL("{\"type\": \"Whitespace\"}", ""), "Life is short",
                    "word 'short' at byte 8 is not in the vocabulary");
 }
 
-TEST(a_word_that_was_changed_is_refused_by_its_place_in_the_text)
+TEST(a_refused_word_has_its_position_in_the_original_text)
 {
     expect_refusal("{\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"Life is  \"}, "
                    "\"pre_tokenizer\": {\"type\": \"Whitespace\"}, \"model\": {\"type\": "
@@ -75,14 +75,14 @@ TEST(a_word_that_was_changed_is_refused_by_its_place_in_the_text)
     "\"é\": 6, \"##é\": 7, \"@@b\": 8, \"##\": 9, \"unaa\": 10}" settings "}}"
 #define UNKNOWN ", \"unk_token\": \"[UNK]\""
 
-TEST(a_word_is_cut_into_its_longest_pieces)
+TEST(a_word_is_split_into_its_longest_pieces)
 {
     static const struct pipeline_case cases[] = {
         {PIECES(UNKNOWN), "unaffable", "1:0-2 2:2-5 3:5-9"},
         {PIECES(UNKNOWN), "un unéa", "1:0-2 1:3-5 7:5-7 4:7-8"},
         {PIECES(UNKNOWN), "aaa", "5:0-1 4:1-2 4:2-3"},
-        {PIECES(UNKNOWN), "unx un", "0:0-3 1:4-6"}, /* all of the word is unknown */
-        {PIECES(UNKNOWN), "unaaff", "0:0-6"},       /* there is no way back to a shorter piece */
+        {PIECES(UNKNOWN), "unx un", "0:0-3 1:4-6"}, /* the whole word is unknown */
+        {PIECES(UNKNOWN), "unaaff", "0:0-6"},       /* no backtracking to a shorter piece */
         {PIECES(UNKNOWN), "x", "0:0-1"},
         {PIECES(UNKNOWN ", \"max_input_chars_per_word\": 3"), "aéa aéaa",
          "5:0-1 7:1-3 4:3-4 0:5-10"},
@@ -93,7 +93,7 @@ TEST(a_word_is_cut_into_its_longest_pieces)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-TEST(a_word_without_pieces_is_refused_where_nothing_stands_for_the_unknown)
+TEST(a_word_without_pieces_is_refused_without_an_unknown_token)
 {
     expect_refusal(PIECES(""), "un unx",
                    "word 'unx' at byte 3 is not in the vocabulary, which has no unknown "
@@ -124,7 +124,7 @@ TEST(settings_of_a_wrong_type_are_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(PIECES(UNKNOWN), "unaffable x", "1:0-2 2:2-5 3:5-9 0:10-11");
     pipeline_rig_starve(WORDS, "Life x", "1:0-4 0:5-6");

@@ -7,7 +7,7 @@
 
 enum { MANY = 2 * TOKEN_PORTION + 10 };
 
-/* What a sink was given. */
+/* The calls of a sink. */
 struct taken {
     size_t count;
     size_t portions;
@@ -53,7 +53,7 @@ TEST(all_tokens_are_kept)
     }
 }
 
-TEST(what_was_dropped_is_kept_too)
+TEST(counts_of_dropped_characters_are_kept)
 {
     struct token_list list = {.dropped_count = 2, .dropped_first = {.start = 4, .end = 5}};
     struct arena arena = {0};
@@ -75,13 +75,13 @@ TEST(a_sink_gets_portions_in_order)
     ck_assert_int_eq(token_list_flush(&list, NULL), 0);
     ck_assert_uint_eq(taken.count, MANY);
     ck_assert_uint_eq(taken.portions, 3);
-    ck_assert_int_eq(token_list_flush(&list, NULL), 0); /* nothing is left */
+    ck_assert_int_eq(token_list_flush(&list, NULL), 0);
     ck_assert_uint_eq(taken.portions, 3);
     ck_assert_uint_le(list.room, TOKEN_PORTION);
     token_list_release(&list);
 }
 
-TEST(a_sink_may_refuse)
+TEST(an_error_of_the_sink_is_returned)
 {
     struct taken taken = {.fail_at = 2};
     struct token_sink sink = {take, &taken};
@@ -93,7 +93,7 @@ TEST(a_sink_may_refuse)
     token_list_release(&list);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {

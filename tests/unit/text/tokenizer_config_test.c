@@ -1,4 +1,4 @@
-/* What tokenizer_config.json says beside a tokenizer, of three kinds of files. */
+/* Settings of tokenizer_config.json for three kinds of tokenizer files. */
 #include <string.h>
 
 #include "../unit.h"
@@ -22,7 +22,7 @@ static const char several[] =
     "{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Digits\"}, "
     "{\"type\": \"ByteLevel\", \"add_prefix_space\": false}]}, " BYTE_LEVEL "}";
 
-/* SentencePiece's: <unk>, <s> and </s>, ▁, a, b, ▁a of 0, 0, 0, -2, -3, -4 and -1; by BPE. */
+/* SentencePiece BPE: <unk>, <s>, </s>, ▁, a, b, ▁a with scores 0, 0, 0, -2, -3, -4, -1. */
 #define PIECE(size, word, score, kind) "\n" size "\n" word "\x15" score "\x18" kind
 static const char pieces[] =
     PIECE("\x0e", "\x05<unk>", "\0\0\0\0", "\2") PIECE("\x0c", "\x03<s>", "\0\0\0\0", "\3")
@@ -36,7 +36,7 @@ static const char pieces[] =
                                               "\0\0\x80\xc0", "\1")
                 PIECE("\x0d", "\x04▁a", "\0\0\x80\xbf", "\1") "\x12\x02\x18\x02\x1a\x02 \0";
 
-/* The same with a▁ of -1, and without ▁a: what is joined over the front of a word. */
+/* The same with a▁ (score -1) instead of ▁a, which joins a word with the ▁ of the next. */
 static const char crossing[] =
     PIECE("\x0e", "\x05<unk>", "\0\0\0\0", "\2") PIECE("\x0c", "\x03▁", "\0\0\0\xc0", "\1")
         PIECE("\x0a",
@@ -54,7 +54,7 @@ static const struct {
     const char *name, *bytes;
     size_t size;
     const char *config, *text;
-    const char *ids; /* with what goes around texts */
+    const char *ids; /* with special tokens around the text */
     const char *decoded;
 } cases[] = {
     {JSON(plain), "{}", "a<s>a", "1 4 1", "a<s>a"},
@@ -95,7 +95,7 @@ static const struct {
      "a", "6", "a"},
 };
 
-TEST_LOOP(what_a_config_says_is_done, COUNT(cases))
+TEST_LOOP(settings_of_the_config_are_applied, COUNT(cases))
 {
     const struct folder_file files[] = {
         {cases[_i].name, cases[_i].bytes, cases[_i].size},
@@ -129,7 +129,7 @@ TEST_LOOP(what_a_config_says_is_done, COUNT(cases))
     tokenizer_free(tokenizer);
 }
 
-TEST(a_list_of_added_tokens_joins_those_of_a_model)
+TEST(listed_tokens_are_added_to_those_of_the_model)
 {
     static const char added[] = "{\"<pad>\": 9}";
     const struct folder_file files[] = {{MODEL}, {"added_tokens.json", added, sizeof added - 1}};

@@ -1,4 +1,4 @@
-/* What folders hold, and the tokenizers that come of it. */
+/* Folders with different files, and their tokenizers. */
 #include "base/folder.h"
 #include "text/subword/bpe.h"
 #include "text/tokenizer.h"
@@ -14,7 +14,7 @@
 #define LIFE "{\"Life\": 0, \"is\": 1, \"short\": 3}"
 #define GPT2 "{\"h\": 0, \"i\": 1, \"hi\": 2, \"<|endoftext|>\": 3}"
 
-/* Words; byte-level BPE in both of its forms; and words as they are saved in one file. */
+/* A vocabulary of words; byte-level BPE in both forms; words in tokenizer.json. */
 static const struct folder_file life = {"vocab.json", LIFE, sizeof LIFE - 1};
 static const struct folder_file gpt2_files[] = {
     {"merges.txt", "h i\n", 4},
@@ -39,7 +39,7 @@ static struct tokenizer *open_files(const struct folder_file *files, size_t coun
     return tokenizer;
 }
 
-/* The ids of a text, with blanks between them. */
+/* Compare the ids of a text, separated by blanks. */
 static void expect_ids(const struct tokenizer *tokenizer, const char *text, const char *expected)
 {
     struct arena arena = {0};
@@ -56,7 +56,7 @@ static void expect_ids(const struct tokenizer *tokenizer, const char *text, cons
     arena_release(&arena);
 }
 
-TEST(the_first_file_that_is_there_makes_the_tokenizer)
+TEST(the_first_existing_file_is_used)
 {
     const struct folder_file bpe = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
     const struct folder_file words = {"tokenizer.json", words_json, strlen(words_json)};
@@ -84,18 +84,18 @@ TEST(the_first_file_that_is_there_makes_the_tokenizer)
     }
 }
 
-TEST(special_tokens_are_one_id_unless_they_are_spelt)
+TEST(special_tokens_are_one_id_unless_they_are_text)
 {
     const struct folder_file json = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
     struct tokenizer *tokenizer = open_files(&json, 1);
     expect_ids(tokenizer, "hi<|endoftext|>", "2 3");
     tokenizer_spell_special(tokenizer);
     expect_ids(tokenizer, "hi<|hi|>", "2 2");
-    expect_ids(tokenizer, "<|endoftext|>", ""); /* none of its letters is an entry */
+    expect_ids(tokenizer, "<|endoftext|>", ""); /* no letter is in the vocabulary */
     tokenizer_free(tokenizer);
 }
 
-TEST(texts_begin_with_a_token_when_they_are_told_to)
+TEST(texts_begin_with_the_bos_token_on_request)
 {
     static const char named[] = "{\"bos_token\": \"hi\"}";
     static const char described[] = "{\"bos_token\": {\"content\": \"h\"}}";
@@ -111,7 +111,7 @@ TEST(texts_begin_with_a_token_when_they_are_told_to)
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", named, strlen(named)}}, 3, "2 2"},
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", described, strlen(described)}},
          3,
-         "0 0 1"}, /* h is a token wherever it stands */
+         "0 0 1"}, /* h is a token everywhere */
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", none, strlen(none)}}, 3, "3 2"},
         {{words}, 1, "1 0"},
         {{{"vocab.json", "[\"hi\", \"[BOS]\"]", 15}}, 1, "1 0"},
@@ -129,7 +129,7 @@ TEST(texts_begin_with_a_token_when_they_are_told_to)
     }
 }
 
-TEST(a_token_to_begin_with_that_is_not_there_is_refused)
+TEST(a_missing_bos_token_is_refused)
 {
     static const struct {
         const char *config;
@@ -155,7 +155,7 @@ TEST(a_token_to_begin_with_that_is_not_there_is_refused)
     }
 }
 
-TEST(a_token_to_begin_with_may_find_no_memory)
+TEST(a_failed_allocation_is_an_error)
 {
     const struct folder folder = {"test", gpt2_files, 2};
     int failed = -1;
@@ -196,8 +196,7 @@ TEST(a_stream_gives_the_same_tokens_in_portions)
     tokenizer_free(tokenizer);
 }
 
-/* "b" has a place unless ids alone are asked for; the ids are the same. */
-TEST(tokens_of_ids_alone_have_no_place)
+TEST(tokens_have_no_positions_if_only_ids_are_requested)
 {
     const char *json = "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, "
                        "\"merges\": []}}";
@@ -218,7 +217,7 @@ TEST(tokens_of_ids_alone_have_no_place)
     pipeline_release(&pipeline);
 }
 
-TEST(a_vocabulary_of_all_bytes_knows_every_text)
+TEST(a_vocabulary_of_all_bytes_encodes_every_text)
 {
     static char json[4096];
     size_t size = 1;

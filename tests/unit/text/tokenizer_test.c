@@ -23,7 +23,7 @@ static struct tokenizer *opened(void)
     return tokenizer;
 }
 
-TEST(a_folder_with_a_vocabulary_alone_has_words)
+TEST(a_folder_with_only_a_vocabulary_has_words)
 {
     struct tokenizer *tokenizer = opened();
     ck_assert_str_eq(tokenizer_kind(tokenizer), "words");
@@ -32,7 +32,7 @@ TEST(a_folder_with_a_vocabulary_alone_has_words)
     tokenizer_free(NULL);
 }
 
-TEST(a_folder_without_a_tokenizer_is_no_error)
+TEST(a_folder_without_a_tokenizer_is_valid)
 {
     const struct folder folder = {"bare", life_files, 1};
     struct tokenizer *tokenizer = (struct tokenizer *)&folder;
@@ -40,7 +40,7 @@ TEST(a_folder_without_a_tokenizer_is_no_error)
     ck_assert_ptr_null(tokenizer);
 }
 
-TEST(a_broken_vocabulary_is_named)
+TEST(an_invalid_vocabulary_is_named)
 {
     const struct folder_file file = {"vocab.json", "{\"is\": -1}", 10};
     const struct folder folder = {"broken", &file, 1};
@@ -52,7 +52,7 @@ TEST(a_broken_vocabulary_is_named)
     ck_assert_ptr_null(tokenizer);
 }
 
-TEST(a_text_is_encoded_and_its_tokens_are_known)
+TEST(a_text_is_encoded)
 {
     struct tokenizer *tokenizer = opened();
     struct arena arena = {0};
@@ -145,7 +145,7 @@ TEST(a_list_of_ids_is_read)
     }
 }
 
-TEST(what_is_no_id_is_named_with_the_range)
+TEST(invalid_ids_are_named_with_the_range)
 {
     static const struct {
         const char *list;
@@ -177,7 +177,7 @@ TEST(what_is_no_id_is_named_with_the_range)
     }
 }
 
-TEST(ids_are_at_most_what_a_token_holds)
+TEST(ids_have_at_most_32_bits)
 {
     struct arena arena = {0};
     struct tokens tokens = {0};
@@ -187,7 +187,7 @@ TEST(ids_are_at_most_what_a_token_holds)
     arena_release(&arena);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {

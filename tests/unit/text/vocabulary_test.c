@@ -28,7 +28,7 @@ static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const 
     ck_assert_uint_eq(found, id);
 }
 
-TEST(words_and_ids_are_found_both_ways)
+TEST(words_are_found_by_id_and_ids_by_word)
 {
     static const char *const forms[] = {
         "{\"is\": 1, \"Life\": 0, \"\\u7231\": 3, \"<unk>\": 2}\n",
@@ -50,8 +50,8 @@ TEST(words_and_ids_are_found_both_ways)
     }
 }
 
-/* Words of Maltese, which has the letter Ġ, are none; neither is an alphabet of 255 bytes. */
-TEST(byte_level_vocabularies_are_known_by_their_letters)
+/* Not words of Maltese, which has the letter Ġ, and not an alphabet of 255 bytes. */
+TEST(byte_level_vocabularies_are_recognised_by_their_letters)
 {
     static const struct {
         const char *json;
@@ -83,7 +83,7 @@ TEST(byte_level_vocabularies_are_known_by_their_letters)
     }
 }
 
-TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
+TEST(an_invalid_vocabulary_is_refused_with_file_and_key)
 {
     struct vocabulary vocabulary = {0};
     struct err err = {0};
@@ -94,7 +94,7 @@ TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
     ck_assert_ptr_null(vocabulary.set.arena.newest);
 }
 
-TEST(a_file_that_is_no_json_is_named)
+TEST(a_file_that_is_not_json_is_named)
 {
     struct vocabulary vocabulary = {0};
     struct err err = {0};
@@ -106,7 +106,7 @@ TEST(a_file_that_is_no_json_is_named)
     ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
 
-/* The judge: every word, compared. */
+/* The longest match, by comparing all words. */
 static size_t slow_longest(const struct word_table *words, const char *text)
 {
     size_t longest = 0;
@@ -133,13 +133,13 @@ static size_t longest(const struct word_trie *trie, const char *text)
     return found;
 }
 
-TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
+TEST(the_longest_match_agrees_with_comparing_all_words)
 {
     uint32_t random = 1;
     for (int round = 0; round < 300; round++) {
         struct vocabulary vocabulary = {0};
         struct buf json = {0};
-        for (uint32_t bits = 2; bits < 256; bits++) { /* words of a and b, most of them left out */
+        for (uint32_t bits = 2; bits < 256; bits++) { /* a random few of all words of a and b */
             random = random * 1664525 + 1013904223;
             if (random >> 24 > 60)
                 continue;
@@ -162,7 +162,7 @@ TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
     }
 }
 
-TEST(an_allocation_that_fails_leaves_nothing_held)
+TEST(a_failed_allocation_releases_everything)
 {
     size_t nth = 1;
     for (;; nth++) {

@@ -46,7 +46,7 @@ static const struct {
     {"我爱自然语言处理", "{\"处\": 0, \"我\": 1, \"然\": 2, \"爱\": 3, \"理\": 4, \"自\": 5, "
                          "\"言\": 6, \"语\": 7}\n"},
     {"我 爱 自然 语言 处理", "{\"处理\": 0, \"我\": 1, \"爱\": 2, \"自然\": 3, \"语言\": 4}\n"},
-    {"自然　语言\n处理", "{\"处\": 0, \"理\": 1, \"自然\": 2, \"语言\": 3}\n"}, /* a line each */
+    {"自然　语言\n处理", "{\"处\": 0, \"理\": 1, \"自然\": 2, \"语言\": 3}\n"},
     {"我爱C++, C语言. 自然!", "{\"C\": 0, \"我\": 1, \"然\": 2, \"爱\": 3, \"自\": 4, \"言\": 5, "
                               "\"语\": 6}\n"},
     {"don't爱 it's", "{\"don\": 0, \"it's\": 1, \"t\": 2, \"爱\": 3}\n"},
@@ -59,7 +59,7 @@ static const struct {
     {"Übung über 爱 naïve", "{\"naïve\": 0, \"Übung\": 1, \"über\": 2, \"爱\": 3}\n"},
 };
 
-TEST_LOOP(words_are_sorted_and_stand_once, COUNT(cases))
+TEST_LOOP(words_are_sorted_and_unique, COUNT(cases))
 {
     make(cases[_i].text);
     ck_assert_str_eq(json.bytes, cases[_i].json);
@@ -76,7 +76,7 @@ TEST(several_texts_make_one_list)
     release();
 }
 
-/* The tokenizer that the list makes gives a text's words back, each as one token. */
+/* The tokenizer made of the words of a text encodes each word as one token. */
 static const struct {
     const char *text;
     size_t words, tokens;
@@ -88,7 +88,7 @@ static const struct {
     {"ฉันรักน้ำ", 5, 5},
 };
 
-TEST_LOOP(a_text_is_cut_into_its_own_words, COUNT(own_words))
+TEST_LOOP(a_text_is_encoded_with_its_own_words, COUNT(own_words))
 {
     const char *text = own_words[_i].text;
     make(text);
@@ -107,8 +107,8 @@ TEST_LOOP(a_text_is_cut_into_its_own_words, COUNT(own_words))
     release();
 }
 
-/* A character alone is no choice that anyone must know of. */
-TEST(what_was_cut_into_characters_is_told)
+/* A single character between blanks is not reported. */
+TEST(words_that_were_split_into_characters_are_reported)
 {
     static const char *const texts[] = {"我 爱 自然", "Life 爱 short", "it is 我爱你, 爱我", NULL};
     for (size_t i = 0; texts[i]; i++) {
@@ -121,7 +121,7 @@ TEST(what_was_cut_into_characters_is_told)
     release();
 }
 
-TEST(many_words_have_room)
+TEST(many_words_fit)
 {
     static char text[20000];
     for (size_t i = 0; i + 1 < sizeof text; i++)
@@ -131,7 +131,7 @@ TEST(many_words_have_room)
     release();
 }
 
-TEST(what_is_not_utf8_is_refused)
+TEST(invalid_utf8_is_refused)
 {
     err_clear(&err);
     ck_assert_int_eq(word_list_add(&list, "ab\xFFz", 4, &err), -1);
@@ -140,7 +140,7 @@ TEST(what_is_not_utf8_is_refused)
     release();
 }
 
-TEST(without_memory_a_word_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     err_clear(&err);
     heap_fail_at(1, 0);

@@ -28,7 +28,7 @@ static void expect_word(const struct word_table *table, uint32_t id, const char 
     ck_assert_uint_eq(found, id);
 }
 
-TEST(words_are_the_bytes_that_they_stand_for)
+TEST(words_in_the_byte_alphabet_are_decoded)
 {
     static const char *const forms[] = {
         "{\"!\": 0, \"\\u0120the\": 2, \"\\u00c4\\u0142\": 1, \"<|endoftext|>\": 3}",
@@ -47,7 +47,7 @@ TEST(words_are_the_bytes_that_they_stand_for)
     }
 }
 
-TEST(a_word_outside_the_alphabet_stands_for_itself)
+TEST(a_word_outside_the_alphabet_is_text)
 {
     struct word_table table = {0};
     char scratch[8];
@@ -69,7 +69,7 @@ TEST(a_word_outside_the_alphabet_stands_for_itself)
     word_table_release(&table);
 }
 
-TEST(words_without_an_alphabet_are_all_texts)
+TEST(words_without_an_alphabet_are_text)
 {
     struct word_table table = {0};
     char scratch[8];
@@ -82,7 +82,7 @@ TEST(words_without_an_alphabet_are_all_texts)
     word_table_release(&table);
 }
 
-TEST(a_word_may_hold_zeros)
+TEST(a_word_may_contain_zeros)
 {
     struct word_table table = {0};
     ck_assert_int_eq(
@@ -107,7 +107,7 @@ TEST(ids_may_have_gaps)
     word_table_release(&table);
 }
 
-TEST(many_words_are_found_both_ways)
+TEST(many_words_are_found_by_id_and_by_text)
 {
     enum { WORDS = 5000 };
     static char json[WORDS * 16];
@@ -147,7 +147,7 @@ TEST(words_of_every_size_are_found)
     word_table_release(&table);
 }
 
-TEST(what_is_no_vocabulary_is_refused)
+TEST(invalid_vocabularies_are_refused)
 {
     static const struct {
         const char *json;
@@ -184,7 +184,7 @@ TEST(what_is_no_vocabulary_is_refused)
     }
 }
 
-TEST(the_largest_id_that_a_small_file_may_use)
+TEST(a_small_file_may_use_ids_up_to_a_limit)
 {
     struct word_table table = {0};
     ck_assert_int_eq(read_form(&table, "{\"a\": 262352}", WORD_BYTES, NULL), 0);
@@ -192,7 +192,7 @@ TEST(the_largest_id_that_a_small_file_may_use)
     word_table_release(&table);
 }
 
-TEST(places_are_thirty_bits)
+TEST(offsets_have_thirty_bits)
 {
     enum { SIZE = 1 << 30 };
     struct word_table table = {0};
@@ -200,14 +200,14 @@ TEST(places_are_thirty_bits)
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     char *bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
     ck_assert_ptr_ne(bytes, MAP_FAILED);
-    bytes[0] = '{'; /* the rest is not looked at */
+    bytes[0] = '{'; /* the rest is not read */
     struct json_cursor cursor = {.at = bytes, .end = bytes + SIZE};
     ck_assert_int_eq(word_table_read(&table, cursor, WORD_BYTES, SIZE, &err), -1);
     ck_assert_str_eq(err.text, "expected at most 1073741823 bytes of words, found 1073741824");
     munmap(bytes, SIZE);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     size_t nth = 1;
     for (;; nth++) {

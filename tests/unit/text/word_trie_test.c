@@ -2,7 +2,7 @@
 
 #include "../unit.h"
 
-enum { SECONDS = 90 }; /* so many words begin with the same byte */
+enum { SECONDS = 90 }; /* words that begin with the same byte */
 
 static struct word nth(char bytes[2], size_t n)
 {
@@ -20,8 +20,8 @@ static uint32_t find(const struct word_trie *trie, struct word word)
     return trie->ids[node];
 }
 
-/* Sixteen words go in at a time; room for nodes is made for 1024 at first, and then doubled, which
- * happens while words are half-way: with 1 + 12 + 1011 nodes, and with 1 + 23 + 2024. */
+/* Words are added in groups of sixteen. Memory for 1024 nodes is doubled inside of a group: at 1 +
+ * 12 + 1011 nodes, and at 1 + 23 + 2024. */
 static const size_t counts[] = {1,    2,    15,   16,   17,   32,   999,  1010, 1011, 1012,
                                 1013, 1023, 1024, 1025, 1040, 2023, 2024, 2025, 2048, 5000};
 

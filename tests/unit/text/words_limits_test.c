@@ -1,4 +1,4 @@
-/* Words at their limits: against a judge, by the megabyte, without memory. */
+/* Limits of words: compared with backtracking, megabytes, failed allocations. */
 #include "text/words.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 
 #define ACUTE "\xCC\x81"
 
-enum { MEGABYTE = 1000000, SECONDS = 5 }; /* a square of a megabyte takes hours */
+enum { MEGABYTE = 1000000, SECONDS = 5 }; /* quadratic time would be hours */
 
-/* The judge: try the longest entry first and go back where the rest cannot be cut. */
+/* Reference: try the longest word first; backtrack if the rest cannot be split. */
 static bool slow_cut(struct buf *out, const struct vocabulary *vocabulary, const char *text)
 {
     size_t size = out->size;
@@ -52,14 +52,14 @@ static void expect_slow_cuts(const struct vocabulary *vocabulary)
     }
 }
 
-TEST(a_run_is_cut_as_trying_everything_would)
+TEST(splitting_agrees_with_backtracking)
 {
     uint32_t random = 1;
     for (int round = 0; round < 200; round++) {
         struct vocabulary vocabulary = {0};
         struct buf words = {0};
         buf_text(&words, "<unk>");
-        for (uint32_t bits = 2; bits < 64; bits++) { /* words of a and b, most of them left out */
+        for (uint32_t bits = 2; bits < 64; bits++) { /* a random few of all words of a and b */
             random = random * 1664525 + 1013904223;
             if (random >> 24 > 50)
                 continue;
@@ -77,7 +77,7 @@ TEST(a_run_is_cut_as_trying_everything_would)
 static const struct {
     const char *words;
     const char *first;
-    const char *unit; /* again and again up to a megabyte */
+    const char *unit; /* repeated up to a megabyte */
     size_t tokens;
     bool fails;
 } megabytes[] = {
@@ -96,7 +96,7 @@ static const struct {
     {"<unk>", "", ACUTE, 1, false},
 };
 
-TEST_LOOP(a_megabyte_of_one_character_takes_no_time, COUNT(megabytes))
+TEST_LOOP(a_megabyte_of_one_character_takes_linear_time, COUNT(megabytes))
 {
     struct vocabulary vocabulary = {0};
     struct arena arena = {0};
@@ -117,12 +117,12 @@ TEST_LOOP(a_megabyte_of_one_character_takes_no_time, COUNT(megabytes))
     vocabulary_release(&vocabulary);
 }
 
-TEST(an_allocation_that_fails_is_an_error)
+TEST(a_failed_allocation_is_an_error)
 {
     struct vocabulary vocabulary = {0};
     struct buf texts[2] = {0};
     buf_text(&texts[0], "a, 我爱");
-    for (int i = 0; i < 100; i++) /* the list of tokens grows within one run */
+    for (int i = 0; i < 100; i++) /* so long that the list of tokens grows */
         buf_text(&texts[1], "我爱");
     words_open(&vocabulary, "我~爱~a");
     for (int i = 0; i < 2; i++) {

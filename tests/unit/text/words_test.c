@@ -13,7 +13,7 @@
 #define TWENTY_X "xxxxxxxxxxxxxxxxxxxx"
 #define EIGHTY_X TWENTY_X TWENTY_X TWENTY_X TWENTY_X
 
-/* Each token has the id of the word that stands there, or the unknown one; they stand in order. */
+/* Each token has the id of its text, or of the unknown word; tokens are in order. */
 static void expect_ids(const struct vocabulary *vocabulary, const struct tokens *tokens,
                        const char *text)
 {
@@ -59,7 +59,7 @@ static void expect_cutting(const struct cutting *cutting)
     vocabulary_release(&vocabulary);
 }
 
-TEST(tokens_have_ids_and_places)
+TEST(tokens_have_ids_and_positions)
 {
     static const char text[] = "Life is short, eat dessert first";
     static const struct token expected[] = {{0, 0, 4},   {4, 5, 7},   {5, 8, 13},
@@ -95,7 +95,7 @@ static const struct cutting separations[] = {
     {"w1~w10", "w10 w1 w10", "w10~w1~w10", 0},
 };
 
-TEST_LOOP(white_space_separates_and_punctuation_stands_for_itself, COUNT(separations))
+TEST_LOOP(white_space_separates_words_and_punctuation_is_a_token, COUNT(separations))
 {
     expect_cutting(&separations[_i]);
 }
@@ -119,7 +119,7 @@ static const struct cutting matches[] = {
     {"3.14~3~.~1", "3.14 3.1", "3.14~3~.~1", 0},
 };
 
-TEST_LOOP(the_longest_entry_that_ends_at_a_boundary_is_taken, COUNT(matches))
+TEST_LOOP(the_longest_word_that_ends_at_a_boundary_matches, COUNT(matches))
 {
     expect_cutting(&matches[_i]);
 }
@@ -140,7 +140,7 @@ static const struct cutting cuts[] = {
     {"e~" ACUTE, "e" ACUTE "e", "e~" ACUTE "~e", 0},
 };
 
-TEST_LOOP(a_run_that_is_no_entry_is_cut_as_a_whole_or_not_at_all, COUNT(cuts))
+TEST_LOOP(an_unknown_run_is_split_completely_or_not_at_all, COUNT(cuts))
 {
     expect_cutting(&cuts[_i]);
 }
@@ -162,7 +162,7 @@ static const struct cutting odd_characters[] = {
     {"12",
      "\xD8\x80"
      "12",
-     "12", 1}, /* U+0600 stands in front of its digits */
+     "12", 1}, /* U+0600 precedes its digits */
     {"می~خواهم", "می" ZWNJ "خواهم", "می~خواهم", 1},
     {"می~می" ZWNJ "خواهم", "می" ZWNJ "خواهم", "می" ZWNJ "خواهم", 0},
     {"<unk>~a", "a " ACUTE, "a~" ACUTE, 0},
@@ -187,7 +187,7 @@ TEST(a_byte_0_is_a_control)
     vocabulary_release(&vocabulary);
 }
 
-TEST(every_entry_typed_as_it_is_is_itself)
+TEST(every_word_is_encoded_as_itself)
 {
     struct vocabulary vocabulary = {0};
     struct arena arena = {0};
@@ -207,7 +207,7 @@ TEST(every_entry_typed_as_it_is_is_itself)
     vocabulary_release(&vocabulary);
 }
 
-TEST(an_unknown_word_becomes_the_word_for_it)
+TEST(an_unknown_word_becomes_the_unknown_token)
 {
     static const char *const words[] = {"a~<unk>", "a~[UNK]", "a~<|unk|>", "[UNK]~<unk>~<|unk|>"};
     for (size_t i = 0; i < COUNT(words); i++) {
@@ -226,7 +226,7 @@ TEST(an_unknown_word_becomes_the_word_for_it)
     }
 }
 
-TEST(an_unknown_word_is_an_error_that_names_it)
+TEST(an_unknown_word_is_named)
 {
     static const struct {
         const char *text;
