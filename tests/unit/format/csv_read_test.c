@@ -8,7 +8,7 @@
 static struct arena arena;
 static struct err err;
 
-/* All records as `line:[field][field]…;`, and an error as `!`, with reading going on. */
+/* All records as `line:[field][field]…;`; an error is `!`, after which reading continues. */
 static const char *read_all(struct buf *out, const char *text, size_t size, char separator)
 {
     struct csv_reader reader = {text, text + size, 1, separator};
@@ -31,7 +31,7 @@ static const char *read_all(struct buf *out, const char *text, size_t size, char
     }
 }
 
-TEST(records_are_read_as_the_standard_has_them)
+TEST(records_are_read_as_in_rfc_4180)
 {
     static const struct {
         const char *text;
@@ -62,7 +62,7 @@ TEST(records_are_read_as_the_standard_has_them)
     arena_release(&arena);
 }
 
-TEST(other_separators_are_quoted_alike)
+TEST(other_separators_have_the_same_quotes)
 {
     static const struct {
         char separator;
@@ -81,7 +81,7 @@ TEST(other_separators_are_quoted_alike)
     arena_release(&arena);
 }
 
-TEST(what_is_broken_costs_its_line_and_no_more)
+TEST(an_invalid_record_skips_only_its_line)
 {
     static const struct {
         const char *text;

@@ -6,7 +6,7 @@
 
 #include "../unit.h"
 
-/* What 16 bits mean, by the definition of IEEE 754, in doubles. */
+/* The value of 16 bits, by the definition of IEEE 754, as a double. */
 static double meaning(unsigned bits, int exponent_bits, int fraction_bits)
 {
     int exponent = (int)(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
@@ -20,7 +20,7 @@ static double meaning(unsigned bits, int exponent_bits, int fraction_bits)
     return sign * ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits);
 }
 
-/* All values there are, read at once and from an odd address. */
+/* Read all values at once, from an odd address. */
 static void check_all_values(enum dtype dtype, int exponent_bits, int fraction_bits)
 {
     enum { VALUES = 1 << 16 };
@@ -39,17 +39,17 @@ static void check_all_values(enum dtype dtype, int exponent_bits, int fraction_b
     }
 }
 
-TEST(every_half_is_read_exactly)
+TEST(every_f16_is_read_exactly)
 {
     check_all_values(DTYPE_F16, 5, 10);
 }
 
-TEST(every_brain_float_is_read_exactly)
+TEST(every_bf16_is_read_exactly)
 {
     check_all_values(DTYPE_BF16, 8, 7);
 }
 
-TEST(a_float_keeps_its_bits)
+TEST(f32_keeps_its_bits)
 {
     static const uint32_t bits[] = {0,          0x80000000, 1,          0x007fffff, 0x3f800000,
                                     0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc12345, 0x7f812345};
@@ -60,7 +60,7 @@ TEST(a_float_keeps_its_bits)
     ck_assert_mem_eq(out, bits, sizeof bits);
 }
 
-TEST(a_double_is_rounded_to_the_nearest)
+TEST(f64_is_rounded_to_the_nearest)
 {
     static const struct {
         double from;
@@ -72,7 +72,7 @@ TEST(a_double_is_rounded_to_the_nearest)
         {1 + 0x1p-24, 1.0f},                      /* a tie: to the even one */
         {1 + 3 * 0x1p-24, 1 + 0x1p-22f},          /* a tie: to the even one */
         {1 + 0x1p-24 + 0x1p-40, 1 + 0x1p-23f},    /* just above the tie */
-        {0x1.fffffefffffffp127, 0x1.fffffep127f}, /* just below what rounds to infinity */
+        {0x1.fffffefffffffp127, 0x1.fffffep127f}, /* just below rounding to infinity */
         {0x1.ffffffp127, INFINITY},
         {-1e300, -INFINITY},
         {INFINITY, INFINITY},

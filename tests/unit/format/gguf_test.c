@@ -5,8 +5,8 @@
 #include "../unit.h"
 #include "base/buf.h"
 
-/* After a byte: it as a number of 32 or 64 bits; a file of so many tensors and keys; a key with its
- * kind; a tensor's name, rank and size; its type, and its place. */
+/* W and D extend a byte to 32 or 64 bits. HEAD: numbers of tensors and keys. KEY: a key and its
+ * kind. ROW: name, rank and size of a tensor, before its type, such as F32, and its offset, AT. */
 #define W "\0\0\0"
 #define D W W "\0"
 #define HEAD(tensors, keys) "GGUF\3" W tensors D keys D
@@ -28,7 +28,7 @@ static void forget(void)
 
 FIXTURE(NULL, forget)
 
-/* The header, up to a multiple of 32, and data. */
+/* Read a file with a header, padded to a multiple of 32, and `data` bytes. */
 static int read_bytes(const char *header, size_t size, size_t data)
 {
     buf_bytes(&bytes, header, size);
@@ -78,7 +78,7 @@ TEST(numbers_of_all_kinds_are_read)
     }
 }
 
-TEST(tensors_lie_on_multiples_of_the_alignment)
+TEST(tensors_are_aligned)
 {
     READ(HEAD("\2", "\0") ROW("b", "\1") F32 AT("\40") ROW("a", "\2") F32 AT("\0"), 36);
     const struct gguf_tensor *a = gguf_find(&gguf, "a");
@@ -89,7 +89,6 @@ TEST(tensors_lie_on_multiples_of_the_alignment)
     ck_assert_uint_eq(b->end, bytes.size);
 }
 
-/* What is refused, and how. */
 static const struct refusal {
     const char *bytes;
     size_t size, data;
@@ -158,7 +157,7 @@ static const struct refusal {
             "tensor 'u': expected an offset from 8 on, where another ends, found 0"),
 };
 
-TEST_LOOP(what_is_wrong_is_named, COUNT(refusals))
+TEST_LOOP(invalid_files_are_refused_with_the_reason, COUNT(refusals))
 {
     const struct refusal *refusal = &refusals[_i];
     ck_assert_int_ne(read_bytes(refusal->bytes, refusal->size, refusal->data), 0);

@@ -6,8 +6,8 @@
 #include "base/heap.h"
 #include "format/json.h"
 
-/* Long lists and texts are looked at in blocks: a text is judged in any place of one as by itself.
- * `*at` is where in it something is wrong. */
+/* Long lists and texts are checked in blocks, with the same result at every position of a block.
+ * `*at`: the index of the error in `text`. */
 static int check_at(const char *text, size_t before, size_t after, bool is_object, size_t *at)
 {
     struct buf document = {0};
@@ -33,7 +33,7 @@ static int check_at(const char *text, size_t before, size_t after, bool is_objec
     return failed;
 }
 
-TEST(a_text_is_judged_alike_in_every_place)
+TEST(a_text_is_checked_at_every_position_of_a_block)
 {
     static const char *const texts[] = {
         "a",
@@ -79,7 +79,7 @@ TEST(a_text_is_judged_alike_in_every_place)
     }
 }
 
-TEST(an_item_is_judged_alike_in_a_long_list)
+TEST(an_item_is_checked_in_a_long_list)
 {
     static const struct {
         const char *first, *item;
@@ -129,9 +129,8 @@ TEST(an_item_is_judged_alike_in_a_long_list)
     }
 }
 
-/* A list of pairs as deep as it may be, and deeper; what it holds is counted alike, however it is
- * written. */
-TEST(pairs_are_counted_and_bounded)
+/* A list of pairs at the maximum depth, and deeper. White space does not change the counts. */
+TEST(values_are_counted_and_depth_is_limited)
 {
     static const char *const pairs[] = {"[\"ab\", \"c\"]", "[ \"ab\" , \"c\" ]"};
     for (size_t depth = JSON_DEPTH_MAX - 1; depth <= JSON_DEPTH_MAX; depth++)
@@ -154,8 +153,8 @@ TEST(pairs_are_counted_and_bounded)
         }
 }
 
-/* Whole blocks are looked at up to some bytes before the end, which may lie within the blanks. */
-TEST(blanks_are_passed_wherever_the_last_block_begins)
+/* The last whole block may end inside of the blanks. */
+TEST(blanks_at_the_end_of_the_last_block_are_skipped)
 {
     for (size_t blanks = 0; blanks < 12; blanks++)
         for (size_t after = 40; after < 90; after++) {

@@ -12,7 +12,7 @@ static struct json_cursor opened(const char *json)
     return cursor;
 }
 
-TEST(members_and_items_are_counted_in_passing)
+TEST(members_and_items_are_counted)
 {
     static const struct {
         const char *json;
@@ -39,7 +39,7 @@ TEST(members_and_items_are_counted_in_passing)
     }
 }
 
-TEST(texts_stand_for_bytes)
+TEST(texts_are_decoded_to_bytes)
 {
     static const struct {
         const char *json;
@@ -69,12 +69,12 @@ TEST(texts_stand_for_bytes)
     }
 }
 
-TEST(numbers_of_digits_alone_are_read_as_far_as_they_may_go)
+TEST(whole_numbers_are_read_up_to_a_maximum)
 {
     static const struct {
         const char *json;
         size_t max;
-        long long value; /* -1: no */
+        long long value; /* -1: refused */
     } cases[] = {
         {"0", 0, 0},
         {"7", 9, 7},

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "base/heap.h"
 
-/* In the spirit of JSONTestSuite: what every parser must accept, and must refuse. */
+/* Cases like those of JSONTestSuite that every parser must accept or refuse. */
 
 #define TEXT(literal)               \
     {                               \
@@ -108,7 +108,7 @@ static const struct {
     struct text text;
     const char *message;
 } refused[] = {
-    /* nothing, and too much */
+    /* no value, and text after a value */
     {TEXT(""), "byte 0: expected a value, found the end"},
     {TEXT(" \n"), "byte 2: expected a value, found the end"},
     {TEXT("\0"), "byte 0: expected a value, found U+0000"},
@@ -259,12 +259,12 @@ static const struct {
     {TEXT("\"\xE6\x88\""), "byte 1: expected UTF-8, found the byte 0xe6"},
     {TEXT("\"\xE6\x88"), "byte 1: expected UTF-8, found the byte 0xe6"},
     {TEXT("{\"\xE9\":1}"), "byte 2: expected UTF-8, found the byte 0xe9"},
-    /* beyond the grammar */
+    /* valid JSON that is not supported */
     {TEXT("[\"\\u0000\"]"), "byte 2: expected no \\u0000 in a text, found one"},
     {TEXT("{\"a\\\\\\u0000b\":1}"), "byte 5: expected no \\u0000 in a text, found one"},
 };
 
-/* Work on a copy that ends where its memory ends, so that a sanitizer sees a step too far. */
+/* Parse a copy of exact size, so that a sanitizer detects reading beyond its end. */
 static int parse(struct json **root, struct text text, struct err *err)
 {
     char *copy = heap_alloc(text.size, 1, NULL);
@@ -274,7 +274,7 @@ static int parse(struct json **root, struct text text, struct err *err)
     return failed;
 }
 
-TEST(json_is_accepted)
+TEST(valid_json_is_accepted)
 {
     for (size_t i = 0; i < COUNT(accepted); i++) {
         struct json *root = NULL;
@@ -285,7 +285,7 @@ TEST(json_is_accepted)
     }
 }
 
-TEST(what_is_no_json_is_refused_at_its_byte)
+TEST(invalid_json_is_refused_with_the_index_of_the_byte)
 {
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct json *root = NULL;

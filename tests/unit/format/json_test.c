@@ -15,7 +15,7 @@ static struct json *parsed(const char *text)
     return root;
 }
 
-TEST(numbers_come_as_the_nearest_double)
+TEST(numbers_are_rounded_to_the_nearest_double)
 {
     static const struct {
         const char *json;
@@ -43,7 +43,7 @@ TEST(numbers_come_as_the_nearest_double)
     }
 }
 
-TEST(an_integer_is_whole_and_in_its_range)
+TEST(an_integer_is_a_whole_number_in_its_range)
 {
     static const struct {
         const char *json;
@@ -63,7 +63,7 @@ TEST(an_integer_is_whole_and_in_its_range)
         {"2147483648", 0, 4294967296, true, 2147483648},
         {"9007199254740991", 0, INT64_MAX, true, 9007199254740991},
         {"-9007199254740991", INT64_MIN, 0, true, -9007199254740991},
-        {"9007199254740992", 0, INT64_MAX, false, 0}, /* or was it ...993? */
+        {"9007199254740992", 0, INT64_MAX, false, 0}, /* 2^53: the text may have been ...993 */
         {"9223372036854775808", 0, INT64_MAX, false, 0},
         {"1e999", INT64_MIN, INT64_MAX, false, 0},
         {"\"1\"", 1, 12, false, 0},
@@ -114,8 +114,8 @@ TEST(values_are_described_for_messages)
     ck_assert_str_eq(json_describe(NULL, text, sizeof text), "nothing");
 }
 
-/* Comparing each name with each other would run into the time limit of the suite. */
-TEST(fifty_thousand_members_take_no_time)
+/* Quadratic time would exceed the limit of the suite. */
+TEST(fifty_thousand_members_take_linear_time)
 {
     struct buf text = {0};
     struct json *root = NULL;

@@ -10,7 +10,7 @@
 
 #define BYTES(text) text, sizeof text - 1
 
-/* What was written to a stream is this. */
+/* Compare the bytes that were written to a stream. */
 static void expect(struct stream *out, const char *json)
 {
     struct file written = memory_stream_take(out);
@@ -51,7 +51,7 @@ TEST(texts_are_written_with_their_escapes)
     }
 }
 
-TEST(texts_in_memory_are_the_same)
+TEST(texts_in_memory_have_the_same_escapes)
 {
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct buf out = {0};
@@ -61,7 +61,7 @@ TEST(texts_in_memory_are_the_same)
     }
 }
 
-TEST(numbers_are_json_and_others_are_null)
+TEST(numbers_that_are_not_finite_are_null)
 {
     static const struct {
         float value;
@@ -93,7 +93,7 @@ TEST(numbers_are_json_and_others_are_null)
     }
 }
 
-/* A value of every kind, with names and without. */
+/* Write a value of every kind, with and without names. */
 static void put_all(struct json_writer *json)
 {
     static const size_t shape[] = {6, 4};
@@ -120,7 +120,7 @@ static void put_all(struct json_writer *json)
     json_put_close(json, '}');
 }
 
-TEST(commas_and_blanks_come_by_themselves)
+TEST(commas_and_blanks_are_added)
 {
     struct stream out = {0};
     memory_stream_open(&out);
@@ -149,7 +149,7 @@ TEST(texts_in_html_cannot_end_their_element)
     buf_release(&out);
 }
 
-TEST(memory_that_is_missing_sticks_to_the_buffer)
+TEST(a_failed_allocation_marks_the_buffer)
 {
     struct buf out = {0};
     heap_fail_at(1, true);

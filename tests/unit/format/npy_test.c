@@ -17,8 +17,8 @@ static struct file written(size_t rank, const size_t *shape)
     return memory_stream_take(&out);
 }
 
-/* The whole file of a matrix of 2 × 3, as numpy 1.24's np.save writes it. */
-TEST(a_matrix_is_numpys_file_to_the_byte)
+/* The file of np.save (numpy 1.24) for a matrix of 2 × 3. */
+TEST(a_matrix_has_the_bytes_of_numpy)
 {
     static const char expected[] = "\x93NUMPY\x01\x00\x76\x00"
                                    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
@@ -31,7 +31,7 @@ TEST(a_matrix_is_numpys_file_to_the_byte)
     file_release(&file);
 }
 
-TEST(every_shape_has_its_tuple_and_aligned_data)
+TEST(every_shape_has_a_tuple_and_aligned_data)
 {
     static const struct {
         size_t rank;
@@ -61,7 +61,7 @@ TEST(every_shape_has_its_tuple_and_aligned_data)
     }
 }
 
-/* --- read ------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static struct npy array;
 static struct arena arena;
@@ -72,7 +72,7 @@ static int read_bytes(const char *bytes, size_t size, struct err *err)
     return npy_read_bytes(&array, &file, &arena, err);
 }
 
-TEST(what_was_written_is_read)
+TEST(written_files_can_be_read)
 {
     static const size_t shape[] = {2, 3, 4};
     for (size_t rank = 0; rank <= COUNT(shape); rank++) {
@@ -114,7 +114,7 @@ static const struct {
         "expected finite numbers, found infinity or nan at 0"),
 };
 
-TEST_LOOP(what_is_not_understood_is_refused, COUNT(refused))
+TEST_LOOP(unsupported_files_are_refused, COUNT(refused))
 {
     struct err err = {0};
     ck_assert(read_bytes(refused[_i].bytes, refused[_i].size, &err));

@@ -15,7 +15,7 @@ static struct folder_file files[1];
 static struct folder folder = {"m", files, 1};
 static struct err err;
 
-/* What PyTorch saved, as an archive of ours; another entry comes first. */
+/* Write an archive with another entry first and then the entries of PyTorch's file. */
 static void make_again(struct zip_made *made, const char *name, const char *text)
 {
     struct file file = {0};
@@ -84,8 +84,8 @@ static void mark(char *free, const char *at, size_t size)
     memset(free + (at - files[0].bytes), true, size);
 }
 
-/* Bytes that nothing is read from: versions, attributes, padding, the data of an entry that no
- * tensor needs. */
+/* Mark bytes that are not read: versions, attributes, padding, the data of an entry that no tensor
+ * needs. */
 static void mark_free(char *free)
 {
     const char *bytes = files[0].bytes;
@@ -102,14 +102,14 @@ static void mark_free(char *free)
         } else if (memcmp(at, "PK\6\6", 4) == 0) {
             mark(free, at + 12, 4);
         } else if (memcmp(at, "PK\7\10", 4) == 0 && num_of_bytes(at + 12, 4) == 0) {
-            mark(free, at + 12, 4); /* of 64 bits; as one of 32 it would do, too */
+            mark(free, at + 12, 4); /* of a 64-bit size; as a 32-bit size it is valid, too */
         } else if (memcmp(at, "F\0\0\0\1\0", 6) == 0) {
-            mark(free, at, 2); /* an extra field of another kind */
+            mark(free, at, 2); /* the id of an unknown extra field */
         }
     }
 }
 
-TEST_LOOP(each_bit_that_is_turned_over_is_refused_unless_nothing_is_read_there, 2)
+TEST_LOOP(each_flipped_bit_is_refused_unless_it_is_not_read, 2)
 {
     struct zip_made made = {.large = _i};
     struct safetensors tensors = {0};
@@ -133,7 +133,7 @@ TEST_LOOP(each_bit_that_is_turned_over_is_refused_unless_nothing_is_read_there, 
     zip_made_release(&made);
 }
 
-TEST(a_name_must_not_be_there_twice)
+TEST(a_duplicate_name_is_refused)
 {
     struct zip_made made = {0};
     struct safetensors tensors = {0};
@@ -144,7 +144,7 @@ TEST(a_name_must_not_be_there_twice)
     zip_made_release(&made);
 }
 
-TEST(a_crc32_of_0_was_not_computed)
+TEST(a_crc32_of_0_is_not_checked)
 {
     struct zip_made made = {.unsummed = true};
     make_again(&made, "pytorch_model/.format_version", "3");
@@ -152,7 +152,7 @@ TEST(a_crc32_of_0_was_not_computed)
     zip_made_release(&made);
 }
 
-TEST(a_crc32_is_the_same_for_every_length)
+TEST(crc32_agrees_with_its_definition_for_every_length)
 {
     char bytes[200];
     ck_assert_uint_eq(zip_crc32("123456789", 9), 0xcbf43926);
@@ -168,7 +168,7 @@ TEST(a_crc32_is_the_same_for_every_length)
     }
 }
 
-TEST(what_lies_in_rows_is_read_in_place)
+TEST(contiguous_tensors_are_read_in_place)
 {
     struct zip_made made = {0};
     struct safetensors tensors = {0};

@@ -11,8 +11,8 @@ static const enum dtype types[] = {DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0,   DTYPE_Q
                                    DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q3_K,   DTYPE_Q4_K,
                                    DTYPE_Q5_K, DTYPE_Q6_K, DTYPE_IQ4_NL, DTYPE_IQ4_XS};
 
-/* tests/gguf/quants.py has asked ggml; read at an odd address. */
-TEST_LOOP(numbers_are_those_of_ggml_to_the_bit, COUNT(types))
+/* Expected numbers: ggml, by tests/gguf/quants.py. Reads at an odd address. */
+TEST_LOOP(numbers_have_the_bits_of_ggml, COUNT(types))
 {
     static char blocks[1 + MOST * 2];
     float found[MOST];

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/heap.h"
 
-/* Headers are written with ' for ", so that they can be read here. */
+/* Headers have ' instead of " in this file, for legibility. */
 static void add_header(struct buf *file, const char *header)
 {
     size_t length = strlen(header);
@@ -17,7 +17,7 @@ static void add_header(struct buf *file, const char *header)
         buf_char(file, *c == '\'' ? '"' : *c);
 }
 
-/* A file: the header's length, the header, and data that counts 0, 1, 2, ... */
+/* A file: the length of the header, the header, and data 0, 1, 2, ... */
 static struct buf file_of(const char *header, size_t data_size)
 {
     struct buf file = {0};
@@ -34,7 +34,7 @@ static int open_bytes(struct safetensors *tensors, const char *bytes, size_t siz
     return safetensors_open(tensors, &folder, "model.safetensors", err);
 }
 
-/* Open a copy that ends where its memory ends, look at every byte of every tensor, and close it. */
+/* Open a copy of exact size, read every byte of every tensor, and close it. */
 static int visit_bytes(const char *bytes, size_t size, struct err *err)
 {
     struct safetensors tensors = {0};
@@ -59,7 +59,7 @@ static const char two_tensors[] = "{'__metadata__':{'format':'pt'},"
                                   "'b':{'dtype':'U8','shape':[3],'data_offsets':[8,11]},"
                                   "'a':{'dtype':'F32','shape':[2,1],'data_offsets':[0,8]}}";
 
-TEST(entries_are_found_by_name_and_stand_in_the_order_of_their_data)
+TEST(entries_are_found_by_name_and_sorted_by_offset)
 {
     struct safetensors tensors = {0};
     struct err err = {0};
@@ -84,7 +84,7 @@ TEST(entries_are_found_by_name_and_stand_in_the_order_of_their_data)
     buf_release(&file);
 }
 
-TEST(good_files_are_opened)
+TEST(valid_files_are_opened)
 {
     static const struct {
         const char *header;
@@ -121,7 +121,7 @@ TEST(good_files_are_opened)
     }
 }
 
-/* 60 is '<', and 640 are the first two bytes of a pickle. */
+/* '<' begins HTML; 0x280 and the others are the first two bytes of a pickle. */
 TEST(a_header_whose_length_looks_like_another_format_is_opened)
 {
     static const size_t lengths[] = {'<', 0x280, 0x380, 0x480, 0x580};

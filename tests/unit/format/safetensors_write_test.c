@@ -27,7 +27,7 @@ static struct file written(size_t count, size_t note_count)
     return memory_safetensors(tensors, count, notes, note_count);
 }
 
-TEST(a_small_file_is_written_to_the_byte)
+TEST(a_small_file_has_the_expected_bytes)
 {
     static const char expected[] =
         "\x88\0\0\0\0\0\0\0"
@@ -56,7 +56,7 @@ static void check_tensor(const struct safetensors *read, const struct safetensor
     ck_assert(count == 0 || memcmp(entry->data, tensor->data, count * sizeof(float)) == 0);
 }
 
-TEST(every_number_of_tensors_and_notes_reads_back)
+TEST(all_tensors_and_notes_can_be_read_back)
 {
     for (size_t i = 0; i < (COUNT(tensors) + 1) * (COUNT(notes) + 1); i++) {
         size_t count = i % (COUNT(tensors) + 1);
@@ -75,7 +75,7 @@ TEST(every_number_of_tensors_and_notes_reads_back)
     }
 }
 
-TEST(a_header_that_no_reader_would_accept_is_not_written)
+TEST(a_header_that_is_too_long_is_refused)
 {
     enum { NOTES = 101, TEXT_BYTES = 1000000 };
     struct safetensors_note many[NOTES];
