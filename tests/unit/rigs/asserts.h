@@ -1,6 +1,6 @@
-/* asserts.h: Check's assertions, without the place that each of them writes into a file when it
- * holds, in case its test crashes later. Some tests make millions of assertions. The report of a
- * crash names the line of the test. */
+/* asserts.h: Check's assertions for tests that make millions of them. Check writes the line of each
+ * to a file, in case the test crashes; these do not, so the report of a crash has the line of the
+ * test. */
 #ifndef ATTN_TESTS_ASSERTS_H
 #define ATTN_TESTS_ASSERTS_H
 

@@ -1,5 +1,4 @@
-/* bent_config.h: what families have and the models of the rigs do not: windows, caps of scores, and
- * ALiBi, put into any causal config.
+/* bent_config.h: adds windows, score caps or ALiBi, which some families have, to any causal config.
  *
  *     for (size_t way = 0; way < BENT_WAYS; way++)
  *         bend_config(&model.config, way);
@@ -9,7 +8,7 @@
 
 #include "model/config.h"
 
-enum { BENT_WAYS = 6, BENT_WINDOWS = 2 }; /* the first ways are windows alone */
+enum { BENT_WAYS = 6, BENT_WINDOWS = 2 }; /* the first ways have only windows */
 
 static inline void bend_config(struct config *config, size_t way)
 {

@@ -13,7 +13,7 @@ static void check_inside(struct box box, const char *what)
 {
     bool inside = box.x >= -0.01 && box.y >= -0.01 && box.x + box.width <= witness.width + 0.01 &&
                   box.y + box.height <= witness.height + 0.01;
-    ck_assert_msg(inside, "%s at %g %g, %g x %g, of a picture of %g x %g", what, box.x, box.y,
+    ck_assert_msg(inside, "%s at %g %g, %g x %g, in a page of %g x %g", what, box.x, box.y,
                   box.width, box.height, witness.width, witness.height);
 }
 
@@ -66,13 +66,13 @@ static void see_path(struct canvas *canvas, const struct point *points, size_t c
         check_inside((struct box){points[i].x, points[i].y, 0, 0}, "a path");
 }
 
-/* The box of a level text, or the corner points of a turned one. */
+/* The box of a horizontal text, or the bounding box of a rotated one. */
 static struct box box_of(struct point at, const struct font *text, double width)
 {
     static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
     double x = -before[text->anchor] * width;
     double radians = text->turn * 3.14159265 / 180;
-    double size = 0.7 * text->size; /* above the base line */
+    double size = 0.7 * text->size; /* above the baseline */
     double xs[2] = {1e9, -1e9};
     double ys[2] = {1e9, -1e9};
     for (int corner = 0; corner < 4; corner++) {

@@ -1,5 +1,5 @@
-/* canvas_witness.h: a canvas that looks where things stand: all of it inside the picture, no level
- * text over another.
+/* canvas_witness.h: a canvas that checks positions: all shapes are inside the page, and horizontal
+ * texts do not overlap.
  *
  *     canvas_witness_begin(width, height);
  *     if (figure_draw(&figure, &witness.canvas, &err)) ...
@@ -23,18 +23,18 @@ struct canvas_witness {
         bool level;
     } texts[WITNESS_TEXTS_MAX];
     size_t text_count, cell_count, stroke_count, path_count, hatch_count, depth, part_count;
-    bool inked; /* numbers in white: on dark cells */
+    bool inked; /* white numbers on dark cells */
 };
 
 extern struct canvas_witness witness;
 
-/* Forget what was seen; the next picture has this size. */
+/* Start a new page of this size. */
 void canvas_witness_begin(double width, double height);
 
-/* Every part that was opened is closed, and texts stand apart. */
+/* Check that every opened part is closed and that texts do not overlap. */
 void canvas_witness_check(void);
 
-/* How often a text was set. */
+/* The number of times that a text was drawn. */
 size_t canvas_witness_texts(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* dice.h: numbers that look random and are the same in every run.
+/* dice.h: pseudo-random numbers, the same in every run.
  *
  *     uint32_t dice = 1;
  *     dice_fill(x, count, &dice);

@@ -1,4 +1,4 @@
-/* digest.h: many numbers as one, to compare their bits with what another program computed. */
+/* digest.h: a hash of numbers, to compare their bits with those of another program. */
 #ifndef ATTN_TESTS_DIGEST_H
 #define ATTN_TESTS_DIGEST_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* FNV-1a, a number's 32 bits at a time; tests/torch/tables.py does the same. */
+/* FNV-1a on 32 bits at a time, as in tests/torch/tables.py. */
 static inline uint32_t digest(const float *numbers, size_t count)
 {
     uint32_t value = 2166136261u;

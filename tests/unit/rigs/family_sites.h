@@ -1,4 +1,4 @@
-/* family_sites.h: the sites that no GPT-2 has, nor bare attention or the Transformer of 2017. */
+/* family_sites.h: sites that GPT-2, bare attention and the Transformer of 2017 do not have. */
 #ifndef ATTN_TESTS_FAMILY_SITES_H
 #define ATTN_TESTS_FAMILY_SITES_H
 

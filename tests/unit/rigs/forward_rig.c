@@ -98,8 +98,7 @@ static double largest(const double *values, size_t count)
     return max;
 }
 
-/* Errors grow with the sums that lead to a value: they are measured by the largest of its tensor.
- */
+/* Errors grow with the sums in a value, so the tolerance depends on the largest of its tensor. */
 static void judge_record(const struct record *found, const double *expected, size_t count)
 {
     char name[SITE_NAME_BYTES];

@@ -1,4 +1,4 @@
-/* forward_rig.h: a tiny model opened for running, and what its runs announce.
+/* forward_rig.h: an open tiny model, and the tensors that its passes announce.
  *
  *     struct rig rig;
  *     rig_open(&rig, &model, 1);
@@ -20,24 +20,24 @@ struct rig {
     struct weights weights;
     struct machine machine;
     struct watch watch;
-    struct arena arena;   /* the watch's */
-    struct arena *memory; /* what passes take their buffers from; NULL: fresh memory for each */
+    struct arena arena;   /* of the watch */
+    struct arena *memory; /* buffers of passes; NULL: a new arena for each */
 };
 
 void rig_open(struct rig *rig, struct tiny_model *model, size_t threads);
 void rig_close(struct rig *rig);
 
-/* Watch everything the model has; nothing. */
+/* Watch all sites of the model, or none. */
 void rig_watch_all(struct rig *rig);
 void rig_watch_nothing(struct rig *rig);
 
-/* Memory in which every number is NaN, as a pass before may have left it. */
+/* Fill memory with NaN, as an earlier pass may have done. */
 void rig_soil(struct arena *memory);
 
-/* The layers that have a site; 1 for one in no layer; 0 where the model has no such site. */
+/* The number of layers with a site; 1 for a site in no layer; 0 if the model lacks it. */
 size_t rig_layers(const struct rig *rig, enum site site);
 
-/* A dense copy of what was announced; layer -1: of none. */
+/* A dense copy of an announced tensor; layer -1: in no layer. */
 struct record {
     enum site site;
     int layer;
@@ -53,28 +53,27 @@ enum { RECORDS_MAX = 4096 };
 struct recording {
     struct record records[RECORDS_MAX];
     size_t count;
-    size_t fail_at; /* the sink refuses its nth announcement; 0: none */
+    size_t fail_at; /* the sink fails at the nth announcement; 0: never */
     struct arena arena;
 };
 
-/* Run the texts as one batch; returns what forward returns. */
+/* Run the texts as one batch; returns the result of forward(). */
 int rig_run(struct rig *rig, struct recording *recording, const struct text *texts, size_t count,
             struct err *err);
 
-/* Hold what was announced of a text against the reference: every site of the model is there,
- * with the reference's numbers. */
+/* Compare the tensors of a text with the reference: all sites of the model must be present. */
 void rig_judge(struct rig *rig, const struct recording *recording, size_t index,
                const struct text *text);
 
-/* Run one text alone, which must go well, and judge it. */
+/* Run one text, which must succeed, and compare it with the reference. */
 void rig_judge_text(struct rig *rig, const struct text *text);
 
-/* What was announced of that text; NULL when nothing was. */
+/* The tensor of that text; NULL if it was not announced. */
 const struct record *recording_find(const struct recording *recording, enum site site, int layer,
                                     size_t text);
 void recording_release(struct recording *recording);
 
-/* `count` ids that the model has, other ones for another `start`; valid until the program ends. */
+/* `count` valid ids, which depend on `start`; valid until the program ends. */
 const uint32_t *rig_ids(const struct tiny_model *model, size_t start, size_t count);
 
 #endif

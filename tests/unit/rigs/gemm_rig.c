@@ -57,7 +57,7 @@ void gemm_rig_machine(struct machine *machine, const char *target, size_t thread
     kernels_write_all(machine->kernels);
 }
 
-/* Room for rows of `columns` floats, the last one ending at the forbidden page. */
+/* Memory for rows of `columns` floats; the last ends at a guard page. */
 static struct matrix placed(const struct guarded *memory, size_t rows, size_t columns,
                             size_t stride)
 {
@@ -71,7 +71,7 @@ static void fill(struct matrix to, const float *from, size_t from_stride)
         memcpy(to.data + row * to.stride, from + row * from_stride, to.columns * sizeof *from);
 }
 
-/* The weight of an example, which stays where it is as long as its shape does. */
+/* The weight of an example; reuses the last one if the shape is the same. */
 static struct weight place_weight(struct gemm_rig *rig, const struct gemm_example *e)
 {
     size_t depth = rig->judge.depths[e->depth];
@@ -89,7 +89,7 @@ static struct weight place_weight(struct gemm_rig *rig, const struct gemm_exampl
     return weight;
 }
 
-/* Everything up to the end of a matrix. */
+/* Fill memory up to the end of a matrix with a marker. */
 static void soil(const struct guarded *memory, struct matrix matrix)
 {
     float *end = matrix.data + (matrix.rows - 1) * matrix.stride + matrix.columns;
@@ -122,13 +122,13 @@ static struct matrix product_of(struct gemm_rig *rig, struct machine *machine,
     return y;
 }
 
-/* What comes before the first row and what stands between the rows is as it was. */
+/* Memory before the first row and between rows must be unchanged. */
 static void check_untouched(const struct guarded *memory, struct matrix y)
 {
     const float *first = (const float *)(const void *)memory->pages;
     for (const float *cell = first; cell < y.data; cell++)
         if (*cell != untouched)
-            ck_abort_msg("a cell %zu before y was written", (size_t)(y.data - cell));
+            ck_abort_msg("%zu cells before y, a cell was written", (size_t)(y.data - cell));
     for (size_t row = 0; row + 1 < y.rows; row++)
         for (size_t i = y.columns; i < y.stride; i++)
             if (y.data[row * y.stride + i] != untouched)
@@ -144,7 +144,7 @@ static void refuse_row(const struct gemm_rig *rig, const struct machine *machine
                  e->packed ? ", packed" : "", e->rows, depth, depth, e->columns, row);
 }
 
-/* The row's own bits: the chain, then bias, then activation. */
+/* True if a row has the expected bits: the chain, then bias, then activation. */
 static bool is_exact(const struct gemm_rig *rig, const struct gemm_example *e, size_t row,
                      const float *found)
 {
@@ -155,7 +155,7 @@ static bool is_exact(const struct gemm_rig *rig, const struct gemm_example *e, s
     return memcmp(rig->row, found, e->columns * sizeof *found) == 0;
 }
 
-/* The total has the row's bits added to what was there, with y and once more without. */
+/* True if the total has the row added twice, once with y and once without. */
 static bool is_added(const struct gemm_rig *rig, const struct gemm_example *e, size_t row,
                      const float *added)
 {

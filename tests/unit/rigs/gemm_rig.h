@@ -1,4 +1,4 @@
-/* gemm_rig.h: products of any shape between forbidden pages, held against the plain triple loop.
+/* gemm_rig.h: products of any shape between guard pages, compared with the plain triple loop.
  *
  *     struct gemm_rig rig;
  *     gemm_rig_open(&rig, 129, 129, depths, COUNT(depths));
@@ -17,21 +17,21 @@
 struct gemm_rig {
     struct product_judge judge;
     float *bias; /* [columns] */
-    float *row;  /* [columns] what a row of y must be */
+    float *row;  /* [columns], an expected row of y */
     struct guarded x, w, y, total, panels;
-    struct weight placed; /* what w and the panels hold at the moment */
+    struct weight placed; /* the present contents of w and the panels */
     const float *placed_panels;
 };
 
-/* A product of the judge's numbers, cut off at any size. */
+/* A product of a part of the judge's numbers. */
 struct gemm_example {
-    size_t rows, columns, depth; /* depth: which of the judge's */
-    size_t pad;                  /* what strides have beyond the columns, at most a cache line */
-    bool far;                    /* rows of W are kilobytes apart */
+    size_t rows, columns, depth; /* depth: index of the judge's depths */
+    size_t pad;                  /* stride - columns, at most a cache line */
+    bool far;                    /* strides of W are kilobytes */
     bool bias;
     enum activation activation;
     bool packed;
-    bool add; /* to a total, in place of an activation */
+    bool add; /* add to a total instead of an activation */
 };
 
 /* For products up to this size. */
@@ -39,15 +39,15 @@ void gemm_rig_open(struct gemm_rig *rig, size_t rows, size_t columns, const size
                    size_t depth_count);
 void gemm_rig_close(struct gemm_rig *rig);
 
-/* Pads of three kinds in turn: none, some, and what fills the last cache line. Rows that end at a
- * page begin within a line with the last. */
+/* One of three pads in turn: none, some, and up to the end of the cache line. Only with the last do
+ * rows that end at a page begin at a cache line. */
 size_t gemm_rig_pad(size_t turn, size_t columns);
 
-/* A machine for LIBXSMM_TARGET = `target` (NULL: as it is). */
+/* Open a machine with LIBXSMM_TARGET = `target` (NULL: unchanged). */
 void gemm_rig_machine(struct machine *machine, const char *target, size_t threads);
 
-/* Compute the example, every operand ending at a forbidden page. Each element has the bits of the
- * judge's chain. Nothing beside y is written. */
+/* Compute the example with operands that end at guard pages. Every element must have the bits of
+ * the judge's chain, and only y may be written. */
 void gemm_rig_check(struct gemm_rig *rig, struct machine *machine, const struct gemm_example *e);
 
 #endif

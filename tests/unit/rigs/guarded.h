@@ -1,10 +1,10 @@
-/* guarded.h: floats that end where the next page must not be touched.
+/* guarded.h: floats that end at a guard page.
  *
- * Generated code is invisible to sanitizers: a kernel that reads or writes beyond an operand dies
- * of the signal here.
+ * Sanitizers do not see generated code: a kernel that reads or writes beyond an operand gets a
+ * signal here.
  *
  *     struct guarded memory = guarded_open(129 * 200);
- *     float *x = guarded_take(&memory, rows * stride);     (ends at the forbidden page)
+ *     float *x = guarded_take(&memory, rows * stride);     (ends at the guard page)
  *     guarded_close(&memory);
  */
 #ifndef ATTN_TESTS_GUARDED_H
@@ -18,7 +18,7 @@
 
 struct guarded {
     char *pages;
-    size_t usable_bytes; /* the forbidden page stands after them */
+    size_t usable_bytes; /* before the guard page */
     size_t page_bytes;
 };
 
@@ -33,11 +33,11 @@ static inline struct guarded guarded_open(size_t count)
     return (struct guarded){pages, usable, page};
 }
 
-/* The last `count` floats before the forbidden page. */
+/* The last `count` floats before the guard page. */
 static inline float *guarded_take(const struct guarded *memory, size_t count)
 {
     if (count * sizeof(float) > memory->usable_bytes)
-        ck_abort_msg("no room for %zu floats", count);
+        ck_abort_msg("no memory for %zu floats", count);
     return (float *)(void *)(memory->pages + memory->usable_bytes) - count;
 }
 

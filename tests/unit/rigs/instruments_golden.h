@@ -1,4 +1,4 @@
-/* instruments_golden.h: what oracle/instruments.py found in the small models of golden-families.
+/* instruments_golden.h: values of oracle/instruments.py for the small models of golden-families.
  *
  *     TEST_LOOP(…, INSTRUMENTS_FAMILIES)
  *     instruments_open(&golden, _i);
@@ -62,7 +62,7 @@ static inline void instruments_release(struct instruments_golden *golden)
     safetensors_release(&golden->tensors);
 }
 
-/* Without fmax, of which gcc 12 fails to make instructions of arm64. */
+/* Without fmax, for which gcc 12 fails to generate arm64 code. */
 static inline double instruments_most(const float *numbers, size_t count)
 {
     double most = 0;
@@ -72,7 +72,7 @@ static inline double instruments_most(const float *numbers, size_t count)
     return most;
 }
 
-/* Numbers are off by no more than a share of the tensor's largest. */
+/* The tolerance is a share of the largest number of the tensor. */
 static inline void instruments_expect(const struct instruments_golden *golden, const char *name,
                                       const float *found, size_t count, double share)
 {

@@ -1,4 +1,4 @@
-/* memory_stream.h: what a writer writes, as bytes.
+/* memory_stream.h: the output of a writer as bytes.
  *
  *     struct stream out = {0};
  *     memory_stream_open(&out);
@@ -26,7 +26,7 @@ static inline void memory_stream_open(struct stream *out)
     ck_assert_int_eq(stream_to(out, descriptor, NULL), 0);
 }
 
-/* Finish the stream and read back what went into it. */
+/* Finish the stream and return its bytes. */
 static inline struct file memory_stream_take(struct stream *out)
 {
     struct file written = {0};
@@ -38,7 +38,7 @@ static inline struct file memory_stream_take(struct stream *out)
     return written;
 }
 
-/* A whole safetensors file. */
+/* A complete safetensors file. */
 static inline struct file memory_safetensors(const struct safetensors_tensor *tensors, size_t count,
                                              const struct safetensors_note *notes,
                                              size_t note_count)

@@ -82,7 +82,7 @@ static const struct record_item *find(const struct record *record, size_t text,
     return NULL;
 }
 
-/* Matrix `head` of an item, which ends with rows and columns. */
+/* Matrix `head` of an item whose last axes are rows and columns. */
 static const float *matrix_of(const struct record_item *item, size_t head)
 {
     return item->data + head * item->shape[item->rank - 2] * item->shape[item->rank - 1];

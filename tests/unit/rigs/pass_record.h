@@ -1,4 +1,4 @@
-/* pass_record.h: every value that one pass announces, kept, and held against another pass's.
+/* pass_record.h: copies of all tensors of a pass, for comparison with another pass.
  *
  *     struct record whole, step;
  *     record_pass(&whole, &model, &text, 1, &watch_all);
@@ -32,8 +32,8 @@ struct record {
     struct arena arena;
 };
 
-/* What a pass watches: bits of sites, in the layers from `first_layer` on; what it changes, and
- * where it begins. */
+/* The watched sites (bits) in the layers from `first_layer` on, the edits, and the start of a pass.
+ */
 struct record_watch {
     uint64_t sites;
     size_t first_layer;
@@ -46,13 +46,13 @@ struct record_watch {
 /* All sites that the model has. */
 struct record_watch record_all(const struct random_model *model);
 
-/* Run a pass and keep what it announces. The test fails when the pass does. */
+/* Run a pass, which must succeed, and copy its tensors. */
 void record_pass(struct record *record, struct random_model *model, const struct text *texts,
                  size_t count, const struct record_watch *watch);
 void record_release(struct record *record);
 
-/* Every value of `part`'s text is, to the bit, what `whole` has of its text for the rows
- * from `first` on; of a source's rows, for all. */
+/* Every tensor of the text of `part` must have the bits of the rows of `whole` from `first` on; of
+ * a source, of all rows. */
 void record_expect_rows(const struct record *whole, size_t whole_sequence,
                         const struct record *part, size_t part_sequence, size_t first);
 

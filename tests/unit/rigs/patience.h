@@ -1,5 +1,5 @@
-/* patience.h: every case of a sweep, or one of a few where each costs many times as much, as under
- * valgrind, or where all are run elsewhere: ATTN_UNIT_FEW=1; with 2, of twice as many.
+/* patience.h: the step of a sweep: 1, or with ATTN_UNIT_FEW=1 `few`, because cases are slow, as
+ * under valgrind, or all run elsewhere; with ATTN_UNIT_FEW=2 twice as many.
  *
  *     for (size_t i = 0; i < COUNT(shapes); i += one_of(7))
  */

@@ -166,7 +166,7 @@ void pipeline_rig_expect_normal(const char *normalizer, const char *text, const 
 
 static struct buf pieces;
 
-/* A model that writes pieces down. */
+/* A model that records pieces. */
 static int record(const struct subword *model, struct encoder *encoder,
                   const struct text_piece *piece, struct err *err)
 {

@@ -1,6 +1,5 @@
-/* pipeline_rig.h: tokenizers of texts that stand in a test, and what they make of others, in lines
- * that are easily compared: a token is `id:start-end`; `!2@3-5` follows when two characters were
- * dropped, the first of which stands there.
+/* pipeline_rig.h: tokenizers from JSON texts, and the tokens of texts as a line: a token is
+ * `id:start-end`; `!2@3-5` at the end: two characters were dropped, the first at 3-5.
  *
  *     static const struct pipeline_case cases[] = {{JSON, "hi hi", "3:0-2 4:2-5"}};
  *     pipeline_rig_expect_all(cases, COUNT(cases));
@@ -12,10 +11,10 @@
 #include "base/folder.h"
 #include "text/encoder.h"
 
-/* A tokenizer.json, in the folder `test`; may fail, as a pipeline's opening may. */
+/* Open a tokenizer.json in the folder `test`; returns the result of pipeline_open_json(). */
 int pipeline_rig_open(struct pipeline *pipeline, const char *json, struct err *err);
 
-/* Append a text's tokens; with `plain` special tokens are text. */
+/* Append the tokens of a text; with `plain`, special tokens are text. */
 int pipeline_rig_encode(const struct pipeline *pipeline, struct buf *line,
                         const struct token_text *text, struct err *err);
 
@@ -31,7 +30,7 @@ struct pipeline_case {
 
 void pipeline_rig_expect_all(const struct pipeline_case *cases, size_t count);
 
-/* What a tokenizer.json is refused with, after the name of the file. */
+/* The message for a tokenizer.json, after the name of the file. */
 struct pipeline_refusal {
     const char *json;
     const char *message;
@@ -40,12 +39,11 @@ struct pipeline_refusal {
 void pipeline_rig_refuse_all(const struct pipeline_refusal *cases, size_t count,
                              enum err_kind kind);
 
-/* Let one allocation after the other fail, of opening and of encoding: each time that is the error,
- * or all is as if it had not failed. */
+/* Open and encode while each allocation in turn fails: the result is that error, or the tokens. */
 void pipeline_rig_starve(const char *json, const char *text, const char *tokens);
 
-/* What normalizers make of a text, a line of its characters with their places, `e:0-1 ▁:1-1`;
- * and what pre-tokenizers, after normalizers (NULL: none), cut it into, `Hello:0-5|,:5-6`. */
+/* Compare the characters of a normalized text with their positions, `e:0-1 ▁:1-1`, or the pieces of
+ * pre-tokenizers after normalizers (NULL: none), `Hello:0-5|,:5-6`. */
 void pipeline_rig_expect_normal(const char *normalizer, const char *text, const char *characters);
 void pipeline_rig_expect_pieces(const char *normalizer, const char *pre_tokenizer, const char *text,
                                 const char *pieces);

@@ -14,7 +14,7 @@ static void *taken(struct product_judge *judge, size_t count, size_t size)
     return memory;
 }
 
-/* The sums of one element, written down at every depth. */
+/* Store the sums of one element at every depth. */
 static void judge_element(struct product_judge *judge, size_t row, size_t column)
 {
     size_t at = row * judge->columns + column;

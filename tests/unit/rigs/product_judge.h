@@ -1,8 +1,8 @@
-/* product_judge.h: the slow plain product: what X · W must be, to the bit.
+/* product_judge.h: the expected bits of X · W, by a plain and slow product.
  *
  * A kernel makes one chain of fused multiply-adds for each element, in the order of the sum; a
- * product adds chains of SUM_SEGMENT. An element depends on its own row and column only, so the
- * judge of the largest product is the judge of every smaller one.
+ * product adds chains of SUM_SEGMENT. An element depends only on its row and column, so the largest
+ * product contains all smaller ones.
  *
  *     struct product_judge judge;
  *     product_judge_open(&judge, 129, 129, depths, COUNT(depths));
@@ -24,8 +24,8 @@ struct product_judge {
     size_t depth_count;
     float *x;                            /* [rows, depth] */
     float *w;                            /* [depth, columns] */
-    float *start;                        /* [rows, columns] what is added to */
-    float *sum[JUDGE_DEPTHS_MAX];        /* [rows, columns] X · W, cut off at each depth */
+    float *start;                        /* [rows, columns], initial values of sums */
+    float *sum[JUDGE_DEPTHS_MAX];        /* [rows, columns], X · W up to each depth */
     float *from_zero[JUDGE_DEPTHS_MAX];  /* the same as one chain */
     float *from_start[JUDGE_DEPTHS_MAX]; /* start + X · W */
     struct arena arena;

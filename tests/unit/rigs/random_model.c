@@ -17,13 +17,13 @@ static uint32_t next_number(uint32_t *state)
     return *state >> 8;
 }
 
-/* From -0.5 to 0.5. */
+/* A number from -0.5 to 0.5. */
 static float next_float(uint32_t *state)
 {
     return (float)next_number(state) / (float)(1 << 24) - 0.5f;
 }
 
-/* All tensors that the config asks for. */
+/* All tensors of a config. */
 struct new_model {
     const struct config *config;
     struct safetensors_tensor tensors[TENSORS_MAX];
@@ -51,7 +51,7 @@ static void add_tensor(struct new_model *new_model, const struct config *config,
     ck_assert_uint_lt(i, TENSORS_MAX);
     parameter_name(new_model->names[i], id, layer, config);
     if (has_tensor(new_model, new_model->names[i]))
-        return; /* one of several that are one in the file */
+        return; /* a part of a fused tensor */
     size_t *shape = new_model->shapes[i];
     size_t rank = (config->family ? family_shape : parameter_shape)(shape, id, config);
     size_t count = shape[0] * (rank == 2 ? shape[1] : 1);

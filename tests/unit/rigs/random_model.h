@@ -1,4 +1,4 @@
-/* random_model.h: a model made up for a test: any config, its weights random, all in memory.
+/* random_model.h: a model in memory with any config and random weights.
  *
  *     struct random_model model;
  *     random_model_open(&model, "{\"model_type\": \"attention\", …}", 1);
@@ -18,13 +18,13 @@
 struct random_model {
     struct folder_file files[2];
     struct folder folder;
-    struct file bytes; /* of the weights' file */
+    struct file bytes; /* of the file of weights */
     struct config config;
     struct weights weights;
     struct machine machine;
 };
 
-/* On `threads` threads. The same config gives the same weights. The model must not move. */
+/* The same config gives the same weights. The struct must not move. */
 void random_model_open(struct random_model *model, const char *config, size_t threads);
 
 void random_model_release(struct random_model *model);

@@ -9,7 +9,7 @@
 
 enum { DRAWN_MAX = 600 };
 
-/* --- what is seen ----------------------------------------------------------------------------- */
+/* --- visible keys ----------------------------------------------------------------------------- */
 
 /* The random keys of a row. */
 struct draw {
@@ -47,7 +47,7 @@ static bool sees(const struct reference_row *row, const struct draw *drawn, size
            key < p->global || row->query < p->global || is_drawn(drawn, key);
 }
 
-/* --- the row ---------------------------------------------------------------------------------- */
+/* --- one row ---------------------------------------------------------------------------------- */
 
 static double phi(double x)
 {
@@ -79,7 +79,7 @@ static double scale_of(const struct reference_row *row)
     return scale;
 }
 
-/* To eight bits, ties to even. */
+/* Round to eight bits, ties to even. */
 static double rounded(double x)
 {
     int exponent;
@@ -87,7 +87,7 @@ static double rounded(double x)
     return ldexp(nearbyint(ldexp(part, 8)), exponent - 8);
 }
 
-/* What the softmax is taken of, for heads whose number is a power of two or less than twice one. */
+/* The input of softmax, with score cap and ALiBi for at most 15 heads. */
 static double bent(const struct reference_row *row, double score, size_t key)
 {
     const struct config *c = row->config;

@@ -1,5 +1,5 @@
-/* reference_attention.h: one row of attention as its definition has it, in double, whatever the
- * mechanism: a sum over all keys with a question for each.
+/* reference_attention.h: one row of attention by its definition, in double, for every mechanism: a
+ * sum over all keys with a test of each.
  *
  *     struct reference_row row = {config, layer, query, keys, causal, false, q, k, scores,
  *                                 softmax, masked, weights, head};
@@ -16,16 +16,16 @@
 struct reference_row {
     const struct config *config;
     size_t layer;
-    size_t query, keys; /* which row of a square, and how wide it is */
+    size_t query, keys; /* the row, and its number of keys */
     bool causal;
-    bool across;                                 /* to the source of an encoder: no pattern */
+    bool across;                                 /* cross-attention: no pattern */
     const double *q;                             /* [dk] */
     const double *k;                             /* [keys, dk] */
-    double *scores, *softmax, *masked, *weights; /* [keys] filled in; softmax only where it is */
+    double *scores, *softmax, *masked, *weights; /* [keys], results; softmax may be NULL */
     size_t head;
 };
 
-/* No dropout: that is drawn. */
+/* Without dropout, which is random. */
 void reference_attend(const struct reference_row *row);
 
 #endif

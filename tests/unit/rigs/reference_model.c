@@ -12,7 +12,7 @@ static bool lacks(const struct reference *r, enum block_part part)
     return mechanism_lacks(&r->model->config.mechanism, part);
 }
 
-/* x += y; or x = y, where there is no residual stream. */
+/* x += y; or x = y if there is no residual stream. */
 static void add(const struct reference *r, double *x, const double *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -61,13 +61,13 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
     return x;
 }
 
-/* A stack of blocks: its parameters begin with "h" or "enc", x is its stream. */
+/* A stack of blocks. Names of parameters begin with `prefix`, "h" or "enc"; x is the stream. */
 struct stack {
     enum site_part part;
     const char *prefix;
     double *x;
     size_t rows;
-    const double *source; /* NULL: it looks at nothing else */
+    const double *source; /* NULL: no cross-attention */
     size_t source_rows;
 };
 
@@ -90,7 +90,7 @@ static double *norm_of(struct reference *r, const struct stack *stack, size_t la
                           reference_of_layer(r, stack->prefix, layer, shift));
 }
 
-/* A sublayer's frame: what it works on, and what becomes of the stream when it gave `out`. */
+/* The input of a sublayer, and the stream after its output `out`. */
 static const double *before(struct reference *r, const struct stack *stack, size_t layer,
                             const char *name, enum site site)
 {
@@ -116,7 +116,7 @@ static void after(struct reference *r, const struct stack *stack, size_t layer, 
     keep_stream(r, stack, site, layer, stack->x);
 }
 
-/* Queries, keys and values side by side in one matrix. */
+/* Queries, keys and values are columns of one matrix. */
 static void project_gpt2(struct reference *r, size_t layer, const double *x, struct inputs *in)
 {
     size_t width = r->model->config.n_embd;
@@ -142,7 +142,7 @@ static double *part_of(struct reference *r, const struct stack *stack, size_t la
                                rows);
 }
 
-/* Attention with a residual stream around it; `y` is what is looked at. */
+/* Attention with its residual connection; keys and values are from `y`. */
 static const double *attention_of(struct reference *r, const struct stack *stack, size_t layer,
                                   const char *name, const double *x, const double *y,
                                   struct inputs in)
@@ -198,7 +198,7 @@ static void block_of(struct reference *r, const struct stack *stack, size_t laye
     after(r, stack, layer, "ln_2", site_of(part, SITE_LN_2), site_of(part, SITE_RESID_POST), out);
 }
 
-/* What leaves a stack: its stream, normed where the model does that. */
+/* The output of a stack: its stream, after a norm if the model has one. */
 static const double *run_stack(struct reference *r, const struct stack *stack, size_t layers)
 {
     bool encoder = stack->part == PART_SOURCE;
@@ -227,7 +227,7 @@ static void unembed(struct reference *r, const double *y)
     reference_keep(r, SITE_LOGITS, 0, logits, rows * c->vocab_size);
 }
 
-/* GPT-2, and encoder and decoder. */
+/* Run GPT-2, or encoder and decoder. */
 static void run_blocks(struct reference *r, double *x, double *source)
 {
     const struct config *c = &r->model->config;

@@ -1,6 +1,6 @@
-/* reference_model.h: the forward pass as the formulas have it, one number at a time, in double.
+/* reference_model.h: the forward pass by its formulas, in double, for comparison with the fast one.
  *
- * The judge of the fast one: no tiles, no strips, no threads, nothing left out.
+ * It computes everything, one number at a time: no tiles, no strips, no threads.
  *
  *     struct reference reference;
  *     reference_run(&reference, &model, &text);
@@ -20,8 +20,8 @@
 enum { REFERENCE_LAYERS_MAX = 4 };
 
 struct reference {
-    /* The values of each site, dense, in the order of its axes; those of no layer stand in layer 0.
-     * NULL where the model has no such site. */
+    /* The values of each site, dense, in the order of its axes; sites in no layer are in layer 0.
+     * NULL if the model lacks the site. */
     const double *sites[SITE_COUNT][REFERENCE_LAYERS_MAX];
     size_t counts[SITE_COUNT][REFERENCE_LAYERS_MAX];
     struct tiny_model *model;
@@ -32,7 +32,7 @@ struct reference {
 void reference_run(struct reference *reference, struct tiny_model *model, const struct text *text);
 void reference_release(struct reference *reference);
 
-/* The activations' formulas, in forms that lose nothing. */
+/* The formulas of activations, in forms without cancellation. */
 double reference_activation(enum activation activation, double x);
 
 #endif

@@ -50,7 +50,7 @@ double *reference_product(struct reference *r, const double *x, size_t rows, str
     return y;
 }
 
-/* [rows, heads · d] as [heads, rows, d]. */
+/* Transpose [rows, heads · d] to [heads, rows, d]. */
 static double *by_heads(struct reference *r, const double *x, size_t rows, size_t heads, size_t d)
 {
     double *y = reference_taken(r, rows * heads * d);

@@ -1,17 +1,16 @@
-/* reference_parts.h: what the plain forward pass of reference_model.h is made of: products, norms,
- * attention, each as its formula has it. What is returned lives as long as the reference.
- */
+/* reference_parts.h: products, norms and attention of reference_model.h, each by its formula.
+ * Results live as long as the reference. */
 #ifndef ATTN_TESTS_REFERENCE_PARTS_H
 #define ATTN_TESTS_REFERENCE_PARTS_H
 
 #include "reference_model.h"
 
-/* Zeros; and a copy of what a site of a layer holds, to be judged by. */
+/* Allocate zeros; store a copy of the values of a site. */
 double *reference_taken(struct reference *r, size_t count);
 void reference_keep(struct reference *r, enum site site, size_t layer, const double *values,
                     size_t count);
 
-/* A tensor of a layer, whose prefix is "h" or "enc"; one outside the layers. */
+/* A tensor of a layer with the prefix "h" or "enc"; a tensor outside of layers. */
 const float *reference_of_layer(struct reference *r, const char *prefix, size_t layer,
                                 const char *name);
 const float *reference_of_model(struct reference *r, const char *name);
@@ -26,14 +25,14 @@ double *reference_product(struct reference *r, const double *x, size_t rows, str
 
 struct columns reference_whole(const float *w, const float *bias, size_t in, size_t out);
 
-/* A projection that is a tensor of its own: "attn.q_proj", "mlp.c_fc". */
+/* A projection with its own tensor: "attn.q_proj", "mlp.c_fc". */
 double *reference_projected(struct reference *r, const char *prefix, size_t layer, const char *name,
                             bool bias, const double *x, size_t rows);
 
 double *reference_norm(struct reference *r, const double *x, size_t rows, const float *scale,
                        const float *shift);
 
-/* q [T, H·dk], k [S, Hkv·dk], v [S, Hkv·dv]; returns the heads side by side, [T, H·dv]. */
+/* q [T, H·dk], k [S, Hkv·dk], v [S, Hkv·dv]; returns the concatenated heads, [T, H·dv]. */
 struct inputs {
     const double *q, *k, *v;
     size_t queries, keys;

@@ -77,7 +77,7 @@ const struct report fixture_selected = {.model = "life",
                                         .numbers = numbers,
                                         .causal = true};
 
-/* Tokens that disturb; é falls into its two bytes. */
+/* Tokens with special characters; é is two tokens of one byte. */
 
 static const char odd_text[] = "the,\"\n爱🍰theé";
 static const struct token odd_tokens[] = {{7, 0, 3},   {1, 3, 4},   {2, 4, 5},
@@ -111,7 +111,7 @@ const struct report fixture_odd = {.model = "o\"dd",
                                    .numbers = numbers,
                                    .causal = true};
 
-/* Two ids that look at three words */
+/* Weights of two ids over three words */
 
 static const struct token id_tokens[] = {{3, 0, 0}, {11, 0, 0}};
 static const struct label id_labels[] = {{"3", "0:3", "3"}, {"11", "1:11", "11"}};
@@ -129,7 +129,7 @@ const struct report fixture_cross = {
     .tensor_count = COUNT(cross_tensors),
     .numbers = numbers};
 
-/* t0 t1 t2 …: each token looks at all before it alike */
+/* t0 t1 t2 …: uniform causal weights */
 
 struct report fixture_long(size_t count)
 {
@@ -158,7 +158,7 @@ struct report fixture_long(size_t count)
     };
 }
 
-/* Streams into memory */
+/* Streams to memory */
 
 static char written[WRITTEN_BYTES];
 static size_t written_size;

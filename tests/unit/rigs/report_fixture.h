@@ -1,7 +1,7 @@
-/* report_fixture.h: small reports, made by hand, for the tests of what comes out.
+/* report_fixture.h: small reports, made by hand, for the tests of output.
  *
- * The tokens are chosen to disturb: they repeat, one is a comma, one a quote, one a new line, one
- * is Chinese, one an emoji, one a part of a character.
+ * The tokens are difficult: they repeat; they are a comma, a quote, a new line, Chinese, an emoji,
+ * and a part of a character.
  */
 #ifndef ATTN_TESTS_REPORT_FIXTURE_H
 #define ATTN_TESTS_REPORT_FIXTURE_H
@@ -30,26 +30,25 @@ extern const struct report fixture_cross;
 enum { FIXTURE_LONG_MAX = 64 };
 struct report fixture_long(size_t count);
 
-/* Where one sentence stands alone on a page of 80 columns. */
+/* The only sentence on a page of 80 columns. */
 extern const struct place fixture_alone;
 
 typedef int (*fixture_writer)(struct stream *, const struct report *, const struct place *,
                               struct err *);
 
-/* What the writer writes, 0-terminated, valid until the next call. The test fails when the writer
- * does. */
+/* The output of a writer, which must succeed: 0-terminated, valid until the next call. */
 const char *fixture_written(fixture_writer writer, const struct report *report,
                             const struct place *place);
 
 /* The bytes of the last text written. */
 size_t fixture_size(void);
 
-/* All sentences of a stream, one after the other: each report is one of them. */
+/* The output for several sentences of one stream: each report is one of them. */
 const char *fixture_several(fixture_writer writer, const struct report *const *reports,
                             size_t count);
 
-/* Every allocation of the writer fails once; each time it must say so. The test fails when there
- * is no allocation at all. */
+/* Run the writer while each allocation in turn fails, which it must report. Fails without any
+ * allocation. */
 void fixture_starve(fixture_writer writer, const struct report *report);
 
 #endif

@@ -1,4 +1,4 @@
-/* scratch.h: an empty folder for one test, which is the working directory while the test runs.
+/* scratch.h: an empty folder for one test, the working directory while the test runs.
  *
  *     FIXTURE(scratch_enter, scratch_leave)
  *     ...
@@ -46,19 +46,19 @@ static inline void scratch_write(const char *name, const char *text)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* The file holds this text and nothing else. */
+/* Compare the contents of a file. */
 static inline void scratch_expect(const char *name, const char *text)
 {
     char found[4096];
     FILE *file = fopen(name, "r");
-    ck_assert_msg(file != NULL, "'%s' is not there", name);
+    ck_assert_msg(file != NULL, "'%s' does not exist", name);
     size_t size = fread(found, 1, sizeof found - 1, file);
     found[size] = '\0';
     ck_assert_int_eq(fclose(file), 0);
     ck_assert_str_eq(found, text);
 }
 
-/* How many files and folders stand in a folder. */
+/* The number of files and folders in a folder. */
 static inline size_t scratch_count(const char *path)
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* small_models.h: a small model of every kind, and a text (and its source) that fits them all.
+/* small_models.h: a small model of every kind, and a text and source that fit all of them.
  *
  *     tiny_model_make(&model, small_encoder);
  *     rig_open(&rig, &model, 1);
@@ -20,7 +20,7 @@ extern const char small_encoder[]; /* encoder and decoder */
 
 struct text small_text(const struct tiny_model *model);
 
-/* Run the text; of what was announced only its count stays. Returns what forward returns. */
+/* Run the text and count its tensors; returns the result of forward(). */
 int small_run(struct rig *rig, struct recording *seen, struct err *err);
 
 #endif

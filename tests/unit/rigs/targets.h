@@ -1,4 +1,4 @@
-/* targets.h: the instruction set that the others are held against, and processors of its kind. */
+/* targets.h: the instruction set with which others are compared, and settings of processors. */
 #ifndef ATTN_TESTS_TARGETS_H
 #define ATTN_TESTS_TARGETS_H
 
@@ -8,14 +8,14 @@
 #include "math/precision.h"
 #include "math/target.h"
 
-/* By which products are planned as on AMD's processors, and as on Intel's. */
+/* Plans of products as on processors of AMD and of Intel. */
 static const struct habits makers[] = {
     {.reads_in_order = true},
     {.slow_dots = true, .stalls_on_bursts = true},
 };
 
-/* Kernels opened from now on take the best that this processor has; for bf16 without instructions
- * for it, which sum in orders of their own. */
+/* Select the best instruction set of this processor for kernels opened afterwards; for bf16, one
+ * without bf16 instructions, which add in another order. */
 static inline void take_best_target(enum precision precision)
 {
     if (precision == PRECISION_BF16)

@@ -64,7 +64,7 @@ static struct tiny_tensor *found(struct tiny_model *model, const char *name)
     for (size_t i = 0; i < model->count; i++)
         if (strcmp(model->tensors[i].name, name) == 0)
             return &model->tensors[i];
-    ck_abort_msg("there is no tensor '%s'", name);
+    ck_abort_msg("no tensor '%s'", name);
     return NULL;
 }
 
@@ -102,8 +102,7 @@ static void append_header(struct buf *header, const struct tiny_model *model)
     buf_text(header, "}");
 }
 
-/* Numbers whose exponent and 11 leading bits fit: all that the dice make, NaN and the infinities.
- */
+/* Convert numbers that F16 represents exactly: all that dice.h makes, NaN and infinities. */
 static uint16_t half_of(float value)
 {
     uint32_t bits;

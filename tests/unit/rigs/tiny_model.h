@@ -1,4 +1,4 @@
-/* tiny_model.h: model folders made in memory: any config, weights from the dice, any damage.
+/* tiny_model.h: model folders in memory with any config, random weights and any damage.
  *
  *     struct tiny_model model;
  *     tiny_model_make(&model, JSON({"model_type": "gpt2", ...}));
@@ -33,7 +33,7 @@ struct tiny_tensor {
 };
 
 struct tiny_model {
-    struct folder folder; /* called "tiny-model"; holds config.json and model.safetensors */
+    struct folder folder; /* "tiny-model", with config.json and model.safetensors */
     struct config config;
     struct tiny_tensor tensors[TINY_TENSORS_MAX];
     size_t count;
@@ -42,18 +42,18 @@ struct tiny_model {
     struct arena arena;
 };
 
-/* All tensors that the config asks for, float32, small multiples of 1/256 (so that F16 and BF16
- * hold them exactly). The file is written; write it anew after a change. */
+/* Make all tensors of the config in float32, small multiples of 1/256, which F16 and BF16 represent
+ * exactly, and write the file. Write it again after a change. */
 void tiny_model_make(struct tiny_model *model, const char *config);
 void tiny_model_release(struct tiny_model *model);
 
 /* Write model.safetensors; its data begins `shift` bytes after a multiple of 64. */
 void tiny_model_write(struct tiny_model *model, size_t shift);
 
-/* The tensor of that name; the test fails where there is none. */
+/* The tensor of that name, which must exist. */
 struct tiny_tensor *tiny_model_tensor(struct tiny_model *model, const char *name);
 
-/* Put in a tensor of zeros; take one out; give all of them another type. */
+/* Add a tensor of zeros; remove one; change the type of all. */
 struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, enum dtype dtype,
                                    size_t rank, const size_t *shape);
 void tiny_model_drop(struct tiny_model *model, const char *name);

@@ -26,8 +26,8 @@ const float *train_step_fixture_golden(const struct train_step_fixture *fixture,
     char full[128];
     snprintf(full, sizeof full, "%s%s", kind, name);
     const struct safetensors_entry *entry = safetensors_find(&fixture->golden, full);
-    ck_assert_msg(entry != NULL, "there is no %s", full);
-    return entry->data; /* the header is a multiple of 8 bytes, and all tensors are floats */
+    ck_assert_msg(entry != NULL, "no tensor '%s'", full);
+    return entry->data; /* aligned: the header is a multiple of 8 bytes */
 }
 
 void train_step_fixture_open(struct train_step_fixture *fixture, const char *name, size_t threads,

@@ -1,7 +1,7 @@
-/* train_step_fixture.h: a small model in training, and what PyTorch made of it (tests/training).
+/* train_step_fixture.h: a training step of a small model, and PyTorch's values (tests/training).
  *
  *     struct train_step_fixture fixture;
- *     train_step_fixture_open(&fixture, "tied", 2, 0.0f);            2 threads, nothing dropped
+ *     train_step_fixture_open(&fixture, "tied", 2, 0.0f);            2 threads, no dropout
  *     struct train_batch batch = train_step_fixture_batch(&fixture, 0);
  *     train_step_fixture_release(&fixture);
  */
@@ -21,14 +21,14 @@ struct train_step_fixture {
     uint32_t *ids, *targets; /* [10, texts, tokens] */
 };
 
-/* Run where the repository's root is the working directory. */
+/* Run in the repository's root. */
 void train_step_fixture_open(struct train_step_fixture *fixture, const char *name, size_t threads,
                              float dropout);
 void train_step_fixture_release(struct train_step_fixture *fixture);
 
 struct train_batch train_step_fixture_batch(const struct train_step_fixture *fixture, size_t step);
 
-/* A tensor of the file: "g." and its name. */
+/* A tensor of the file: `kind`, such as "g.", and its name. */
 const float *train_step_fixture_golden(const struct train_step_fixture *fixture, const char *kind,
                                        const char *name);
 

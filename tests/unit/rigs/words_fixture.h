@@ -1,4 +1,4 @@
-/* words_fixture.h: small vocabularies and what a text becomes with them, as texts with tildes.
+/* words_fixture.h: small vocabularies and the tokens of texts, as texts separated by tildes.
  *
  *     words_open(&vocabulary, "Life~is~short");
  *     words_keep(&vocabulary, &tokens, text, ...);
@@ -45,7 +45,7 @@ static inline int words_keep(const struct vocabulary *vocabulary, struct tokens 
     return failed ? -1 : 0;
 }
 
-/* The pieces of the text that became tokens, with tildes between them. */
+/* The texts of the tokens, separated by tildes. */
 static inline void words_describe(struct buf *out, const struct tokens *tokens, const char *text)
 {
     buf_text(out, "");

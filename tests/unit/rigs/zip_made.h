@@ -1,4 +1,4 @@
-/* zip_made.h: an archive as torch.save makes one: entries stored as they are.
+/* zip_made.h: an archive like those of torch.save, with uncompressed entries.
  *
  *     struct zip_made zip = {0};
  *     zip_made_add(&zip, "archive/data.pkl", 16, pickle, size);
@@ -17,8 +17,8 @@
 struct zip_made {
     struct buf file, directory;
     size_t count;
-    bool large;    /* sizes and places in 64 bits, whatever they are */
-    bool unsummed; /* 0 for each CRC-32 */
+    bool large;    /* sizes and offsets always in 64 bits */
+    bool unsummed; /* every CRC-32 is 0 */
 };
 
 static inline void zip_made_number(struct buf *out, uint64_t number, int size)
@@ -27,7 +27,7 @@ static inline void zip_made_number(struct buf *out, uint64_t number, int size)
         buf_char(out, (char)(number >> 8 * i & 0xff));
 }
 
-/* CRC-32 and sizes stand after the data and in the directory, as torch.save has it. */
+/* CRC-32 and sizes are after the data and in the directory, as in files of torch.save. */
 static inline void zip_made_add(struct zip_made *zip, const char *name, size_t name_size,
                                 const char *bytes, size_t size)
 {
@@ -61,7 +61,7 @@ static inline void zip_made_add(struct zip_made *zip, const char *name, size_t n
     zip_made_number(out, zip->large ? UINT32_MAX : at, 4);
     buf_bytes(out, name, name_size);
     if (zip->large) {
-        zip_made_number(out, 'F', 4); /* a field of another kind, of no bytes */
+        zip_made_number(out, 'F', 4); /* an unknown field without bytes */
         zip_made_number(out, 1, 2);
         zip_made_number(out, 24, 2);
         zip_made_number(out, size, 8);
