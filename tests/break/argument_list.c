@@ -2,7 +2,7 @@
 
 #include "case_table.h"
 
-/* 'Life is' is one word, and '' is one too. */
+/* Add the next word. 'Life is' is one word, and '' is an empty one. */
 static int add_word(struct argument_list *words, const char **at, struct err *err)
 {
     char mark = **at == '\'' ? '\'' : ' ';

@@ -1,4 +1,4 @@
-/* argument_list.h: a command line of a table, taken apart.
+/* argument_list.h: the words of a command line in a table.
  *
  *     struct argument_list words = {0};
  *     if (argument_list_split(&words, program, "run -m m -s 'Life is'", &err)) ...
@@ -16,14 +16,14 @@
 enum { WORDS_MAX = 64 };
 
 struct argument_list {
-    struct buf text;           /* the words, each with a 0 behind it */
+    struct buf text;           /* the words, each followed by a 0 */
     char *argv[WORDS_MAX + 2]; /* the program, the words, NULL */
     size_t starts[WORDS_MAX];
     size_t count;
 };
 
-/* Words stand between blanks, or in single quotes; in them case_table_decode has its way. `words`
- * is zeroed; `program` must live as long as it. Release it on failure, too. */
+/* Words are separated by blanks or in single quotes, and decoded by case_table_decode(). `words` is
+ * zeroed; `program` must outlive it. Release it also on failure. */
 int argument_list_split(struct argument_list *words, const char *program, const char *command,
                         struct err *err);
 

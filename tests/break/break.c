@@ -1,13 +1,11 @@
-/* break: runs the tables of what may go wrong (case_table.h), and says where something else
- * happened than the table says.
+/* break: runs tables of invalid input (case_table.h), and reports differences from the table.
  *
  *     build/break build/attn-cli tests/break/config.cases ...
- *     build/break build/attn-cli tests/break/config.cases:12      that line alone
- *     build/break --every 2 build/attn-cli tests/break/config.cases ...     half of them
+ *     build/break build/attn-cli tests/break/config.cases:12      only that line
+ *     build/break --every 2 build/attn-cli tests/break/config.cases ...     every second line
  *
- * Besides the status and the texts of its line, every case is held to this: what was refused is
- * refused in one line, on standard error, and leaves neither output nor a file behind; it took no
- * more memory than MEMORY_KIB beyond the size of its files.
+ * Also checks each refusal: one line on standard error, nothing on standard output, no changed
+ * file, and at most MEMORY_KIB of memory more than the size of the files.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -26,7 +24,7 @@
 enum { MEMORY_KIB = 64 << 10, STATUS_FAILED = 1, SHOWN_BYTES = 400 };
 
 #ifdef __SANITIZE_ADDRESS__
-static const bool memory_counts = false; /* a sanitizer takes its own */
+static const bool memory_counts = false; /* a sanitizer needs memory, too */
 #else
 static const bool memory_counts = true;
 #endif
@@ -34,19 +32,19 @@ static const bool memory_counts = true;
 struct bench {
     struct ground ground;
     char program[PATH_MAX];
-    size_t every; /* one case of so many is run */
+    size_t every; /* run every N-th case */
     size_t seen, passed, failed;
-    long peak_kib; /* of all cases that were refused, beyond the size of their files */
+    long peak_kib; /* of all refusals, beyond the size of their files */
 };
 
-/* What is wrong with a trial; 0 where nothing is. */
+/* The violated rules of a trial, one per line. */
 struct verdict {
     struct buf faults;
 };
 
 static const char beginning[] = "attn-cli: error: ";
 
-/* `= MESSAGE` is all of it. */
+/* True if the text contains `written`; `= MESSAGE` is the whole text. */
 static bool holds(const struct buf *text, const char *written)
 {
     struct buf wanted = {0};
@@ -75,7 +73,7 @@ static void judge_message(struct verdict *verdict, const struct trial *trial)
                    trial->out.size);
 }
 
-/* What went wrong with an item of a batch stands among the results. */
+/* Errors of items of a batch are in the results. */
 static void judge_texts(struct verdict *verdict, const struct case_row *row,
                         const struct trial *trial)
 {
@@ -86,7 +84,7 @@ static void judge_texts(struct verdict *verdict, const struct case_row *row,
         buf_text(&verdict->faults, "  expected no message\n");
 }
 
-/* Items that failed leave the others' results; all else that was refused leaves nothing. */
+/* A batch with failed items writes results of the others; other refusals change no file. */
 static void judge(struct verdict *verdict, const struct case_row *row, const struct trial *trial,
                   const struct inventory *before, const struct inventory *after)
 {
@@ -99,8 +97,7 @@ static void judge(struct verdict *verdict, const struct case_row *row, const str
     if (row->status > STATUS_FAILED)
         judge_message(verdict, trial);
     if (row->status > STATUS_FAILED && !row->leaves_files && !same)
-        buf_format(&verdict->faults, "  expected the files as they were, found\n%s",
-                   after->names.bytes);
+        buf_format(&verdict->faults, "  expected unchanged files, found\n%s", after->names.bytes);
 }
 
 static void judge_memory(struct verdict *verdict, struct bench *bench, const struct trial *trial,
@@ -124,8 +121,8 @@ static int make_files(const struct bench *bench, const struct case_row *row, str
     return failed;
 }
 
-/* In a process of its own: a program that is started inherits the most memory that its parent ever
- * held, and some files are large. */
+/* Prepare in a separate process: some files are large, and a program inherits the peak memory of
+ * its parent. */
 static int prepare(const struct bench *bench, const struct case_row *row, struct err *err)
 {
     int status = 0;
@@ -139,7 +136,7 @@ static int prepare(const struct bench *bench, const struct case_row *row, struct
         _exit(failed ? 1 : 0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        return err_set(err, "its files could not be made");
+        return err_set(err, "cannot make the files");
     return 0;
 }
 
@@ -167,7 +164,7 @@ static void try_case(struct bench *bench, const char *path, const struct case_ro
     struct trial trial = {.program = bench->program};
     err_clear(&err);
     if (run_case(&verdict, bench, row, &trial, &err)) {
-        printf("failed: %s:%zu: the case itself is broken: %s\n", path, row->line, err.text);
+        printf("failed: %s:%zu: the case is invalid: %s\n", path, row->line, err.text);
         bench->failed++;
     } else if (verdict.faults.size) {
         printf("failed: %s:%zu: attn-cli%s\n%s", path, row->line, row->command,
@@ -184,7 +181,7 @@ static void try_case(struct bench *bench, const char *path, const struct case_ro
     tell_progress(bench->passed + bench->failed, 0);
 }
 
-/* A table; of `PATH:LINE` that line alone. */
+/* Run a table, or for `PATH:LINE` that line. */
 static void try_table(struct bench *bench, char *path)
 {
     static struct err err;
@@ -225,7 +222,7 @@ int main(int argc, char **argv)
     bench.every = (size_t)every;
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("ATTN_MODEL");
-    setenv("HF_HUB_CACHE", "/dev/null/none", 1); /* no model of whoever runs this */
+    setenv("HF_HUB_CACHE", "/dev/null/none", 1); /* hide models of the user */
     if (ground_open(&bench.ground, root, &err)) {
         fprintf(stderr, "break: %s\n", err.text);
         return 1;
@@ -233,7 +230,7 @@ int main(int argc, char **argv)
     for (int i = first + 1; i < argc; i++)
         try_table(&bench, argv[i]);
     ground_close(&bench.ground);
-    printf("most memory while refusing: %ld KiB beyond the files\n", bench.peak_kib);
+    printf("peak memory of refusals: %ld KiB more than the files\n", bench.peak_kib);
     printf("%zu passed, %zu failed\n", bench.passed, bench.failed);
     return bench.failed || !bench.passed;
 }

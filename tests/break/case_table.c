@@ -9,7 +9,7 @@ static const char let_word[] = "let ";
 
 enum { LETS_MAX = 32 };
 
-/* What stands above a case and holds for it. */
+/* The lines above a case that apply to it. */
 struct state {
     const char *model;
     const char *command;
@@ -24,14 +24,14 @@ static bool begins_with(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* The words behind `attn-cli`; NULL where something else stands. */
+/* The words after `attn-cli`; NULL if the text is not a command line. */
 static const char *command_of(const char *text)
 {
     size_t size = sizeof command_word - 1;
     return begins_with(text, command_word) && strchr(" ", text[size]) ? text + size : NULL;
 }
 
-/* Without the blanks at both ends, in place. */
+/* Remove blanks at both ends, in place. */
 static char *trim(char *text)
 {
     text += strspn(text, " ");
@@ -41,7 +41,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* Cut the first part off a text: what stands before `mark`; `*rest` is NULL behind the last. */
+/* Return the text before `mark` and set `*rest` to the text after it; NULL after the last part. */
 static char *take_part(char **rest, const char *mark)
 {
     char *part = *rest;
@@ -83,11 +83,11 @@ static int read_case(struct case_row *row, char *line, struct err *err)
         row->texts[row->text_count++] = take_part(&line, " | ");
     }
     if (!row->text_count)
-        return err_set(err, "expected a text that is looked for, found none");
+        return err_set(err, "expected a text of the message, found none");
     return row->command ? 0 : err_set(err, "expected a line 'attn-cli ...' above, found none");
 }
 
-/* The line with what names in it stand for. */
+/* Replace the <names> in a line. */
 static char *expand(struct arena *arena, const struct state *state, const char *line,
                     struct err *err)
 {
@@ -186,7 +186,7 @@ static int hex_value(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* The closing > of what opens before `from`; or NULL. */
+/* The > that closes the < before `from`; or NULL. */
 static const char *closing(const char *from, const char *end)
 {
     int open = 1;
@@ -198,7 +198,7 @@ static const char *closing(const char *from, const char *end)
     return NULL;
 }
 
-/* <3*ab> at `text`, which moves behind it; false where none stands there. */
+/* Decode <3*ab> at `text`, and move `text` after it; false if there is none. */
 static bool decode_repeated(struct buf *bytes, const char **text, const char *end)
 {
     char *star = NULL;

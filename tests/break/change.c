@@ -18,10 +18,10 @@ enum { LENGTH_BYTES = 8 };
 static const char model_file[] = "m/model.safetensors";
 static const char pickled_file[] = "m/pytorch_model.bin";
 
-/* A change, taken apart. */
+/* The parts of a change. */
 struct change {
     char *name;       /* of the file */
-    const char *text; /* what stands behind the verb */
+    const char *text; /* after the verb */
     struct err *err;
 };
 
@@ -59,7 +59,7 @@ static int append(const struct change *change)
     return write_text(change, "a");
 }
 
-/* The text as it becomes: `from` with the first OLD of "OLD -> NEW" made NEW. */
+/* Copy `from`, with the first OLD of "OLD -> NEW" replaced by NEW. */
 static int replace(struct buf *to, const char *from, size_t size, const struct change *change)
 {
     static const char arrow[] = " -> ";
@@ -109,7 +109,7 @@ static void add_length(struct buf *bytes, size_t length)
         buf_char(bytes, (char)(length >> 8 * i & 0xff));
 }
 
-/* The new header, between its length and the data. */
+/* Replace the header and its length. */
 static int rewrite_header(const struct change *change,
                           int (*make)(struct buf *, const char *, size_t, const struct change *))
 {
@@ -137,7 +137,7 @@ static int whole_text(struct buf *to, const char *from, size_t size, const struc
     return buf_check(to, change->err);
 }
 
-/* The archive again, with another data.pkl. */
+/* Write the archive again with another data.pkl. */
 static int rewrite_pickle(const struct change *change,
                           int (*make)(struct buf *, const char *, size_t, const struct change *))
 {
@@ -185,7 +185,7 @@ static int change_any(const struct change *change)
                                         : change_text(change);
 }
 
-/* --- files as a whole ------------------------------------------------------------------------- */
+/* --- whole files ------------------------------------------------------------------------------ */
 
 static int cut(const struct change *change)
 {
@@ -226,7 +226,7 @@ static int make_link(const struct change *change)
 }
 
 static const struct verb {
-    const char *mark; /* what stands between the file and the rest */
+    const char *mark; /* between the name of the file and the rest */
     int (*apply)(const struct change *change);
 } verbs[] = {
     {" = ", set_any},   {" += ", append},     {": ", change_any},
@@ -234,7 +234,7 @@ static const struct verb {
     {" moved ", moved}, {" folder ", folder}, {" link ", make_link},
 };
 
-/* The verb that comes first in the line is the change's; the others are part of its text. */
+/* The first verb in the line; later ones are part of its text. */
 static const struct verb *find_verb(const char *line, const char **at)
 {
     const struct verb *first = NULL;
@@ -253,7 +253,7 @@ int change_apply(const char *line, struct err *err)
     struct buf text = {0};
     const char *at = NULL;
     int failed = -1;
-    buf_format(&text, "%s ", line); /* a verb may be the last word */
+    buf_format(&text, "%s ", line); /* with a blank, because a verb may be the last word */
     if (buf_check(&text, err))
         return -1;
     const struct verb *verb = find_verb(text.bytes, &at);
@@ -265,7 +265,7 @@ int change_apply(const char *line, struct err *err)
         text.bytes[at - text.bytes] = '\0';
         failed = verb->apply(&change);
     } else {
-        err_set(err, "no such change: '%s'", line);
+        err_set(err, "expected a change, found '%s'", line);
     }
     buf_release(&text);
     return failed;

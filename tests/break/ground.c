@@ -89,7 +89,7 @@ int ground_clear(const struct ground *ground, const char *model, struct err *err
     return 0;
 }
 
-/* --- what is in it ---------------------------------------------------------------------------- */
+/* --- contents --------------------------------------------------------------------------------- */
 
 static int list(struct inventory *inventory, const char *folder, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* ground.h: the folder that a case runs in, made anew for each, with a model in it.
+/* ground.h: the folder of a case, made for each case, with a model.
  *
  *     struct ground ground;
  *     if (ground_open(&ground, root, &err)) ...
@@ -13,12 +13,12 @@
 
 struct ground {
     const char *root; /* the repository; an absolute path, borrowed */
-    char path[64];    /* the working directory from ground_open on */
+    char path[64];    /* the working directory after ground_open() */
 };
 
-/* What is in it. */
+/* The contents of the folder. */
 struct inventory {
-    struct buf names;  /* sorted, a line each, files with size and time */
+    struct buf names;  /* sorted lines; files have size and time */
     size_t size_bytes; /* of all files */
 };
 

@@ -16,7 +16,7 @@ enum { STATUS_OF_SIGNALS = 128 };
 
 extern char **environ;
 
-/* A file without a name, which goes with its descriptor. */
+/* Open a file without a name, which is deleted when it is closed. */
 static int open_nameless(struct err *err)
 {
     char path[] = "/tmp/break-stream-XXXXXX";
@@ -43,7 +43,7 @@ static int wait_for(struct trial *trial, pid_t child, struct err *err)
     struct rusage usage;
     int status = 0;
     if (wait4(child, &status, 0, &usage) != child)
-        return err_set(err, "cannot wait for it: %s", strerror(errno));
+        return err_set(err, "cannot wait for the program: %s", strerror(errno));
     trial->status =
         WIFSIGNALED(status) ? STATUS_OF_SIGNALS + WTERMSIG(status) : WEXITSTATUS(status);
     trial->peak_kib = usage.ru_maxrss;

@@ -1,4 +1,4 @@
-/* trial.h: run the program once, and judge how it ended.
+/* trial.h: run the program once and collect its output, status and peak memory.
  *
  *     struct trial trial = {.program = program};
  *     if (trial_run(&trial, "run -m m -s 'Life is'", &err)) ...
@@ -13,13 +13,13 @@
 
 struct trial {
     const char *program;
-    struct buf out, complaints; /* what it wrote to its two streams */
-    int status;                 /* 128 and a signal's number where one ended it */
-    long peak_kib;              /* the most memory it held at one time */
+    struct buf out, complaints; /* standard output and standard error */
+    int status;                 /* 128 + N if signal N ended it */
+    long peak_kib;              /* peak memory */
 };
 
-/* Run it in the working directory. Standard input is the file `stdin` there, else empty. A word of
- * the command line may stand in single quotes. Errors are those of the machine. */
+/* Run it in the working directory. Standard input is the file `stdin` there, or empty. Words of the
+ * command line may be in single quotes. Fails only if the program cannot be run. */
 int trial_run(struct trial *trial, const char *command, struct err *err);
 
 void trial_release(struct trial *trial);
