@@ -23,7 +23,7 @@ const struct fault memory_faults[] = {
         call, FAULT_OF_CALL, "signal=" #name, .signal = name, .statuses = MAY_SUCCEED \
     }
 
-/* As nobody where this is root: to root permissions and limits mean little. */
+/* Root runs as nobody, because permissions and limits hardly apply to root. */
 #define NOBODY "exec $NOBODY "
 #define ATTN "\"$ATTN\" \"$@\""
 
@@ -47,7 +47,7 @@ const struct fault system_faults[] = {
     FAILS("getdents64", "EIO"),
     FAILS("newfstatat", "EIO"),
 
-    /* A disk that is full from some moment on, or has no names left. */
+    /* The disk is full, or has no inodes, from some moment on. */
     FULL("write", "ENOSPC"),
     FULL("openat", "ENOSPC"),
     FULL("mkdir", "ENOSPC"),
@@ -61,7 +61,7 @@ const struct fault system_faults[] = {
     ENDS("mkdir", SIGTERM),
     ENDS("rename", SIGTERM),
 
-    /* Nothing that has a name changes between two of these. */
+    /* Between two of these calls no file changes. */
     ENDS("openat", SIGKILL),
     ENDS("write", SIGKILL),
     ENDS("rename", SIGKILL),
@@ -83,9 +83,9 @@ const struct fault system_faults[] = {
     {"a full standard output", FAULT_OF_PLACE, "exec " ATTN " >/dev/full", .loses_output = true,
      .statuses = MAY_SUCCEED | MAY_REFUSE_OUTPUT},
     {"no environment", FAULT_OF_PLACE, "exec env -i " ATTN, .statuses = MAY_SUCCEED},
-    {"a folder that is gone", FAULT_OF_PLACE,
+    {"a deleted working directory", FAULT_OF_PLACE,
      "mkdir gone && cd gone && rmdir ../gone && exec " ATTN, .statuses = MAY_REFUSE},
-    {"a folder that nobody may write", FAULT_OF_PLACE,
+    {"a read-only folder", FAULT_OF_PLACE,
      "chmod 555 .; $NOBODY " ATTN "; status=$?; chmod 777 .; exit $status", .statuses = MAY_REFUSE},
     {"no more threads", FAULT_OF_PLACE, NOBODY "prlimit --nproc=0 " ATTN, .statuses = MAY_REFUSE},
     {"small files", FAULT_OF_PLACE, "exec prlimit --fsize=%zu " ATTN, .is_mute = true,

@@ -1,15 +1,14 @@
-/* faults: a command line again and again, each time with something else that goes wrong.
+/* faults: runs a command line many times, each time with another fault.
  *
- *     build/faults FOLDER memory EVERY COMMAND OPTION...     allocations, one of EVERY
- *     build/faults FOLDER system EVERY COMMAND OPTION...     calls to the system, signals, kills,
- *                                                            limits; of all these one of EVERY
+ *     build/faults FOLDER memory EVERY COMMAND OPTION...     every EVERY-th allocation
+ *     build/faults FOLDER system EVERY COMMAND OPTION...     every EVERY-th system call, signal,
+ *                                                            kill and limit
  *
- * What goes wrong is in fault_table.c, what is expected then in verdict.h. The command runs in
- * FOLDER/here/files, which is a copy of FOLDER/template/files; without a fault it must end with
- * STATUS (0 unless that is set). It may write the files that the patterns in OWNS name. What failed
- * is done once more without a fault, with the words in AGAIN behind it, and must then be complete.
- * ATTN is the program; memory fails in this process, which is the program, too. The last line is
- * `N passed, N failed`, a fault each. VERBOSE=1 shows each.
+ * fault_table.c has the faults, verdict.h the rules. The command runs in FOLDER/here/files, a copy
+ * of FOLDER/template/files. Without a fault it must end with STATUS (default: 0). It may write the
+ * files that match the patterns in OWNS. A failed command is repeated without a fault, with the
+ * words in AGAIN appended, and must succeed. ATTN is the program; for failing allocations it runs
+ * inside of this process. The last line is `N passed, N failed` faults. VERBOSE=1 prints each.
  */
 int attn_main(int argc, char **argv);
 
@@ -46,7 +45,7 @@ static struct trial trial;
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-/* The words that start the command: strace's or a shell's before it, those of AGAIN behind it. */
+/* Words that start the command: of strace or a shell, then the command, then AGAIN. */
 struct words {
     char *argv[ARGUMENTS_MAX];
     size_t count;
@@ -115,7 +114,7 @@ static void become(struct words *words, const struct fault *fault, size_t nth)
     exit(status);
 }
 
-/* Run `line`, a NULL behind its words, in `here`. */
+/* Run `line`, which ends with NULL, in `here`. */
 static void run(const struct fault *fault, size_t nth, char *const *line, const char *more)
 {
     struct words words = {.count = 0};
@@ -170,7 +169,7 @@ static bool judge(const char *name, size_t nth)
     return wrong == NULL;
 }
 
-/* False if the fault did not come: the command has fewer allocations. */
+/* False if the fault did not occur, because the command has fewer allocations. */
 static bool try(const struct fault *fault, size_t nth)
 {
     const char *again = getenv("AGAIN");
@@ -202,7 +201,7 @@ static bool is_its_turn(void)
     return seen++ % every == 0;
 }
 
-/* --- calls to the system ---------------------------------------------------------------------- */
+/* --- system calls ----------------------------------------------------------------------------- */
 
 static size_t count_calls(const char *from, const char *to, const char *call)
 {
@@ -216,8 +215,7 @@ static size_t count_calls(const char *from, const char *to, const char *call)
     return count;
 }
 
-/* Those that come before main are not the program's own: it begins with a look at its standard
- * streams. */
+/* Skips calls before main(), which begins by checking its standard streams. */
 static void try_calls(const struct fault *fault, const struct file *trace)
 {
     static const char first[] = "\nfcntl(0, ";
@@ -231,7 +229,7 @@ static void try_calls(const struct fault *fault, const struct file *trace)
             try(fault, before + i);
 }
 
-/* With limits under which the program starts at all. */
+/* Skips limits with which the program does not start. */
 static void try_place(const struct fault *fault)
 {
     static char *version[] = {"--version", NULL};
@@ -268,9 +266,9 @@ static void try_system(void)
     file_release(&trace);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all faults ------------------------------------------------------------------------------- */
 
-/* Without a fault: its files are those that the others are compared with. */
+/* Run without a fault; other runs are compared with its files. */
 static bool run_whole(void)
 {
     const char *path = "";
@@ -280,7 +278,7 @@ static bool run_whole(void)
     tree_take(&trial.whole, here);
     const char *wrong = verdict_on_whole(&trial, &path);
     if (!WIFEXITED(trial.status) || WEXITSTATUS(trial.status) != atoi(expected ? expected : "0"))
-        wrong = "it ends with another status than expected";
+        wrong = "the status is not the expected one";
     if (!wrong)
         return true;
     printf("without a fault: status 0x%x: %s %s\n", (unsigned)trial.status, path, wrong);
@@ -315,11 +313,11 @@ int main(int argc, char **argv)
     command = argv + 4;
     trial.command = command[0];
     trial.owns = owns;
-    seen = hash_of_command() % every; /* another part of each command line */
+    seen = hash_of_command() % every; /* other faults for each command line */
     fault_came = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (fault_came == MAP_FAILED || !run_whole()) {
         failed++;
-    } else if (trial.status) { /* refused, and nothing was touched */
+    } else if (trial.status) { /* refused, no file changed */
         passed++;
     } else if (strcmp(argv[2], "memory") == 0) {
         for (const struct fault *fault = memory_faults; fault->name; fault++)

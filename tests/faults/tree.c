@@ -89,6 +89,6 @@ const char *tree_difference(const struct tree_file *a, const struct tree_file *b
         return "has another mode or owner";
     if (!S_ISDIR(x->st_mode) && (x->st_ino != y->st_ino || x->st_mtim.tv_sec != y->st_mtim.tv_sec ||
                                  x->st_mtim.tv_nsec != y->st_mtim.tv_nsec))
-        return "was written again";
+        return "was written";
     return NULL;
 }

@@ -29,17 +29,17 @@ struct tree {
     struct arena arena;
 };
 
-/* Read the folder, in place of what the tree held. */
+/* Read the folder; replaces the contents of the tree. */
 void tree_take(struct tree *tree, const char *folder);
 void tree_release(struct tree *tree);
 
-/* NULL where nothing has this path. */
+/* NULL if the path does not exist. */
 const struct tree_file *tree_find(const struct tree *tree, const char *path);
 
 bool tree_same_bytes(const struct tree_file *a, const struct tree_file *b);
 
-/* How `b` differs from `a`, also in what bytes do not show: owner, mode, time; NULL: in nothing.
- * A folder is the same whatever is in it. */
+/* The difference of `b` from `a` in bytes, owner, mode or time; NULL: none. Ignores the contents of
+ * folders. */
 const char *tree_difference(const struct tree_file *a, const struct tree_file *b);
 
 #endif

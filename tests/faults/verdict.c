@@ -21,7 +21,7 @@ static bool is_killed(const struct trial *trial)
     return WIFSIGNALED(trial->status) && WTERMSIG(trial->status) == SIGKILL;
 }
 
-/* A training that is stopped saves how far it came. */
+/* An interrupted training saves a checkpoint. */
 static bool is_interrupted(const struct trial *trial)
 {
     int signal = trial->fault ? trial->fault->signal : 0;
@@ -36,7 +36,7 @@ static bool is_temporary(const char *path)
     return stream_is_temporary(slash ? slash + 1 : path);
 }
 
-/* So is the temporary file that becomes one. */
+/* Also owns the temporary file of an owned file. */
 static bool is_owned(const struct trial *trial, const char *path)
 {
     char pattern[PATTERN_BYTES];
@@ -53,7 +53,7 @@ static bool is_owned(const struct trial *trial, const char *path)
     return false;
 }
 
-/* --- how it ended ----------------------------------------------------------------------------- */
+/* --- status and output ------------------------------------------------------------------------ */
 
 static bool is_beginning(const struct tree_file *file, const struct tree_file *whole)
 {
@@ -81,7 +81,7 @@ static bool may_end_so(const struct trial *trial)
     return status < STATUSES && (fault->statuses >> status & 1);
 }
 
-/* The last line on standard error, if all of them are the program's. */
+/* The last line on standard error, if all are messages of the program. */
 static const char *last_line(const struct tree_file *said)
 {
     static const char *const beginnings[] = {"attn-cli: error: ", "attn-cli: note: "};
@@ -104,18 +104,18 @@ static const char *judge_message(const struct trial *trial)
     const struct tree_file *whole = tree_find(&trial->whole, "err");
     bool refused = WIFEXITED(trial->status) && WEXITSTATUS(trial->status) != 0;
     if (!refused)
-        return is_beginning(said, whole) ? NULL : "is not what it says without a fault";
+        return is_beginning(said, whole) ? NULL : "differs from the messages without a fault";
     if (verdict_items_failed(trial) || is_interrupted(trial) || trial->fault->is_mute)
         return NULL;
     const char *line = last_line(said);
     if (!line || strncmp(line, "attn-cli: error: ", 17) != 0)
-        return "does not say in one line what went wrong";
+        return "has no error message of one line";
     if (trial->fault->kind == FAULT_OF_MEMORY && !strstr(line, "out of memory"))
-        return "does not say that there is no memory";
+        return "does not report that memory is exhausted";
     return NULL;
 }
 
-/* What was printed so far may have got an end of its last line. */
+/* An interrupted program may end its last line. */
 static const char *judge_printed(const struct trial *trial)
 {
     struct tree_file printed = *tree_find(&trial->after, "out");
@@ -130,7 +130,7 @@ static const char *judge_printed(const struct trial *trial)
     return is_beginning(&printed, whole) ? NULL : "is not the beginning of the whole output";
 }
 
-/* --- what it left ----------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static size_t count_lines(const struct tree_file *file)
 {
@@ -140,7 +140,7 @@ static size_t count_lines(const struct tree_file *file)
     return count;
 }
 
-/* The log of a training has times, which are others in every run. */
+/* The log of a training has times, which differ in every run. */
 static bool is_same(const struct tree_file *file, const struct tree_file *whole)
 {
     if (!whole)
@@ -150,7 +150,7 @@ static bool is_same(const struct tree_file *file, const struct tree_file *whole)
     return tree_same_bytes(file, whole) || (is_log && count_lines(file) == count_lines(whole));
 }
 
-/* The log of a batch and its header are for --resume, and no result. */
+/* The log of a batch and its header are for --resume. */
 static bool is_work(const struct trial *trial, const char *path)
 {
     return is_batch(trial) && (strstr(path, ".part") || strstr(path, ".batch"));
@@ -183,32 +183,32 @@ static const char *judge_files(const struct trial *trial, const char **path)
         const struct tree_file *old = tree_find(&trial->before, *path = file->path);
         if (!is_said(file->path) && !(old && !tree_difference(old, file)) &&
             !may_stand(trial, file))
-            return old ? "is neither whole nor what it was" : "is there, and not whole";
+            return old ? "is neither complete nor unchanged" : "exists, but is not complete";
     }
     for (size_t i = 0; i < trial->before.count; i++) {
         *path = trial->before.files[i].path;
         if (!tree_find(&trial->after, *path) && !is_said(*path) &&
             !(is_owned(trial, *path) && (is_batch(trial) || !tree_find(&trial->whole, *path))))
-            return "is gone";
+            return "is missing";
     }
     return NULL;
 }
 
-/* After success, at once or in a second run. */
+/* After success, in the first or the second run. */
 static const char *judge_all(const struct trial *trial, const char **path)
 {
     for (size_t i = 0; i < trial->whole.count; i++) {
         const struct tree_file *whole = &trial->whole.files[i];
         const struct tree_file *file = tree_find(&trial->after, *path = whole->path);
         if (!is_said(*path) && (!file || !is_same(file, whole)))
-            return "is not what it is without a fault";
+            return "differs from the file without a fault";
     }
     for (size_t i = 0; i < trial->after.count; i++) {
         const struct tree_file *file = &trial->after.files[i];
         bool is_left = trial->fault && trial->is_repeated && is_temporary(file->path);
         *path = file->path;
         if (!tree_find(&trial->whole, *path) && !is_said(*path) && !is_left)
-            return "is not there without a fault";
+            return "does not exist without a fault";
     }
     return NULL;
 }
@@ -218,12 +218,12 @@ const char *verdict_on(const struct trial *trial, const char **path)
     const char *wrong;
     if (trial->is_repeated) {
         *path = "err";
-        return trial->status ? "says why it fails once more, without a fault"
+        return trial->status ? "has the message of a failure without a fault"
                              : judge_all(trial, path);
     }
     *path = "";
     if (trial->fault && !may_end_so(trial))
-        return "it ends in a way that is not expected";
+        return "the status is not allowed";
     *path = "err";
     wrong = judge_message(trial);
     if (!wrong) {
@@ -242,16 +242,16 @@ const char *verdict_on_whole(const struct trial *trial, const char **path)
     for (size_t i = 0; i < trial->before.count; i++) {
         const struct tree_file *old = &trial->before.files[i];
         const struct tree_file *now = tree_find(&trial->whole, *path = old->path);
-        const char *what = now ? tree_difference(old, now) : "is gone";
+        const char *what = now ? tree_difference(old, now) : "is missing";
         if (what && !is_owned(trial, *path))
             return what;
     }
     for (size_t i = 0; i < trial->whole.count; i++) {
         *path = trial->whole.files[i].path;
         if (!tree_find(&trial->before, *path) && !is_said(*path) && !is_owned(trial, *path))
-            return "has come";
+            return "is a new file that the command may not write";
         if (!tree_find(&trial->before, *path) && is_temporary(*path))
-            return "is left";
+            return "is a temporary file that was not removed";
     }
     return NULL;
 }

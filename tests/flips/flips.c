@@ -76,10 +76,9 @@ static void show(const struct series *series, const char *what)
     size_t cuts = file_of(series)->size;
     printf("failed: '%s/%s' ", series->specimen->folder, series->specimen->names[series->file]);
     if (at < cuts)
-        printf("cut off behind byte %zu: %s\n", at, what);
+        printf("truncated after byte %zu: %s\n", at, what);
     else
-        printf("with bit %zu of byte %zu turned over: %s\n", (at - cuts) % 8, (at - cuts) / 8,
-               what);
+        printf("with bit %zu of byte %zu flipped: %s\n", (at - cuts) % 8, (at - cuts) / 8, what);
     fflush(stdout);
 }
 
@@ -98,7 +97,7 @@ static void judge(const struct series *series, int failed, const struct err *err
     }
 }
 
-/* The bytes lie where their memory ends, so that a sanitizer sees a step too far. */
+/* Uses a copy of exact size, so that a sanitizer detects reading beyond its end. */
 static void try_at(const struct series *series, size_t at)
 {
     static struct err err;
@@ -123,7 +122,7 @@ static void try_all(const struct series *series)
     }
 }
 
-/* 0 when all went well. */
+/* Run all changes in one process; 0 on success. */
 static int run_series(const struct series *series)
 {
     int status = 0;
@@ -137,7 +136,7 @@ static int run_series(const struct series *series)
     if (child < 0 || waitpid(child, &status, 0) != child)
         return -1;
     if (status != 0)
-        show(series, "the process ended there");
+        show(series, "the process ended");
     return status != 0 || series->progress->wrong;
 }
 

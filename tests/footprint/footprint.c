@@ -1,11 +1,10 @@
-/* footprint.c: the most memory that a command takes, in KiB, on standard output; its own goes
- * nowhere.
+/* footprint.c: prints the peak memory of a command in KiB, and discards the command's output.
  *
  *     build/footprint build/attn-cli batch texts.txt -o results/
  *
- * A small program, because the system counts what a process held before it became the command:
- * begun by an interpreter, every command takes at least what the interpreter does. The status is
- * the command's; 127 when it could not be run.
+ * It is a small program because peak memory includes that of the process before exec: started by an
+ * interpreter, every command would have at least the interpreter's. The status is the command's, or
+ * 127 if it cannot be run.
  */
 #include <fcntl.h>
 #include <stdio.h>
