@@ -1,5 +1,4 @@
-/* A command line, a byte of 0 between its words: read, and its values checked as far as no file
- * tells more. */
+/* A command line, its words separated by 0 bytes: parses it and checks values that need no file. */
 #include "fuzz.h"
 
 #include "../../cmd/command.h"
@@ -9,7 +8,7 @@
 #include "lens/selection.h"
 #include "model/config_edit.h"
 
-static struct arena arena; /* its memory stays for the next input */
+static struct arena arena; /* reused by the next input */
 
 static const struct config config = {
     .kind = MODEL_GPT2,
@@ -39,9 +38,9 @@ static void check_selection(const struct options *options)
     expect(selection_layers(&selection, options->select.layer, &config, &arena, &fuzz_err));
     expect(selection_heads(&selection, options->select.head, &config, &arena, &fuzz_err));
     for (size_t i = 0; i < selection.layers.count; i++)
-        fuzz_check(selection.layers.items[i] < config.n_layer, "layers are the model's");
+        fuzz_check(selection.layers.items[i] < config.n_layer, "layers are in the model");
     for (size_t i = 0; selection.heads && i < selection.head_count; i++)
-        fuzz_check(selection.heads[i] < config.n_head, "heads are the model's");
+        fuzz_check(selection.heads[i] < config.n_head, "heads are in the model");
 }
 
 static void check_edits(const struct edit_options *options)

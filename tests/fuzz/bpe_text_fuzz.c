@@ -1,4 +1,4 @@
-/* A text, for byte-level BPE with the vocabulary of tests/bpe. */
+/* A text for byte-level BPE with the vocabulary of tests/bpe. */
 #include "fuzz.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
-/* A text, for a normalizer with a map of characters whose trie is made of the input, and the
- * steps after it: options, a key, its text, a key, ..., the text, with bytes of 0 between them. */
+/* A text for a normalizer with a precompiled map made from the input, and further steps. Parts,
+ * separated by 0 bytes: options, a key, its replacement, a key, ..., the text. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ enum {
     BLOCK = 256,     /* units of a node: its children and its value */
     UNITS_MAX = (NODES_MAX + 1) * BLOCK,
     LEAF_BIT = 1 << 8,
-    OPTION_BYTES = 4, /* steps; entry to damage, and how */
+    OPTION_BYTES = 4, /* steps; the entry to damage, and how */
 };
 
 #define VALUE_BIT (1u << 31)
@@ -26,7 +26,7 @@ static size_t base_of(size_t node)
     return (node + 1) * BLOCK;
 }
 
-/* The node after a byte, which is new if it was not there; 0: there is no room. */
+/* The node after a byte, which is added if necessary; 0: too many nodes. */
 static size_t step(struct trie *trie, size_t node, unsigned char byte, uint32_t **unit)
 {
     size_t at = base_of(node) ^ byte;
@@ -64,7 +64,7 @@ static void put_base64(struct buf *out, const char *bytes, size_t size)
     }
 }
 
-/* The map of the parts after the first and before the last; `options` may damage one unit of it. */
+/* The map of the parts except first and last; `options` may damage one of its units. */
 static void make_map(struct buf *map, const struct fuzz_parts *parts, const unsigned char *options)
 {
     static struct trie trie;
@@ -106,7 +106,7 @@ static void put_steps(struct buf *json, unsigned char chosen)
             buf_format(json, ", %s", steps[i]);
 }
 
-/* As a tokenizer.json, or, where it comes from SentencePiece, a tokenizer.model. */
+/* Write a tokenizer.json, or a tokenizer.model of SentencePiece. */
 static void make_file(struct buf *file, const struct buf *map, const unsigned char *options)
 {
     static const char model[] = "\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x08\x0a\x01"

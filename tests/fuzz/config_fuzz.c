@@ -1,4 +1,4 @@
-/* A config.json; and the same with two values changed. */
+/* A config.json, and the same with two changed values. */
 #include "fuzz.h"
 
 #include "base/arena.h"
@@ -11,11 +11,11 @@ static void check(const struct config *config)
 {
     fuzz_check(config->vocab_size && config->n_embd && config->n_layer && config->n_head &&
                    config->d_k && config->d_v,
-               "a size is not 0");
+               "sizes are not 0");
     fuzz_check(config->n_kv_head && config->n_head % config->n_kv_head == 0,
-               "query heads are shared out evenly");
+               "n_head is a multiple of n_kv_head");
     fuzz_check(config->scale == config->scale && config->epsilon == config->epsilon,
-               "numbers are numbers");
+               "numbers are not NaN");
 }
 
 static void edit(const char *bytes, size_t size)
@@ -29,7 +29,7 @@ static void edit(const char *bytes, size_t size)
         fuzz_refused();
     else
         fuzz_check(!json_grammar_check(NULL, text.bytes, text.size, &fuzz_err),
-                   "what is edited is JSON");
+                   "an edited config is JSON");
     buf_release(&text);
 }
 

@@ -1,4 +1,4 @@
-/* encode.c: what must hold of tokens, whatever the tokenizer and the text. */
+/* encode.c: rules that tokens of every tokenizer and text must satisfy. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -7,16 +7,16 @@
 #include "base/buf.h"
 #include "text/decoder/decoder.h"
 
-static struct arena arena; /* its memory stays for the next input */
+static struct arena arena; /* reused by the next input */
 
 static void check_token(const struct tokenizer *tokenizer, struct token token, size_t before,
                         size_t size)
 {
     size_t token_size = 0;
-    fuzz_check(token.id < tokenizer_size(tokenizer), "ids are below the vocabulary's size");
-    fuzz_check(tokenizer_token(tokenizer, token.id, &token_size), "ids are entries");
+    fuzz_check(token.id < tokenizer_size(tokenizer), "ids are below the size of the vocabulary");
+    fuzz_check(tokenizer_token(tokenizer, token.id, &token_size), "ids are in the vocabulary");
     fuzz_check(before <= token.start && token.start <= token.end && token.end <= size,
-               "tokens stand in the text, one after the other");
+               "tokens are in the text and in order");
 }
 
 static void check_whole(const struct tokenizer *tokenizer, const struct tokens *tokens,
@@ -27,10 +27,10 @@ static void check_whole(const struct tokenizer *tokenizer, const struct tokens *
         size_t token_size = 0;
         const char *bytes = tokenizer_token(tokenizer, tokens->items[i].id, &token_size);
         fuzz_check(token_size <= size - at && memcmp(bytes, text + at, token_size) == 0,
-                   "the tokens' bytes are the text");
+                   "the bytes of a token are its text");
         at += token_size;
     }
-    fuzz_check(at == size, "the tokens' bytes are all of the text");
+    fuzz_check(at == size, "the tokens cover the text");
 }
 
 static void decode(const struct tokenizer *tokenizer, const struct tokens *tokens)

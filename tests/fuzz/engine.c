@@ -1,4 +1,4 @@
-/* engine.c: what all targets share: libFuzzer's two functions, and a clock. */
+/* engine.c: shared by all targets: the two functions of libFuzzer, and a timer. */
 #include "fuzz.h"
 
 #include <signal.h>
@@ -10,8 +10,8 @@
 
 struct err fuzz_err;
 
-/* The clock counts the processor's time, not the wall's: a busy machine is no fault. It strikes
- * every second; an input that hears it twice took more than one. */
+/* The timer counts processor time, because wall time depends on other processes. It fires every
+ * second; an input during which it fires twice took more than one. */
 static volatile size_t inputs, inputs_at_strike;
 
 static void strike(int signal_number)
@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     inputs++;
     fuzz_one((const char *)bytes, size);
-    fuzz_check(fuzz_err.kind == ERR_NONE, "an error that nobody asked for");
-    inputs++; /* what the engine does between two of them counts for none */
+    fuzz_check(fuzz_err.kind == ERR_NONE, "a parser that succeeds sets no error");
+    inputs++; /* excludes time between two inputs */
     return 0;
 }
 
@@ -47,7 +47,7 @@ void fuzz_check(bool holds, const char *promise)
 {
     if (holds)
         return;
-    fprintf(stderr, "broken promise: %s%s%s\n", promise, fuzz_err.kind ? ": " : "", fuzz_err.text);
+    fprintf(stderr, "violated: %s%s%s\n", promise, fuzz_err.kind ? ": " : "", fuzz_err.text);
     abort();
 }
 
@@ -55,15 +55,15 @@ void fuzz_refused(void)
 {
     fuzz_check(fuzz_err.kind == ERR_USAGE || fuzz_err.kind == ERR_INPUT ||
                    fuzz_err.kind == ERR_UNSUPPORTED,
-               "a refusal that does not say of what kind it is");
-    fuzz_check(fuzz_err.text[0], "a refusal without a word");
+               "an error has a kind");
+    fuzz_check(fuzz_err.text[0], "an error has a message");
     err_clear(&fuzz_err);
 }
 
 static void add_part(struct fuzz_parts *parts, const char *bytes, size_t size)
 {
     char *copy = malloc(size + 1);
-    fuzz_check(copy, "there is memory");
+    fuzz_check(copy, "memory for a copy");
     memcpy(copy, bytes, size);
     copy[size] = '\0';
     parts->parts[parts->count] = copy;

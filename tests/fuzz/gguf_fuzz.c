@@ -1,6 +1,6 @@
-/* A whole file, or one without its first 24 bytes: those of a file with as many keys as the first
- * byte says, less 'a', and one tensor. What is opened is read to its last byte, and made the folder
- * of a model. */
+/* A whole file, or one without its first 24 bytes, which become the head of a file with one tensor
+ * and as many keys as the first byte, minus 'a'. A valid file is read completely and converted to
+ * the folder of a model. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -20,13 +20,13 @@ static void check_values(const struct gguf *gguf)
         fuzz_check(gguf_value(gguf, pair->key) == &pair->value, "keys are found");
         fuzz_check(rest.bytes >= gguf->file.bytes &&
                        rest.bytes + rest.size <= gguf->file.bytes + gguf->file.size,
-                   "values lie in the file");
+                   "values are in the file");
         if (rest.kind != GGUF_ARRAY)
             continue;
         if (rest.item_kind != GGUF_TEXT && rest.count)
             gguf_item(&rest, rest.count - 1);
         while (rest.item_kind == GGUF_TEXT && gguf_take_text(&rest, &text))
-            fuzz_check(rest.bytes == text.bytes + text.size, "texts follow each other");
+            fuzz_check(rest.bytes == text.bytes + text.size, "texts are consecutive");
     }
 }
 
@@ -38,7 +38,7 @@ static void check_tensors(const struct gguf *gguf)
         fuzz_check(gguf_find(gguf, tensor->name) == tensor, "names are found");
         fuzz_check(tensor->begin % gguf->alignment == 0 && tensor->end == tensor->begin + size &&
                        tensor->end <= gguf->file.size,
-                   "tensors lie in the file");
+                   "tensors are in the file");
     }
 }
 
@@ -51,7 +51,7 @@ static void check_model(const struct gguf *gguf)
         fuzz_refused();
     else
         fuzz_check(config.size && (tokenizer.file.size > 0) == (tokenizer.name != NULL),
-                   "there are files");
+                   "a folder has files");
     buf_release(&config);
     buf_release(&tokenizer.file);
     buf_release(&tokenizer.config);
@@ -62,7 +62,7 @@ void fuzz_one(const char *bytes, size_t size)
     struct gguf gguf = {0};
     bool whole = size == 0 || bytes[0] < 'a';
     char *made = malloc(size + FRONT_BYTES);
-    fuzz_check(made, "there is memory");
+    fuzz_check(made, "memory for a copy");
     memcpy(made, "GGUF\3\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0", FRONT_BYTES);
     if (whole) {
         memcpy(made, bytes, size);

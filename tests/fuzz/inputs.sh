@@ -1,18 +1,18 @@
 # shellcheck shell=sh
-# A corpus: one file of many inputs, corpus/NAME.inputs, a line each. As a file each they would take
-# a disk's block each, most of it empty.
+# A corpus: one file with many inputs, corpus/NAME.inputs, one per line. A file for each input would
+# take a block of the disk, most of it empty.
 #
-#     # dash-of-a-word-processor          a comment: why the next line is there
+#     # dash-of-a-word-processor          a comment on the next line
 #     run<00><e2><80><94>model            an input
-#                                         so is an empty line, of no bytes
+#                                         an empty line is an input of 0 bytes
 #
 # Bytes other than printable ASCII are written <hh>, as in break/*.cases; so are `<` itself, a `#`
 # that begins a line and a blank that ends one.
 
-# Write each input to a file of its own in FOLDER, named after its line.
+# Write each input to a separate file in FOLDER, named after its line.
 inputs_unpack() { # FILE FOLDER
     mkdir -p "$2" && ls "$1" >/dev/null || return
-    # Letters and digits stay; all else becomes what printf understands.
+    # Letters and digits are kept; other bytes become escapes for printf.
     LC_ALL=C awk '
         BEGIN {
             for (i = 0; i < 256; i++) {
@@ -38,7 +38,7 @@ inputs_unpack() { # FILE FOLDER
         done
 }
 
-# Print files as lines, each below its name, unless that is but the hash that libFuzzer gives.
+# Print files as lines, each below its name, except names that are hashes of libFuzzer.
 inputs_pack() { # FILE...
     for file; do
         case ${file##*/} in *[!0-9a-f]*) printf '# %s\n' "${file##*/}" ;; esac

@@ -1,5 +1,5 @@
-/* The file of a batch: lines, objects a line, or CSV, as its first line says; or a suite. All items
- * are found, then each is read, as `patch` and as `score` do; then a suite's predictions. */
+/* The input of a batch: lines, JSON lines or CSV, by its first line, or a suite. Finds all items
+ * and reads each as `patch` and `score` do, then the predictions of a suite. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 enum { PATH_BYTES = 64 };
 
-static struct arena arena; /* its memory stays for the next input */
+static struct arena arena; /* reused by the next input */
 
-/* Totals of an item's regions, all of which a suite's predictions may be about. */
+/* Totals of the regions of items, for the predictions of a suite. */
 struct rows {
     struct score_total *rows;
     size_t count;
@@ -36,13 +36,13 @@ static void check(const struct items *items, size_t index, struct rows *rows)
 {
     struct item item;
     if (items_read(items, &item, index, &arena, &fuzz_err)) {
-        fuzz_check(fuzz_err.kind, "an item that cannot be read says why");
+        fuzz_check(fuzz_err.kind, "an invalid item has an error");
         fuzz_refused();
         return;
     }
     fuzz_check(item.input.text || item.input.ids, "an item has a text");
     fuzz_check(!item.fields[ITEM_GOOD] == !item.fields[ITEM_BAD], "a pair has two texts");
-    fuzz_check(item.column_count <= items->name_count, "copied columns are those of the file");
+    fuzz_check(item.column_count <= items->name_count, "copied columns are in the file");
     for (size_t i = 0; i < item.column_count; i++)
         fuzz_check(item.columns[i].name[0], "a column has a name");
     fuzz_check(item.region_count != 1, "a mark divides a text");

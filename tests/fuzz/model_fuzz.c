@@ -1,5 +1,5 @@
-/* A config.json, of any family: where it is one of a small model, weights are made that it asks
- * for, and a text of three tokens goes through all layers with every tensor of them watched. */
+/* A config.json of any family. If the model is small, makes its weights and runs a text of three
+ * tokens through all layers with all tensors watched. */
 #include "fuzz.h"
 
 #include "math/machine.h"
@@ -9,7 +9,7 @@
 
 enum { LARGEST = 256, LAYERS_MOST = 3, TOKENS = 3 };
 
-static struct arena arena; /* its memory stays for the next input */
+static struct arena arena; /* reused by the next input */
 
 static bool is_small(const struct config *config)
 {
@@ -49,7 +49,7 @@ static void go_through(struct model *model, struct machine *machine)
     struct watch watch;
     struct tap tap = {.watch = &watch, .sink = look, .context = &count};
     struct run run = {machine, &model->config, &model->weights, &batch, .edits = NULL};
-    fuzz_check(!watch_init(&watch, run.config, &arena, &fuzz_err), "there is memory");
+    fuzz_check(!watch_init(&watch, run.config, &arena, &fuzz_err), "memory for a watch");
     for (int site = 0; site < SITE_COUNT; site++)
         for (size_t layer = 0; layer < watch.layer_count; layer++)
             if (site_is_in_layer(run.config, (enum site)site, layer))
@@ -68,7 +68,7 @@ void fuzz_one(const char *bytes, size_t size)
     struct new_model made;
     struct model model = {0};
     if (!machine.pool)
-        fuzz_check(!machine_open(&machine, 1, &fuzz_err), "there is a machine");
+        fuzz_check(!machine_open(&machine, 1, &fuzz_err), "a machine");
     if (config_parse(&config, bytes, size, &fuzz_err)) {
         fuzz_refused();
         return;

@@ -1,9 +1,9 @@
-/* numpy's file of an array. */
+/* A file of numpy with an array. */
 #include "fuzz.h"
 
 #include "format/npy.h"
 
-static struct arena arena; /* its memory stays for the next input */
+static struct arena arena; /* reused by the next input */
 
 void fuzz_one(const char *bytes, size_t size)
 {

@@ -1,4 +1,4 @@
-/* A text, for the tokenizer of tests/tokenizers that its first byte names. */
+/* A text for a tokenizer of tests/tokenizers, selected by its first byte. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A whole file; or the pickle of one whose storages have 72, 48 and 48 bytes. */
+/* A whole file, or the pickle of a file whose storages have 72, 48 and 48 bytes. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -29,13 +29,13 @@ static void check(const struct safetensors *tensors)
         bool in_file =
             data >= file && size <= tensors->file.size && data + size <= file + tensors->file.size;
         fuzz_check(safetensors_find(tensors, entry->name) == entry, "names are found");
-        fuzz_check(entry->end - entry->begin == size, "sizes are those of the shapes");
+        fuzz_check(entry->end - entry->begin == size, "sizes agree with shapes");
         copied += in_file ? 0 : size;
         for (size_t at = 0; at < size; at++)
-            sink ^= data[at]; /* a sanitizer sees what is not there */
+            sink ^= data[at]; /* so that a sanitizer checks every byte */
     }
     (void)sink;
-    fuzz_check(copied <= tensors->file.size, "copies are no more than the file");
+    fuzz_check(copied <= tensors->file.size, "copies are not larger than the file");
 }
 
 void fuzz_one(const char *bytes, size_t size)

@@ -1,4 +1,4 @@
-/* replay.c: give files to a target, one after another, as libFuzzer would.
+/* replay.c: calls a target with each file, like libFuzzer.
  *
  *     sh tests/fuzz.sh unpack config FOLDER && build/fuzz/config FOLDER/...
  */
@@ -18,7 +18,7 @@ static int replay(const char *path)
     }
     printf("%s\n", path);
     fflush(stdout); /* the last line names the input that ends the program */
-    uint8_t *copy = malloc(file.size ? file.size : 1); /* no byte more: sanitizers look behind it */
+    uint8_t *copy = malloc(file.size ? file.size : 1); /* exact size, for sanitizers */
     for (size_t i = 0; copy && i < file.size; i++)
         copy[i] = (uint8_t)file.bytes[i];
     int failed = copy ? LLVMFuzzerTestOneInput(copy, file.size) : -1;

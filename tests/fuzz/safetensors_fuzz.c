@@ -1,5 +1,5 @@
-/* A whole file; or its header, which begins with {, and the data: then the length that goes before
- * it is the header's, so that most inputs get past the door. */
+/* A whole file, or a header, which begins with {, and data; the target then adds the length of the
+ * header, because most inputs would be refused otherwise. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static char *with_length(const char *bytes, size_t size)
     while (bytes[header - 1] != '}' && header > 1)
         header--;
     char *file = malloc(size + LENGTH_BYTES);
-    fuzz_check(file, "there is memory");
+    fuzz_check(file, "memory for a file");
     for (int i = 0; i < LENGTH_BYTES; i++)
         file[i] = (char)(header >> 8 * i & 0xff);
     memcpy(file + LENGTH_BYTES, bytes, size);
@@ -30,7 +30,7 @@ static void check(const struct safetensors *tensors)
         size_t bytes = entry->count * dtype_size_bytes(entry->dtype);
         fuzz_check(safetensors_find(tensors, entry->name) == entry, "names are found");
         fuzz_check(entry->data == data && entry->end - entry->begin == bytes,
-                   "tensors tile the data");
+                   "tensors cover the data without gaps");
         data += bytes;
     }
     fuzz_check(!tensors->count || data == tensors->file.bytes + tensors->file.size,

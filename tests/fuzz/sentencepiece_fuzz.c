@@ -1,4 +1,4 @@
-/* A tokenizer.model, as SentencePiece writes it. */
+/* A tokenizer.model of SentencePiece. */
 #include "fuzz.h"
 
 void fuzz_one(const char *bytes, size_t size)

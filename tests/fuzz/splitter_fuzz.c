@@ -1,4 +1,4 @@
-/* A text, cut by the splitters and by Oniguruma with the same patterns. */
+/* A text, split by the splitters and by Oniguruma with the same patterns. */
 #include "fuzz.h"
 
 #include "base/utf8.h"
@@ -26,7 +26,7 @@ static void open_all(void)
     fuzz_check(!regex_open(&unassigned, "\\p{Cn}", &fuzz_err), "a pattern");
 }
 
-/* 1 with the next match. A run of a hundred thousand blanks takes more steps than are allowed. */
+/* regex_next(); clears the error of too many steps, which a run of 100,000 blanks takes. */
 static int next_match(struct regex_walk *walk, struct text_range *match)
 {
     int found = regex_next(walk, match, &fuzz_err);
@@ -46,7 +46,7 @@ static void compare(enum splitter_kind kind, const struct regex *regex, const ch
         if (found < 0)
             break;
         fuzz_check(found && match.start == at,
-                   "every place begins a match, but for what is skipped");
+                   "a match begins after each piece, except for skipped text");
         fuzz_check(splitter_next(&splitter, at) == match.end, "a piece is a match");
     }
     regex_walk_release(&walk);
@@ -60,7 +60,7 @@ void fuzz_one(const char *bytes, size_t size)
     if (utf8_invalid_at(bytes, size) < size)
         return;
     struct regex_walk walk = {.regex = unassigned, .text = bytes, .size = size};
-    int unknown = next_match(&walk, &match); /* what is new in our Unicode */
+    int unknown = next_match(&walk, &match); /* not in Oniguruma's older Unicode */
     regex_walk_release(&walk);
     for (size_t i = 0; !unknown && i < PATTERNS; i++)
         compare(SPLITTER_GPT2 + (enum splitter_kind)i, regexes[i], bytes, size);

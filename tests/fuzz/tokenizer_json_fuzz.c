@@ -1,4 +1,4 @@
-/* A tokenizer.json, of any kind; with a byte of 0 and tokenizer_config.json behind it. */
+/* A tokenizer.json of any kind, optionally followed by a 0 byte and tokenizer_config.json. */
 #include "fuzz.h"
 
 void fuzz_one(const char *bytes, size_t size)

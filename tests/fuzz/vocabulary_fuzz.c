@@ -1,6 +1,5 @@
-/* vocab.json, which alone is a vocabulary of words; with a byte of 0 and merges.txt behind it that
- * of byte-level BPE; and in the same way tokenizer_config.json, added_tokens.json and
- * special_tokens_map.json. */
+/* vocab.json, alone a vocabulary of words; further files, each after a 0 byte: merges.txt for
+ * byte-level BPE, tokenizer_config.json, added_tokens.json, special_tokens_map.json. */
 #include "fuzz.h"
 
 void fuzz_one(const char *bytes, size_t size)

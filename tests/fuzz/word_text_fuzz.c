@@ -1,4 +1,4 @@
-/* A text, for vocabularies of words: with a word for the unknown, without, and of whole words. */
+/* A text for vocabularies of words: with an unknown token, without, and of whole words. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "format/json.h"
 #include "format/safetensors.h"
 
-/* Tensors in expected.json that are no sites of the forward pass. */
+/* Tensors in expected.json that are not sites of the forward pass. */
 static const char *const not_ours[] = {"mask_after_softmax", "mask_then_renormalise"};
 
 static bool is_ours(const char *tensor)
