@@ -1,5 +1,5 @@
-// Pages for everybody: axe-core finds nothing serious at four widths, light and dark; names and
-// roles are read once; nothing is wider than a phone.
+// Accessibility of pages: axe-core finds no serious violation at four widths, light and dark; a
+// screen reader reads every name and role once; no page is wider than a phone.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,7 +32,7 @@ try {
     axe = readFileSync(createRequire(`${process.env.MODULES}/`).resolve('axe-core'), 'utf8');
 } catch {
     counts.skipped += 1;
-    console.log('skipped: what axe-core says of pages: axe-core is not installed');
+    console.log('skipped: pages checked by axe-core: axe-core is not installed');
 }
 
 async function serious(page) {
@@ -94,12 +94,12 @@ for (const [width, colorScheme] of axe
             { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
         ));
 
-// "button 1.1", a line for each element.
+// One line per element, such as "button 1.1".
 function linesOf(node) {
     return [`${node.role} ${node.name}`, ...(node.children || []).flatMap(linesOf)];
 }
 
-await test('the accessibility tree has every part by its name and role', () =>
+await test('the accessibility tree contains every part with its name and role', () =>
     withPage(path, async (page) => {
         const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
         for (const part of [
@@ -126,7 +126,7 @@ await test('the accessibility tree has every part by its name and role', () =>
             );
     }));
 
-await test('a name says what the matrix shows, each thing once, and no mark is a deletion', () =>
+await test('names describe the matrix without repetition, and no mark has the role deletion', () =>
     withPage(alike, async (page) => {
         await go(page, 'sentence=1&pin=0&view=change&head=1.1');
         const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
@@ -134,11 +134,11 @@ await test('a name says what the matrix shows, each thing once, and no mark is a
         same(1, found('application Change of weights 1.1: query by key'));
         same(0, found('deletion'));
         same(1, found('button 0.1, previous token'));
-        yes(!tree.some((line) => /^\S+ (0.1|mixed)$/.test(line)), 'captions say it again');
+        yes(!tree.some((line) => /^\S+ (0.1|mixed)$/.test(line)), 'captions repeat names');
         same(1, found('group Which run'));
     }));
 
-await test('text on cells and of the page contrasts by 4.5 and more', () =>
+await test('text on every colour of the scale has a contrast of at least 4.5', () =>
     withPage(path, async (page) => {
         const luminance = ([r, g, b]) =>
             [r, g, b]
@@ -158,14 +158,14 @@ await test('text on cells and of the page contrasts by 4.5 and more', () =>
         }
     }));
 
-// The width that was given: a phone's own grows with its content.
+// Compares with the width that was set: the window width of a phone grows with its content.
 async function fitsWindow(page, what) {
     const shown = await page.evaluate(() => document.documentElement.scrollWidth);
     const wider = shown - page.viewportSize().width;
     yes(wider <= 0, `${what} is ${wider} pixels too wide`);
 }
 
-await test('a lesson on a phone scrolls nowhere but within, and a tap opens its stations', () =>
+await test('a lesson fits the width of a phone, and a tap opens a station', () =>
     withPage(
         lesson,
         async (page) => {
@@ -189,7 +189,7 @@ await test('a lesson on a phone scrolls nowhere but within, and a tap opens its 
         PHONE,
     ));
 
-await test('a phone has the matrix at once, a sheet with the rest, and cells by touch', () =>
+await test('a phone shows the matrix first, other parts in a sheet, and a tap selects a cell', () =>
     withPage(
         path,
         async (page) => {
@@ -215,7 +215,7 @@ await test('a phone has the matrix at once, a sheet with the rest, and cells by 
         PHONE,
     ));
 
-await test('a phone has the modes in one row, a short legend, and Why without a cut line', () =>
+await test('a phone shows the modes in one row, a short legend and all of Why', () =>
     withPage(
         alike,
         async (page) => {
@@ -237,7 +237,7 @@ await test('a phone has the modes in one row, a short legend, and Why without a 
         PHONE,
     ));
 
-await test('at 1024 pixels Why covers no part of the matrix, and begins where one looks', () =>
+await test('at 1024 pixels Why leaves the matrix visible and scrolls to its verdict', () =>
     withPage(
         path,
         async (page) => {
@@ -256,7 +256,7 @@ await test('at 1024 pixels Why covers no part of the matrix, and begins where on
         { viewport: { width: 1024, height: 768 } },
     ));
 
-await test('a phone has no button that does nothing', async () => {
+await test('a phone shows only buttons that apply to the page', async () => {
     const buttons = (page) =>
         page.$$eval('.on-phone, #sheet-tabs button', (all) =>
             all.flatMap((one) => (one.offsetWidth ? [one.id || one.textContent] : [])),
@@ -275,7 +275,7 @@ await test('a phone has no button that does nothing', async () => {
         );
 });
 
-await test('many heads scroll in a box of their own, and leave the page as wide as a window', () => {
+await test('many heads scroll in their own box, and the page is no wider than the window', () => {
     const model = join(scratch, 'heads');
     const sizes = 'n_layer=12,n_head=12,n_embd=48';
     execFileSync(attn, ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', LIFE, '-o', model]);

@@ -1,5 +1,4 @@
-// What the tests of pages share: pages that are written, a browser that opens them, and what is read
-// of them there. See page.mjs.
+// Functions of the page tests: write a page, open it in a browser, read its content. See page.mjs.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,7 +25,7 @@ export const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u20
 
 export const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-// A browser writes to one's home, which may be nobody's.
+// A browser writes to HOME, which may be read-only.
 export const browser = await chromium.launch({
     executablePath,
     args: FLAGS,
@@ -34,18 +33,18 @@ export const browser = await chromium.launch({
 });
 export const counts = { passed: 0, failed: 0, skipped: 0 };
 
-// --- the tests' tools ------------------------------------------------------------------------------
+// --- checks --------------------------------------------------------------------------------------
 
 export function same(expected, found, what = '') {
     const [a, b] = [JSON.stringify(expected), JSON.stringify(found)];
     if (a === b) return;
-    let at = 0; // of long ones, what differs first
+    let at = 0; // the message shows only the part around the first difference
     while (a[at] === b[at]) at += 1;
     const part = (text) => text.slice(Math.max(at - 40, 0), at + 160);
     throw new Error(`${what}\n    expected ${part(a)}\n    found    ${part(b)}`);
 }
 
-// The box of an element. Playwright gives null for one that is being redrawn: try again.
+// The box of an element. Playwright returns null while the element is redrawn: try again.
 export async function boxOf(locator) {
     for (let tries = 0; tries < 100; tries++) {
         const box = await locator.boundingBox();
@@ -59,7 +58,7 @@ export function yes(fact, what) {
     if (!fact) throw new Error(what);
 }
 
-// PAGE_ONLY, a pattern of names, leaves out all others.
+// PAGE_ONLY selects tests by a regular expression on their names.
 const only = new RegExp(process.env.PAGE_ONLY || '');
 
 export async function test(name, body) {
@@ -85,7 +84,7 @@ export function write(...args) {
     return path;
 }
 
-// A model whose words are those given, all looked at alike; it has no weights but the words' own.
+// Write a model without projections, whose only weights are the embeddings of the given words.
 export function wordModel(name, words) {
     const folder = join(scratch, name);
     const header = JSON.stringify({
@@ -115,20 +114,20 @@ export function wordModel(name, words) {
     return folder;
 }
 
-// Open a page, with its address after `hash`, that must say nothing on the console and ask for
-// nothing but itself.
+// Open a page at the fragment `hash`. close() fails if the page wrote to the console or sent any
+// other request.
 export async function open(path, { hash = '', ...options } = {}) {
     const context = await browser.newContext({
         viewport: { width: 1200, height: 900 },
         colorScheme: 'light',
         ...options,
     });
-    context.setDefaultTimeout(40000); // a machine may be busy
+    context.setDefaultTimeout(40000); // allows for a busy machine
     const page = await context.newPage();
     const faults = [];
     page.on('console', (message) => faults.push(`console: ${message.text()}`));
     page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
-    // what the page makes itself, to take away, is no network
+    // blobs and data URLs, made for downloads, use no network
     page.on('request', (request) => {
         const own = request.url() === pathToFileURL(path).href;
         if (!own && !/^(blob|data):/.test(request.url())) faults.push(request.url());
@@ -138,7 +137,7 @@ export async function open(path, { hash = '', ...options } = {}) {
         page,
         close: async () => {
             await context.close();
-            same([], faults, 'what the page said or asked for');
+            same([], faults, 'console messages and requests of the page');
         },
     };
 }
@@ -149,20 +148,20 @@ export async function withPage(path, body, options) {
     await close();
 }
 
-// --- what a page shows -----------------------------------------------------------------------------
+// --- content of a page ---------------------------------------------------------------------------
 
 export const readout = (page) => page.locator('#readout').innerText();
 export const matrix = (page) => page.locator('#stage .over');
 export const pixels = (page) =>
     page.locator('#stage .base').evaluate((canvas) => canvas.toDataURL());
 
-// Show a head, or a layer of a tensor without heads.
+// Show a head, or for a tensor without heads, a layer.
 export async function showHead(page, name, tensor = '') {
     if (tensor) await page.selectOption('#tensor', tensor);
     await page.click(`.thumb[data-head="${name}"]`);
 }
 
-// The numbers of the table, '' where there are none.
+// The numbers of the table, '' for an empty cell.
 export async function readTable(page) {
     if (!(await page.locator('#numbers').evaluate((one) => one.open)))
         await page.click('#numbers summary');
@@ -172,7 +171,7 @@ export async function readTable(page) {
     );
 }
 
-// Change the address, as a link does.
+// Change the fragment of the address, as a link does.
 export async function go(page, hash) {
     await page.evaluate((words) => (location.hash = words), hash);
     await page.waitForTimeout(50);
@@ -184,7 +183,7 @@ export const plain = (text) => {
     return shown.length > 1 ? shown.replace(/^␣/, '') : shown;
 };
 
-// The bars: names and probabilities.
+// Names and probabilities of the bars.
 export const bars = (page) =>
     page.$$eval('#bars li:not([hidden])', (rows) =>
         rows.map((row) => [
@@ -196,14 +195,14 @@ export const bars = (page) =>
 export const causal = (matrix) =>
     matrix.map((row, at) => row.map((value, column) => (column > at ? '' : String(value))));
 
-// The same by the command `page`.
+// Like write, by the command `page`.
 export function writePage(...args) {
     const path = join(scratch, `${pages++}.html`);
     execFileSync(attn, ['page', '-q', ...args, '-o', path]);
     return path;
 }
 
-// The scores of a text's tokens, each with the `count` most likely tokens in its place as `best`.
+// The scores of the tokens of a text; `best` of each holds the `count` most likely tokens there.
 export function scoresOf(text, count) {
     const { scores, best } = attnJson('score', '-q', text, '--top', String(count)).tables;
     return scores.map((score) => ({

@@ -1,5 +1,5 @@
-// A lesson as a page: its texts are those of the command, its numbers those of its models, and the
-// walk goes through every station of a pass.
+// A lesson as a page has the texts of the command and the numbers of its models; the walk visits
+// every announced tensor of a forward pass.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { LIFE, attn, json, readout, same, scratch, test, withPage, yes } from './harness.mjs';
@@ -9,10 +9,10 @@ const path = join(scratch, 'lesson.html');
 execFileSync(attn, ['lesson', '-o', path]);
 const lines = [...said('--list').matchAll(/\n {4}(attn-cli .*)/g)].map((found) => found[1]);
 
-// Numbers with decimals that stand in a text.
+// The numbers of a text that have decimals.
 const decimals = (text) => text.match(/-?\d+\.\d+/g) || [];
 
-// What JSON has of a step's tensors, as the page names them.
+// The tensors of a step, from the JSON output of its command line.
 function tensorsOf(line) {
     const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2]);
     const at = words.indexOf('--token');
@@ -21,7 +21,7 @@ function tensorsOf(line) {
     return json(...words.slice(2)).tensors;
 }
 
-// The numbers of "weights 0.1".
+// The numbers of a tensor and head by a name such as "weights 0.1".
 function numbersOf(tensors, name) {
     const [tensor, place] = name.split(' ');
     const [layer, head] = place ? place.split('.') : [];
@@ -30,7 +30,7 @@ function numbersOf(tensors, name) {
     return found[found.length > 1 ? Number(head) : 0];
 }
 
-await test('every step says what the command line says', () =>
+await test('every step has the text of the command `lesson`', () =>
     withPage(path, async (page) => {
         same(12, await page.locator('#sentence option').count());
         for (let step = 1; step <= lines.length; step++) {
@@ -43,7 +43,7 @@ await test('every step says what the command line says', () =>
         }
     }));
 
-await test('the cells that stand out have the numbers of the models', () =>
+await test('marked cells have the numbers of the models', () =>
     withPage(path, async (page) => {
         for (let step = 0; step < lines.length; step++) {
             await page.selectOption('#sentence', String(step));
@@ -67,9 +67,9 @@ await test('the cells that stand out have the numbers of the models', () =>
         }
     }));
 
-await test('a cell that stands out opens in its matrix', () =>
+await test('a marked cell opens in its matrix', () =>
     withPage(path, async (page) => {
-        await page.selectOption('#sentence', '5'); // heads side by side
+        await page.selectOption('#sentence', '5'); // two heads
         const words = await page.locator('.lesson .over').first().getAttribute('aria-label');
         yes(words.endsWith('Arrow keys move.'), words); // Enter explains in the workbench
         same(0, await page.locator('.lesson [aria-describedby]').count());
@@ -79,16 +79,16 @@ await test('a cell that stands out opens in its matrix', () =>
         yes((await readout(page)).includes('query 5, key 5'), await readout(page));
         same(String(value), await page.getAttribute('#value', 'title'));
         await page.keyboard.press('l');
-        yes(await page.isVisible('.lesson'), 'l is no way back');
+        yes(await page.isVisible('.lesson'), 'l does not return to the lesson');
     }));
 
-await test('every step has a question, and its answer is made of its numbers', () =>
+await test('every step has a question, and its answer uses numbers of the step', () =>
     withPage(path, async (page) => {
         for (let step = 0; step <= lines.length; step++) {
             await page.selectOption('#sentence', String(step));
             const question = page.locator('.question');
             yes((await question.locator('summary').innerText()).endsWith('?'), `step ${step + 1}`);
-            yes(!(await question.locator('p').isVisible()), 'the answer is there at once');
+            yes(!(await question.locator('p').isVisible()), 'the answer is not hidden');
             await question.locator('summary').focus();
             await page.keyboard.press('Enter');
             yes(await question.locator('p').isVisible(), 'Enter opens no answer');
@@ -99,7 +99,7 @@ await test('every step has a question, and its answer is made of its numbers', (
         }
     }));
 
-await test('steps follow each other by buttons and keys', () =>
+await test('buttons and keys lead to the next and the previous step', () =>
     withPage(path, async (page) => {
         await page.click('#lesson-after');
         await page.keyboard.press(']');
@@ -109,7 +109,7 @@ await test('steps follow each other by buttons and keys', () =>
         same(0, await page.locator('#lesson-before').count());
     }));
 
-// Every station, by name and layer, and what its panel shows of it.
+// Visit every station; return the titles of their panels.
 async function walk(page) {
     const found = [];
     const count = await page.locator('.node').count();
@@ -121,7 +121,7 @@ async function walk(page) {
     return found;
 }
 
-await test('the walk goes through all that a pass announces, in its order', () =>
+await test('the walk visits every tensor that a forward pass announces, in order', () =>
     withPage(path, async (page) => {
         await page.selectOption('#sentence', '11');
         const { tensors } = json('-s', LIFE, '--show', 'all');
@@ -143,7 +143,7 @@ await test('the walk goes through all that a pass announces, in its order', () =
         yes(hash.includes('station='), hash);
     }));
 
-await test('the walk of a lesson is through any model and text', async () => {
+await test('the walk of a lesson accepts any model and text', async () => {
     const other = join(scratch, 'other.html');
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
     await withPage(other, async (page) => {
@@ -153,7 +153,7 @@ await test('the walk of a lesson is through any model and text', async () => {
     });
 });
 
-await test('a three-dimensional embedding is drawn in space, and can be turned', () =>
+await test('a three-dimensional embedding is drawn in three dimensions and rotates by keys', () =>
     withPage(path, async (page) => {
         for (let step = 0; step < lines.length; step++) {
             await page.selectOption('#sentence', String(step));
@@ -167,5 +167,5 @@ await test('a three-dimensional embedding is drawn in space, and can be turned',
             await page.keyboard.press(key);
             pictures.push(await picture());
         }
-        same(4, new Set(pictures).size, 'pictures that differ');
+        same(4, new Set(pictures).size, 'different pictures');
     }));

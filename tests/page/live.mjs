@@ -1,4 +1,4 @@
-// Live pages in headless Chromium: what is typed is looked at anew, with the program's own numbers.
+// Live pages in headless Chromium: a page runs each typed text and shows the program's numbers.
 //
 // page.mjs imports it.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -34,7 +34,7 @@ function write() {
         execFileSync(attn, ['page', '-q', '--live', '-s', REPEAT, '-o', path], { stdio: 'pipe' });
         return true;
     } catch (error) {
-        if (error.status !== 4) throw error; // it could not be written
+        if (error.status !== 4) throw error; // 4: the page could not be written
         console.log('skipped: live pages: their engine is not compiled (make wasm compiles it)');
         counts.skipped += 1;
         return false;
@@ -52,14 +52,13 @@ async function type(page, text) {
     await settled(page, text);
 }
 
-// Do what makes the page run the text again, and wait for that.
+// Do something that makes the page run the text again, and wait for the run.
 async function anew(page, act) {
     const runs = Number(await page.getAttribute('#live-note', 'data-runs'));
     await act();
     await noted(page, 'runs', runs + 1);
 }
 
-// The table of a head.
 async function weights(page, layer = 0, head = 0) {
     await showHead(page, `${layer}.${head}`);
     return readTable(page);
@@ -74,14 +73,14 @@ const SENTENCES = Array.from({ length: 50 }, (_, at) =>
 );
 
 if (write()) {
-    await test('a live page is no larger than it may be', () => {
+    await test(`a live page has at most ${MOST_BYTES / 1e6} MB and no address`, () => {
         const { size } = statSync(path);
         yes(size <= MOST_BYTES, `expected at most ${MOST_BYTES} bytes, found ${size}`);
         const page = readFileSync(path, 'utf8').replaceAll('http://www.w3.org/2000/svg', '');
-        yes(!/https?:\/\//.test(page), 'it names an address'); // but for a format's name
+        yes(!/https?:\/\//.test(page), 'it names an address');
     });
 
-    await test('the size of a large live page is stated, and is about right', () => {
+    await test('the note on the size of a large live page is right within 1 MiB', () => {
         const model = join(scratch, 'large');
         const large = join(scratch, 'large.html');
         const sizes = 'n_embd=384,n_head=4';
@@ -94,7 +93,7 @@ if (write()) {
         same('', spawnSync(attn, ['page', '--live', LIFE, '-o', large]).stderr.toString());
     });
 
-    await test('what a live page would not keep is refused', () => {
+    await test('options that a live page cannot apply to typed text are refused', () => {
         const refused = [
             ['found ids', '--ids', '1,2'],
             ['expected no --ablate', '-s', LIFE, '--ablate', '0.1'],
@@ -108,7 +107,7 @@ if (write()) {
         }
     });
 
-    await test('fifty sentences that are typed have the numbers of run', () =>
+    await test('fifty typed sentences have the numbers of `run`', () =>
         withPage(path, async (page) => {
             await started(page);
             for (const [at, text] of SENTENCES.entries()) {
@@ -123,14 +122,14 @@ if (write()) {
             }
         }));
 
-    await test('a key has a new picture before the next one is typed', () =>
+    await test(`the picture is updated within ${MOST_MILLISECONDS} ms of a key`, () =>
         withPage(
             path,
             async (page) => {
                 await started(page);
                 await page.evaluate(() => {
                     const then = (act) => requestAnimationFrame(() => setTimeout(act));
-                    window.frames = []; // milliseconds from keys to the ends of their frames
+                    window.frames = []; // milliseconds from a key to the end of its frame
                     let typed = 0;
                     const note = () => then(() => window.frames.push(performance.now() - typed));
                     addEventListener('input', (event) => (typed = event.timeStamp), true);
@@ -146,7 +145,7 @@ if (write()) {
                     took.push(Number(await page.getAttribute('#live-note', 'data-took')));
                 }
                 const numbers = (list) => {
-                    list.sort((a, b) => a - b); // the slowest waited for others of the machine
+                    list.sort((a, b) => a - b); // other programs slow some keys
                     return `${list[0].toFixed(1)} ms, median ${list[list.length >> 1].toFixed(1)} ms`;
                 };
                 const frames = await page.evaluate(() => window.frames);
@@ -156,7 +155,7 @@ if (write()) {
             WIDE,
         ));
 
-    await test('tasks 4 and 5: the head without which the prediction is lost, and what changed', () =>
+    await test('tasks 4 and 5: find the head that a prediction needs, and its effect', () =>
         withPage(
             path,
             async (page) => {
@@ -191,7 +190,7 @@ if (write()) {
                 same('Pin this run', (await page.innerText('#pin')).trim());
                 await anew(page, () => page.click('#all-on'));
                 same(before, await weights(page, 1, 1));
-                same('Pin as baseline', (await page.innerText('#pin')).trim()); // as in the beginning
+                same('Pin as baseline', (await page.innerText('#pin')).trim());
                 same('', await page.innerText('#pinned'));
                 same('x switches one off', await page.innerText('#grid-hint'));
                 same(0, await page.locator('.disc').count());
@@ -200,7 +199,7 @@ if (write()) {
                 await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
                 same('disc: mean change of its weights', await page.innerText('#grid-hint'));
                 await anew(page, () => page.click('#all-on'));
-                same('Unpin', (await page.innerText('#pin')).trim()); // who pinned it unpins it
+                same('Unpin', (await page.innerText('#pin')).trim()); // pinned by hand
                 const changes = await page.locator('#bars .change').allInnerTexts();
                 same(['0.0 pt'], [...new Set(changes)]);
                 const colour = (one) => getComputedStyle(one).color;
@@ -214,7 +213,7 @@ if (write()) {
             WIDE,
         ));
 
-    await test('a head that is off says what it changes, and the new prediction is on top', () =>
+    await test('switching a head off shows its effect, with the new prediction first', () =>
         withPage(
             path,
             async (page) => {
@@ -244,7 +243,7 @@ if (write()) {
             WIDE,
         ));
 
-    await test('the skip link and x keep the state and the focus, and x means the focused head', () =>
+    await test('the skip link and x keep state and focus, and x switches the focused head', () =>
         withPage(
             path,
             async (page) => {
@@ -255,7 +254,7 @@ if (write()) {
                 await started(page);
                 await type(page, text);
                 await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
-                yes(await focus('.thumb[data-head="0.1"]'), 'a button loses the focus');
+                yes(await focus('.thumb[data-head="0.1"]'), 'the power button loses the focus');
                 await page.focus('.skip');
                 await page.keyboard.press('Enter');
                 yes(await focus('.over'), 'the skip link does not lead to the matrix');
@@ -279,7 +278,7 @@ if (write()) {
             WIDE,
         ));
 
-    await test('a phone, which has no keys, switches heads off by their buttons', () =>
+    await test('a phone, which has no keyboard, switches heads off by their buttons', () =>
         withPage(
             path,
             async (page) => {
@@ -292,21 +291,21 @@ if (write()) {
             { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
         ));
 
-    await test('a phone says below the text, and aloud, what cannot be run', () =>
+    await test('a phone shows below the text, and announces, that an empty text cannot run', () =>
         withPage(
             path,
             async (page) => {
                 await started(page);
                 await page.tap('#edit');
                 await type(page, '');
-                yes(await page.isVisible('#live-note'), 'it is not to be seen');
+                yes(await page.isVisible('#live-note'), 'the note is hidden');
                 const words = { hasText: 'Type some text to begin.' };
                 await page.locator('#announce', words).waitFor({ state: 'attached' });
             },
             { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
         ));
 
-    await test('a temperature is that of --attention-temperature, and its command gives the same', () =>
+    await test('the temperature is --attention-temperature, which the command names', () =>
         withPage(path, async (page) => {
             await started(page);
             await anew(page, () => page.fill('#t', '2'));
@@ -370,7 +369,7 @@ if (write()) {
         await withPage(path, opened, { ...WIDE, hash: `#${hash}` });
     });
 
-    await test('a link to a longer text keeps its cell, and a typed text stays when it is reloaded', () =>
+    await test('a link to a longer text keeps its cell, and a typed text survives a reload', () =>
         withPage(
             path,
             async (page) => {
@@ -396,7 +395,7 @@ if (write()) {
             },
         ));
 
-    await test('what cannot be run is said, and the picture stays', () =>
+    await test('an empty text shows a note and keeps the picture', () =>
         withPage(path, async (page) => {
             await started(page);
             const before = await weights(page, 0, 0);

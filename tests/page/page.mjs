@@ -1,9 +1,9 @@
-// Pages in headless Chromium: they show the numbers of --format json, their fields and keys work,
-// and nothing leaves the page.
+// Pages in headless Chromium show the numbers of --format json; their fields and keys work; they
+// send no request.
 //
 //     MODULES=FOLDER node page.mjs ATTN_CLI CHROMIUM
 //
-// FOLDER holds node_modules with playwright-core; see run.sh.
+// FOLDER contains node_modules with playwright-core; see run.sh.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,19 +33,19 @@ import {
     yes,
 } from './harness.mjs';
 
-// --- numbers ---------------------------------------------------------------------------------------
+// --- numbers -------------------------------------------------------------------------------------
 
 const SHOW = 'embedding,weights,masked,context';
 const tinyPage = write('-s', LIFE, '-s', 'Life is Life', '--show', SHOW);
 const tiny = json('-s', LIFE, '-s', 'Life is Life', '--show', SHOW);
 const shown = (token) => token.text.replaceAll(' ', '␣');
 
-await test('run -o x.html is the page of page', () => {
+await test('`run -o x.html` and `page` write the same page', () => {
     const path = writePage('-s', LIFE, '-s', 'Life is Life', '--show', SHOW);
     same(readFileSync(path, 'latin1'), readFileSync(tinyPage, 'latin1'));
 });
 
-await test('every head of every layer is a table of the same numbers', () =>
+await test('the table of every head of every layer has the numbers of --format json', () =>
     withPage(tinyPage, async (page) => {
         for (const layer of [0, 1])
             for (const head of [0, 1, 2, 3]) {
@@ -58,13 +58,13 @@ await test('every head of every layer is a table of the same numbers', () =>
         same(['', ...tiny[0].tokens.map(shown)], headings);
     }));
 
-await test('a cell under the pointer has its number, a masked one none', () =>
+await test('the readout shows the number of the cell under the pointer, 0 if masked', () =>
     withPage(
         tinyPage,
         async (page) => {
             await showHead(page, '0.0');
             const box = await boxOf(matrix(page));
-            const left = box.width - 24 - 40 * 7; // of the cells
+            const left = box.width - 24 - 40 * 7; // left edge of the cells
             const weights = tiny[0].tensors['h.0.weights'][0];
             for (const [row, column] of [
                 [3, 1],
@@ -85,7 +85,7 @@ await test('a cell under the pointer has its number, a masked one none', () =>
         { viewport: { width: 1440, height: 900 } },
     ));
 
-await test('vectors and scores have signs', () =>
+await test('vectors and scores keep their signs', () =>
     withPage(tinyPage, async (page) => {
         await showHead(page, '0.0', 'context');
         same(
@@ -101,7 +101,7 @@ await test('vectors and scores have signs', () =>
         );
     }));
 
-await test('means are the numbers of a run, too', async () => {
+await test('means have the numbers of --format json', async () => {
     const path = write('-s', LIFE, '--mean', 'heads,layers', '--words');
     const mean = json('-s', LIFE, '--mean', 'heads,layers', '--words');
     await withPage(path, async (page) => {
@@ -114,7 +114,7 @@ await test('means are the numbers of a run, too', async () => {
     });
 });
 
-await test('many numbers are rounded, and the page says so', async () => {
+await test('a page of many numbers rounds them and states the accuracy', async () => {
     const lines = join(scratch, 'lines');
     const words = LIFE.replace(',', '').split(' ');
     const text = Array.from({ length: 60 }, (_, i) => words[(i * i + 1) % words.length]).join(' ');
@@ -145,9 +145,9 @@ await test('many numbers are rounded, and the page says so', async () => {
     });
 });
 
-// --- fields and keys -------------------------------------------------------------------------------
+// --- fields and keys -----------------------------------------------------------------------------
 
-await test('a page begins as its options say', async () => {
+await test('options set the initial state of a page', async () => {
     const words = ['-s', LIFE, '--view', 'overlay', '--color-scale', 'log', '--palette', 'greys'];
     const path = write(...words, '--range', '0:0.5', '--title', 'Figure <1> & more');
     await withPage(path, async (page) => {
@@ -167,13 +167,13 @@ await test('a page begins as its options say', async () => {
         same(6, (await readTable(page)).length);
         yes((await page.locator('#legend').innerText()).includes('first token'), 'no note');
         await page.click('.chip[data-at="0"]');
-        yes((await readout(page)).includes('query 0, key 0'), 'the cell of the hidden token');
+        yes((await readout(page)).includes('query 0, key 0'), 'the hidden token has no cell');
         const lines = await page.locator('#stage').evaluate((stage) => {
             const inks = (name, ...box) => {
                 const { data } = stage.querySelector(name).getContext('2d').getImageData(...box);
                 return data.filter((_, at) => at % 4 === 3);
             };
-            const left = inks('.base', 0, 100, 200, 1).findIndex(Boolean); // of the matrix
+            const left = inks('.base', 0, 100, 200, 1).findIndex(Boolean); // edge of the matrix
             return inks('.over', left, 20, 1, 20).some(Boolean);
         });
         yes(!lines, 'an outline is drawn over the labels');
@@ -182,7 +182,7 @@ await test('a page begins as its options say', async () => {
     });
 });
 
-await test('texts are chosen, and heads by keys', () =>
+await test('a menu selects texts, and keys select heads', () =>
     withPage(tinyPage, async (page) => {
         await page.selectOption('#sentence', '1');
         await showHead(page, '0.0');
@@ -195,7 +195,7 @@ await test('texts are chosen, and heads by keys', () =>
         same(causal(tiny[1].tensors['h.0.weights'][3]), await readTable(page));
     }));
 
-await test('the scale is linear or square root, and the legend says which', () =>
+await test('the key s switches the scale to square root, and the legend names it', () =>
     withPage(tinyPage, async (page) => {
         const before = await pixels(page);
         await page.keyboard.press('s');
@@ -205,7 +205,7 @@ await test('the scale is linear or square root, and the legend says which', () =
         same(before, await pixels(page));
     }));
 
-await test('long texts have square root colours, which the legend says', () => {
+await test('long texts use the square root scale, and the legend names it', () => {
     const words = LIFE.replace(',', '').split(' ');
     const text = Array.from({ length: 120 }, (_, i) => words[(i * 7 + i * i) % words.length]);
     return withPage(write('-m', 'life-4-heads', '-s', text.join(' ')), async (page) => {
@@ -231,9 +231,9 @@ await test('long texts have square root colours, which the legend says', () => {
     });
 });
 
-// --- the page of an attribution ---------------------------------------------------------------------
+// --- the page of an attribution ------------------------------------------------------------------
 
-await test('bars of an attribution have the names and numbers of its table', () => {
+await test('the bars of an attribution have the names and numbers of its table', () => {
     const path = join(scratch, 'parts.html');
     execFileSync(attn, ['attribute', '-q', LIFE, '-o', path]);
     return withPage(path, async (page) => {
@@ -272,12 +272,12 @@ for (const [width, least] of [
             );
     });
 
-// --- texts that disturb ----------------------------------------------------------------------------
+// --- texts with markup and other scripts ---------------------------------------------------------
 
 const odd = wordModel('odd', ODD);
 const oddText = '我 🍰 مرحبا </script><b> & " Life';
 
-await test('a token stays text', async () => {
+await test('tokens with markup are shown as text', async () => {
     const path = write('-m', odd, '-s', oddText, '--title', '</title><b>');
     const source = readFileSync(path, 'latin1');
     same(source.match(/<script/g).length, source.match(/<\/script>/g).length);
@@ -294,7 +294,7 @@ await test('a token stays text', async () => {
     });
 });
 
-await test('separators of lines are escaped', () => {
+await test('line separators are escaped', () => {
     const path = write('-m', odd, '--ids', '6,7');
     yes(!readFileSync(path).includes('\u2028'), 'U+2028 is in the page');
 });
@@ -318,9 +318,9 @@ await test('one token, cross-attention and bare vectors are shown', async () => 
         });
 });
 
-// --- screens ---------------------------------------------------------------------------------------
+// --- screens -------------------------------------------------------------------------------------
 
-await test('the page is sharp at once and twice the pixels, light and dark', async () => {
+await test('the page is sharp at a pixel ratio of 1 and 2, light and dark', async () => {
     for (const deviceScaleFactor of [1, 2])
         for (const colorScheme of ['light', 'dark'])
             await withPage(
@@ -347,7 +347,7 @@ await test('the page is sharp at once and twice the pixels, light and dark', asy
 
 const HALF = 'red fox green boat small lamp old';
 
-await test('the bold label of a small column has room of its own', () =>
+await test('the bold label of a narrow column does not overlap its neighbours', () =>
     withPage(
         writePage('-s', `${HALF} door ${HALF}`),
         async (page) => {
@@ -369,7 +369,7 @@ await test('the bold label of a small column has room of its own', () =>
         { viewport: { width: 1280, height: 800 } },
     ));
 
-await test('who wants no motion has none', () =>
+await test('prefers-reduced-motion removes all transitions and animations', () =>
     withPage(
         tinyPage,
         async (page) => {
@@ -384,14 +384,14 @@ await test('who wants no motion has none', () =>
                 );
             same(0, await lasting());
             await page.emulateMedia({ reducedMotion: 'no-preference' });
-            yes((await lasting()) > 0, 'nothing moves anyway');
+            yes((await lasting()) > 0, 'nothing moves without it either');
         },
         { reducedMotion: 'reduce' },
     ));
 
-// --- on paper --------------------------------------------------------------------------------------
+// --- printing ------------------------------------------------------------------------------------
 
-// Is all of a page drawn, as wide as the paper at most, dark on white?
+// Check that a printed page is at most as wide as the paper, dark on white and without controls.
 async function checkPaper(page, name) {
     await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
     await page.emulateMedia({ media: 'print' });
@@ -417,7 +417,7 @@ async function checkPaper(page, name) {
 const lesson = join(scratch, 'paper.html');
 execFileSync(attn, ['lesson', '-o', lesson]);
 
-await test('paper holds all of a picture, dark on white', async () => {
+await test('a printed picture fits the paper, dark on white', async () => {
     for (const path of [tinyPage, lesson])
         for (const colorScheme of ['light', 'dark'])
             await withPage(path, (page) => checkPaper(page, path), {
@@ -426,14 +426,14 @@ await test('paper holds all of a picture, dark on white', async () => {
             });
 });
 
-await test('a lesson on paper has its answers', () =>
+await test('a printed lesson includes its answers', () =>
     withPage(lesson, async (page) => {
-        yes(!(await page.isVisible('.question p')), 'the answer is there at once');
+        yes(!(await page.isVisible('.question p')), 'the answer is visible on the screen');
         await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
-        yes(await page.isVisible('.question p'), 'paper has no answer');
+        yes(await page.isVisible('.question p'), 'the answer is not printed');
     }));
 
-// Chromium's own way to paper has traps that no look at the screen shows.
+// Chromium can print a canvas empty or black although the screen shows it correctly.
 async function darkPixels(page) {
     const pdf = join(scratch, 'page.pdf');
     await page.pdf({ path: pdf, format: 'A4' });
@@ -443,7 +443,7 @@ async function darkPixels(page) {
 
 try {
     execFileSync('pdftoppm', ['-v'], { stdio: 'ignore' });
-    await test('a printed page has the cells that the screen has', async () => {
+    await test('the printed cells are neither empty nor black', async () => {
         for (const colorScheme of ['light', 'dark'])
             await withPage(
                 tinyPage,
@@ -457,10 +457,10 @@ try {
 } catch (error) {
     if (error.code !== 'ENOENT') throw error;
     counts.skipped += 1;
-    console.log('skipped: pages on paper: pdftoppm is not installed');
+    console.log('skipped: printed pages: pdftoppm is not installed');
 }
 
-// --- the same SVG in two programs ------------------------------------------------------------------
+// --- the same SVG in two programs ----------------------------------------------------------------
 
 async function pixelsOf(page, png) {
     return page.evaluate(async (source) => {
@@ -472,7 +472,7 @@ async function pixelsOf(page, png) {
         const context = canvas.getContext('2d');
         context.fillStyle = '#fff';
         context.fillRect(0, 0, image.width, image.height);
-        context.filter = 'blur(2px)'; // letters are set a bit differently
+        context.filter = 'blur(2px)'; // the programs place letters a bit differently
         context.drawImage(image, 0, 0);
         return [
             image.width,

@@ -1,5 +1,5 @@
-// Ten tasks of a reader, each done by what the page shows, without help: on the live page of tiny,
-// or on a page without an engine where the task needs none.
+// Ten tasks of a reader, solved only with the content of a page: a live page of tiny (live.mjs), or
+// here, a page without an engine.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export const REPEAT = `${HALF} door ${HALF}`;
 const WIDE = { viewport: { width: 1440, height: 900 } };
 const path = writePage('-s', REPEAT);
 
-// Mean weight on the token after the previous occurrence, as the page defines it.
+// The page's induction score: mean weight on the tokens after earlier occurrences of a word.
 function inductionOf(weights, words) {
     let [sum, count] = [0, 0];
     words.forEach((word, query) => {
@@ -44,7 +44,7 @@ function inductionOf(weights, words) {
     return sum / count;
 }
 
-await test('task 1: the sentence names the induction heads, and they are outlined', () =>
+await test('task 1: the sentence names the induction heads, and the matrix outlines them', () =>
     withPage(
         path,
         async (page) => {
@@ -73,7 +73,7 @@ await test('task 1: the sentence names the induction heads, and they are outline
         WIDE,
     ));
 
-await test('task 2: why a weight is what it is, by mouse and back', () =>
+await test('task 2: the reason of a weight, opened by mouse and closed by Esc', () =>
     withPage(
         path,
         async (page) => {
@@ -86,7 +86,7 @@ await test('task 2: why a weight is what it is, by mouse and back', () =>
                 lead.startsWith('Its scaled score, 14.42, is 1.43 above “red” 0, the next key'),
                 lead,
             );
-            // the parts of the lead sum to it
+            // the parts sum to the lead of 1.43
             const parts = await page.$$eval('#why .bar:has(.axis) .value', (all) =>
                 all.map((one) => Number(one.textContent.replace('−', '-'))),
             );
@@ -102,7 +102,7 @@ await test('task 2: why a weight is what it is, by mouse and back', () =>
         WIDE,
     ));
 
-await test('task 3: what comes next, how likely, and through which step', () =>
+await test('task 3: the next tokens, their probabilities and the step that adds them', () =>
     withPage(
         path,
         async (page) => {
@@ -140,13 +140,13 @@ await test('task 3: what comes next, how likely, and through which step', () =>
         WIDE,
     ));
 
-await test('task 6: two sentences, models or runs are compared, from the largest change on', async () => {
+await test('task 6: two sentences or runs are compared from the largest change', async () => {
     const other = REPEAT.replace('door', 'tree');
     await withPage(
         writePage('-s', REPEAT, '-s', other),
         async (page) => {
             await page.selectOption('#sentence', '1');
-            await page.click('.chip[data-at="10"]'); // the changes are largest at another token
+            await page.click('.chip[data-at="10"]'); // other queries have larger changes
             await page.selectOption('#compare', '0');
             const [a, b] = [json('-s', REPEAT), json('-s', other)];
             let most = [0];
@@ -219,11 +219,11 @@ await test('task 6: two sentences, models or runs are compared, from the largest
     });
 });
 
-await test('labels are cut at their end, and the legend says what a change is', () =>
+await test('labels are cut at their end, and the legend defines the change', () =>
     withPage(
         writePage('-s', 'The keys to the cabinet', '-s', 'The key to the cabinets'),
         async (page) => {
-            // a label that begins or ends outside leaves ink at the edge
+            // a label that crosses the edge leaves ink there
             const inkAtEdges = () =>
                 matrix(page).evaluate((canvas) => {
                     const { width, height } = canvas;
@@ -243,7 +243,7 @@ await test('labels are cut at their end, and the legend says what a change is', 
 
 const ODD_TEXT = `it's "short", $HOME`;
 
-// What a button of the dialog downloads; blobs are the page's own.
+// The file that a button of the dialog downloads.
 async function take(page, kind) {
     const coming = page.waitForEvent('download');
     await page.click('#export-button');
@@ -271,7 +271,7 @@ await test('task 7: the numbers are exact in the table and in CSV, and the view 
         yes(png.readUInt32BE(16) >= 2 * width, `${png.readUInt32BE(16)} pixels`);
     }));
 
-await test('of the other text and of a change, the numbers on screen are exported', () =>
+await test('the export of the other text and of a change has the numbers of the screen', () =>
     withPage(writePage('-s', LIFE, '-s', 'Life is short, eat short first'), async (page) => {
         const head = ['--layer', '1', '--head', '1', '--format', 'csv'];
         const [b, a] = [LIFE, 'Life is short, eat short first'].map((text) =>
@@ -319,7 +319,7 @@ await test('task 8: the command reproduces the head', () =>
         same(made, (await take(page, 'csv')).toString());
     }));
 
-await test('task 10: everything is done by the keyboard', () =>
+await test('task 10: all parts work by keyboard', () =>
     withPage(
         path,
         async (page) => {
@@ -330,7 +330,7 @@ await test('task 10: everything is done by the keyboard', () =>
                 page.evaluate((one) => document.activeElement.matches(one), selector);
             await press('Tab');
             yes(await focused('.skip'), 'no skip link first');
-            // one stop for the chips, arrows within them
+            // all chips are one tab stop; arrow keys move within them
             await page.locator('.chip[tabindex="0"]').focus();
             same(1, await page.locator('.chip[tabindex="0"]').count());
             await press('ArrowLeft', 'Enter');
@@ -350,7 +350,7 @@ await test('task 10: everything is done by the keyboard', () =>
             yes(await focused('#why'), 'the panel has no focus');
             await press('Escape');
             await page.locator('#why').waitFor({ state: 'hidden' });
-            yes(await focused('.over'), 'no way back');
+            yes(await focused('.over'), 'Esc does not return to the matrix');
             same(before, await readout(page));
             await press('?');
             yes(await page.isVisible('#keys'), '? opens nothing');
@@ -366,7 +366,7 @@ await test('task 10: everything is done by the keyboard', () =>
         WIDE,
     ));
 
-await test('a link restores head, cell, Why and scale, and ignores what is not there', async () => {
+await test('a link restores head, cell, Why and scale, and ignores bad values', async () => {
     let hash = '';
     let said = '';
     await withPage(path, async (page) => {
@@ -391,7 +391,7 @@ await test('a link restores head, cell, Why and scale, and ignores what is not t
     });
 });
 
-await test('what the page says of heads is what heads measures', () =>
+await test('head scores of the page equal those of the command `heads`', () =>
     withPage(path, async (page) => {
         const { heads } = attnJson('heads', '-q', '-s', REPEAT).tables;
         await showHead(page, '1.1');

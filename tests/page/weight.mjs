@@ -1,5 +1,5 @@
-// The size of a page and how soon it is seen: 12 layers of 12 heads on 128 tokens, with all that
-// `page` can include; and a lesson.
+// Size and time to first paint of a page with 12 layers of 12 heads on 128 tokens, the lens and all
+// scores; size of a lesson.
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const MOST_BYTES = 3e6;
 const MOST_MILLISECONDS = Number(process.env.PAGE_PAINT || 1000);
 const WORDS = Array.from({ length: 128 }, (_, i) => `w${i}`).join(' ');
 
-await test('a page of 12 × 12 heads on 128 tokens is small, and there at once', async () => {
+await test('a page of 12 × 12 heads on 128 tokens is small and painted quickly', async () => {
     const model = join(scratch, 'twelve');
     const path = join(scratch, 'twelve.html');
     const sizes = 'n_layer=12,n_head=12,n_embd=48,n_positions=128';
@@ -20,13 +20,13 @@ await test('a page of 12 × 12 heads on 128 tokens is small, and there at once',
     const { size } = statSync(path);
     yes(size <= MOST_BYTES, `it has ${size} bytes`);
     await withPage(path, async (page) => {
-        // not waitForFunction, which evaluates a text: the page's policy forbids that
+        // not waitForFunction: it evaluates a string, which the page's policy forbids
         let paint;
         while (paint === undefined)
             paint = await page.evaluate(
                 () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
             );
-        yes(paint <= MOST_MILLISECONDS, `it is there after ${paint} ms`);
+        yes(paint <= MOST_MILLISECONDS, `it is painted after ${paint} ms`);
         same(128, await page.locator('.chip').count());
         same(144, await page.locator('.thumb').count());
         const [scroll, height] = await page
@@ -36,7 +36,7 @@ await test('a page of 12 × 12 heads on 128 tokens is small, and there at once',
     });
 });
 
-await test('a lesson is a small page', () => {
+await test('a lesson has at most 1 MB', () => {
     const path = join(scratch, 'small.html');
     execFileSync(attn, ['lesson', '-o', path]);
     const { size } = statSync(path);

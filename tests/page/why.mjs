@@ -1,4 +1,4 @@
-// Why this number: the panel has the numbers of `explain`.
+// The panel "Why this number?" has the numbers of `explain`.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import {
     yes,
 } from './harness.mjs';
 
-// The numbers of a column of the panel's tables, by its title, from the first table that has it.
+// The numbers of the column `title`, from the first table of the panel that has it.
 const column = (page, title) =>
     page.$$eval(
         '#why table',
@@ -35,17 +35,16 @@ const column = (page, title) =>
 const number = (page, name) => page.locator(`#why [data-name="${name}"]`).innerText();
 const texts = (values) => values.map((value) => (value === null ? '−∞' : String(value)));
 
-// Explain a cell of head 1 of layer 0, or another, with all tables open.
+// Explain a cell of a head, with all tables open.
 async function keep(page, row, key, head = '0.1') {
     await go(page, `head=${head}&cell=${row},${key}&why=1`);
     for (const summary of await page.locator('#why summary').all()) await summary.click();
     await page.waitForTimeout(50);
 }
 
-// The columns of a step of `explain --format json`.
 const columnsOf = (found, name) => found.steps.find((step) => step.name === name).columns;
 
-// All numbers of a query of head 1 of layer 0, and of one of its keys.
+// Check all numbers of a query of head 1 of layer 0 and of one key.
 async function checkCell(page, options, row, key, what = '') {
     const found = attnJson('explain', '-q', ...options, '--head', '1', '--token', String(row));
     const run = json(...options, '--show', 'q').tensors['h.0.q'][1][row];
@@ -70,7 +69,7 @@ async function checkCell(page, options, row, key, what = '') {
     same(texts(context), await column(page, 'context'), `context ${what}`);
 }
 
-await test('a cell is explained by the numbers of explain', async () => {
+await test('the panel of a cell has the numbers of `explain`', async () => {
     const options = ['-s', LIFE];
     await withPage(writePage(...options), async (page) => {
         await keep(page, 3, 1);
@@ -82,7 +81,7 @@ await test('a cell is explained by the numbers of explain', async () => {
     });
 });
 
-await test('families are explained, with the rotation of their queries and keys', async () => {
+await test('the panel supports families, with the rotation of queries and keys', async () => {
     for (const [name, turns] of [
         ['llama', true],
         ['gemma2', true],
@@ -102,7 +101,7 @@ await test('families are explained, with the rotation of their queries and keys'
     }
 });
 
-await test('the numbers between a score and its softmax are those of explain', async () => {
+await test('the capped score has the number of `explain`', async () => {
     const model = join(process.env.ROOT, 'tests/golden-families/gemma2');
     const options = ['-m', model, '--ids', '11,12,9,10'];
     const found = attnJson('explain', '-q', ...options, '--head', '1', '--token', '2');
@@ -114,7 +113,7 @@ await test('the numbers between a score and its softmax are those of explain', a
     });
 });
 
-await test('linear and cross-attention and examples without weights are explained', async () => {
+await test('the panel supports linear and cross-attention and bare vectors', async () => {
     const linear = ['-s', LIFE, '--attention', 'linear'];
     await withPage(writePage(...linear), async (page) => {
         await keep(page, 3, 1, '0.0');
@@ -139,7 +138,7 @@ await test('linear and cross-attention and examples without weights are explaine
     });
 });
 
-await test('what a page does not hold has its cost and a command line', async () => {
+await test('the panel of a head not included gives its size and a command line', async () => {
     const path = writePage('-s', "it's short", '--explain', '1.0');
     await withPage(path, async (page) => {
         await keep(page, 1, 0, '0.0');
@@ -156,11 +155,11 @@ await test('what a page does not hold has its cost and a command line', async ()
     });
     await withPage(path, async (page) => {
         await keep(page, 1, 0);
-        yes((await column(page, 'q')) !== null, 'it is not there');
+        yes((await column(page, 'q')) !== null, 'the included head has no numbers');
     });
 });
 
-await test('an explanation begins with its verdict, and leads to other heads', () =>
+await test('the panel begins with a verdict and links to other heads', () =>
     withPage(writePage('-s', LIFE), async (page) => {
         const { tensors } = json('-s', LIFE);
         await keep(page, 4, 2, '1.1');
@@ -197,7 +196,7 @@ await test('a masked cell has the score −∞ and the weight 0', () =>
     }));
 
 const BOTH = ['The keys to the cabinet', 'The key to the cabinets'];
-await test('the number of the other text and of a change are explained as they are shown', () =>
+await test('numbers of the other text and of a change are explained as shown', () =>
     withPage(writePage(...BOTH), async (page) => {
         const [b, a] = BOTH.map((text) => {
             const row = json('-s', text).tensors['h.1.weights'][1][4];
