@@ -1,5 +1,5 @@
-// The engine of live pages in node: what it says of a text is, byte for byte, what the program writes
-// into a page, and what it refuses it refuses in the same words.
+// The engine of live pages in node: it returns the bytes that the program writes into a page, and
+// the same error messages.
 //
 //     node tests/live/engine.mjs ATTN_CLI MODULE SCRATCH
 import { execFileSync } from 'node:child_process';
@@ -53,7 +53,7 @@ function open(folder, name = folder) {
     return Engine.open(bytes, name, files);
 }
 
-// A sentence without what only a command line knows.
+// A sentence without the members that depend on the command line.
 function plain(json) {
     const sentence = JSON.parse(json);
     delete sentence.explained_bytes;
@@ -61,7 +61,7 @@ function plain(json) {
     return JSON.stringify(sentence);
 }
 
-// The sentence of a page that the program writes, with all that the engine gives.
+// The sentence of a page that the program writes, with everything that the engine returns.
 function written(model, text, show, ...options) {
     const page = execFileSync(
         attn,
@@ -76,36 +76,36 @@ function written(model, text, show, ...options) {
     return plain(piece.slice(0, piece.indexOf('</script>')));
 }
 
-// The same by the engine, with as many of the most likely tokens as a page has.
+// The same from the engine; a page has the 50 most likely tokens.
 function found(engine, text, options = {}) {
     return plain(engine.run(text, { next: 50, steps: true, ...options }));
 }
 
 const tiny = await open(TINY, 'tiny');
 
-await test('fifty sentences have the bits that they have in the program', () => {
+await test('fifty sentences have the bits of the program', () => {
     if (SENTENCES.length !== 50) throw new Error(`found ${SENTENCES.length} sentences`);
     for (const text of SENTENCES) same(written('tiny', text, 'weights'), found(tiny, text));
 });
 
-await test('so have all tensors', () =>
+await test('all tensors have the bits of the program', () =>
     same(written('tiny', LIFE, 'all'), found(tiny, LIFE, { show: 'all' })));
 
-await test('a head that is switched off is one of --ablate', () => {
+await test('a head switched off gives the bits of --ablate', () => {
     const look = { edits: 'h.0.context[head=1] = 0', show: 'weights,logits' };
     const off = found(tiny, LIFE, look);
     same(written('tiny', LIFE, 'weights,logits', '--ablate', '0.1'), off);
     if (off === found(tiny, LIFE, { show: look.show })) throw new Error('nothing changed');
 });
 
-await test('a temperature is that of --attention-temperature, and goes again', () => {
+await test('a temperature gives the bits of --attention-temperature for one run only', () => {
     const before = tiny.run(LIFE);
     const expected = written('tiny', LIFE, 'weights', '--attention-temperature', '2');
     same(expected, found(tiny, LIFE, { temperature: 2 }));
     same(before, tiny.run(LIFE));
 });
 
-await test('what cannot be run is said, and the next text runs', () => {
+await test('a text that cannot run gives an error, and the next text runs', () => {
     const say = (text, options) => {
         try {
             tiny.run(text, options);
@@ -124,7 +124,7 @@ await test('what cannot be run is said, and the next text runs', () => {
     same(written('tiny', LIFE, 'weights'), found(tiny, LIFE));
 });
 
-await test('a file that is broken is refused', async () => {
+await test('a malformed file is refused', async () => {
     const why = await Engine.open(bytes, 'none', [['config.json', [Buffer.from('{')]]]).then(
         () => 'nothing',
         (error) => error.message,
@@ -133,17 +133,17 @@ await test('a file that is broken is refused', async () => {
 });
 
 for (const model of ['life', 'life-causal', 'life-grouped'])
-    await test(`${model} has its bits`, async () => {
+    await test(`${model} has the bits of the program`, async () => {
         const engine = await open(join(root, 'models', model), model);
         same(written(model, LIFE, 'all'), found(engine, LIFE, { show: 'all' }));
     });
 
-// Patterns that are left to Oniguruma, and norms, rotations and gates of other families.
+// Patterns that need Oniguruma, and norms, rotations and gates of other families.
 for (const [like, vocab] of [
     ['gpt2', 'llama-3-like'],
     ['tiny', 'qwen2-like'],
 ])
-    await test(`a fresh model with the tokenizer of ${vocab} has its bits`, async () => {
+    await test(`a fresh model with the tokenizer of ${vocab} has the bits`, async () => {
         const folder = join(scratch, vocab);
         const tokenizer = join(root, 'tests/tokenizers', vocab, 'tokenizer.json');
         const sizes = 'n_layer=2,n_embd=64,n_head=4';
