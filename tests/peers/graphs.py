@@ -59,7 +59,7 @@ class Llama(torch.nn.Module):
         return x * cosines + torch.cat((-last, first), -1) * sines
 
     def forward(self, ids, pasts=None):
-        """The output of the last norm; the attention, keys and values of every layer."""
+        """Output of the last norm; attention, keys and values of every layer."""
         start = 0 if pasts is None else pasts[0][0].shape[2]
         width = self.config.hidden_size // self.config.num_attention_heads
         waves = self.waves(start, ids.shape[1], width)

@@ -1,11 +1,11 @@
 // llama.cpp on one thread, by the addon of node-llama-cpp.
 //
-//     node llama.mjs MODEL.gguf      serve: a request a line, an answer a line
+//     node llama.mjs MODEL.gguf      serve: reads a request and writes an answer per line
 //
-// A request: {"ids": [id, …], "cached": so many of them are in the cache already, "write": path};
-// the answer: {"seconds": s, of the rest of them}. With "write" the logits of the rest go to a
-// file, without it they are computed of the last id alone. Of {"texts": [text, …]} it is their ids,
-// {"ids": [[id, …], …], "first": the token that is put in front of them, or null}.
+// Request: {"ids": [id, …], "cached": number of first ids already in the cache, "write": path}.
+// Answer: {"seconds": time of the other ids}. "write" writes the logits of the other ids to a file;
+// without it only the last id has logits. A request {"texts": [text, …]} has the answer
+// {"ids": [[id, …], …], "first": beginning-of-text token or null}; ids do not include that token.
 import fs from "node:fs";
 import readline from "node:readline";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ import { createRequire } from "node:module";
 const require = createRequire(`${process.env.PEERS}/package.json`);
 const binaries = `${process.env.PEERS}/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64`;
 const addon = require(`${binaries}/llama-addon.node`);
-const TOKENS = 1024; // the most of a text
+const TOKENS = 1024; // maximum of a text
 
 async function open(path) {
   addon.setLogger(() => {});
@@ -31,7 +31,7 @@ async function openContext(model, options) {
   return context;
 }
 
-// Ids from position `first` on; which logits are wanted.
+// Decode ids from position `first`; `wanted` lists the ids whose logits are computed.
 async function decode(context, ids, first, wanted) {
   context.initBatch(ids.length);
   const indices = context.addToBatch(0, first, Uint32Array.from(ids), Uint32Array.from(wanted));
@@ -40,7 +40,7 @@ async function decode(context, ids, first, wanted) {
   return { indices, seconds: Number(process.hrtime.bigint() - start) / 1e9 };
 }
 
-// They come as pairs of a token and its logit, by their size.
+// The addon returns pairs of a token and its logit, ordered by logit.
 async function writeLogits(model, context, indices, path) {
   const sampler = new addon.AddonSampler(model);
   sampler.applyConfig({ temperature: 0 });
@@ -72,7 +72,7 @@ async function answer(model, context, { texts, ids, cached = 0, write }) {
 
 const [path, options = "{}"] = process.argv.slice(2);
 const model = await open(path);
-let context; // of a model that computes, not of one for its tokenizer
+let context; // opened by the first request with ids, not for a tokenizer alone
 for await (const line of readline.createInterface({ input: process.stdin })) {
   const request = JSON.parse(line);
   if (request.ids) context ??= await openContext(model, JSON.parse(options));

@@ -1,4 +1,4 @@
-"""llama.cpp in a process of its own, by llama.mjs. PEERS is the folder into which fetch.sh put it."""
+"""llama.cpp in a separate process, by llama.mjs. PEERS is the folder that fetch.sh installs in."""
 import json
 import os
 import subprocess
@@ -21,7 +21,7 @@ class Llama:
         return json.loads(self.process.stdout.readline())
 
     def ids(self, texts):
-        """Of each text, without the beginning token; and that token, or None."""
+        """The ids of each text without the beginning-of-text token; and that token, or None."""
         answer = self.ask(texts=texts)
         return answer["ids"], answer["first"]
 

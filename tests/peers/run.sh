@@ -1,11 +1,11 @@
 #!/bin/sh
-# attn-cli beside PyTorch with transformers, ONNX Runtime, llama.cpp, TransformerLens and minicons.
+# Compare the speed of attn-cli with transformers, ONNX Runtime, llama.cpp and other programs.
 #
 #     sh tests/peers/run.sh [BUILD]
 #
-# The environment is that of tests/real, and what that takes comes first; then measuring takes
-# MINUTES (2.5) at most. ROUNDS=N: how often each is measured (5). ONLY=1: one thread; ONLY=process:
-# whole processes. Leave the machine alone meanwhile.
+# Installs the environment of tests/real first; then measures for at most MINUTES (2.5). ROUNDS=N is
+# the number of rounds (5). ONLY=1: one thread; ONLY=process: whole processes. Run nothing else on
+# the machine meanwhile.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Models made by hand, whose parts are known: usage: make.py (writes beside itself).
+"""Write models with a hand-made induction circuit into this folder. usage: make.py
 
-A GPT-2 and a Llama with MLPs of zeros, of 8 words, whose stream has four rooms of 8 channels: the
-word, the word before, the answer, the place. Head 0.1 looks at the place before and writes its word
-into the second room; head 1.2 looks where the word before is its own word, and writes the word that
-stands there into the third, which alone the logits read. After 0 3 5 1 3 that is 5. All other heads
-give nothing. (The first word is the word before itself: it is one that does not come again.)
+A GPT-2 and a Llama of 8 words, with MLPs of zeros. The residual stream has four blocks of 8
+channels: word, previous word, answer, position. Head 0.1 attends to the previous word and writes
+its word into the second block; head 1.2 attends to the key whose previous word is the query's, and
+writes the key's word into the third block, the only one that the unembedding reads. After 0 3 5 1 3
+this is 5. Other heads output zeros. (The first word, its own previous word, must not occur again.)
 
-The Llama has no places in its stream: a 1 stands there. Its heads are wider by a pair of dimensions
-that turns by 1 a token, in which keys are a token ahead; the others hardly turn at all.
+The Llama has a constant 1 in place of the position. Its heads have a further pair of dimensions with
+a rotation of 1 per token, in which keys are ahead by a token; the other pairs hardly rotate.
 """
 import math, pathlib, sys
 
@@ -55,7 +55,7 @@ def zeros(rows, columns):
 
 
 def identity(matrix, row, column, scale, shift=0):
-    """Ones from a row and a column on; with a shift, from each place to the one before it."""
+    """Set N elements of a diagonal to `scale`; `shift` maps each position to an earlier one."""
     for i in range(shift, N):
         matrix[row + i][column + i - shift] = scale
 
@@ -99,7 +99,7 @@ def gpt2(sharp=4.0):
 
 def llama(sharp=16.0):
     tensors = {}
-    wide = 2 * (N + 1)  # dimensions 0 and wide / 2 turn together, 1 and wide / 2 + 1, and so on
+    wide = 2 * (N + 1)  # dimensions i and wide / 2 + i rotate together
     words, head = zeros(N, C), zeros(N, C)
     identity(words, 0, WORD, 1.0), identity(head, 0, ANSWER, 1.0)
     for row in words:

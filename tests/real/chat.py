@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stands in for attn-cli in a command-line case: `tokenize --only-ids --chat --model DIR TEXT` by
-the apply_chat_template of transformers.
+"""Replace attn-cli in a command-line case: `tokenize --only-ids --chat --model DIR TEXT` with
+apply_chat_template of transformers.
 
     ATTN=tests/real/chat.py ROOT=$PWD sh tests/cli/tokenize/CASE/cmd   # in an empty folder
 """
@@ -16,6 +16,6 @@ whole = template.apply_chat_template([{"role": "user", "content": text}], tokeni
                                      add_generation_prompt=True)
 tokenizer = Tokenizer.from_file(folder + "/tokenizer.json")
 found = tokenizer.encode(whole, add_special_tokens=False)
-with open(folder + "/tokenizer.json") as file:  # the library closes gaps between ids of added tokens
+with open(folder + "/tokenizer.json") as file:  # the library removes gaps in ids
     added = {token["content"]: token["id"] for token in json.load(file)["added_tokens"]}
 print(*(added.get(token, id) for token, id in zip(found.tokens, found.ids)))

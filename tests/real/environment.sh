@@ -1,12 +1,12 @@
 #!/bin/sh
-# A virtual environment with the models and those who are compared, of pinned versions.
+# Install a virtual environment with pinned versions of the models and the compared programs.
 #
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
-# It takes 3 GB in BUILD/real, and two minutes where packages are near. `small` leaves out Gemma,
-# TransformerLens and minicons; `peers` adds ONNX Runtime. pip decides where packages come
-# from: torch is a build for CPUs where it names one. If something cannot be
-# installed, the last line says so, and the status is 1. PYTHON=... is Python 3.11.
+# It takes 3 GB in BUILD/real, and two minutes with a fast package index. `small` leaves out Gemma,
+# TransformerLens and minicons; `peers` adds ONNX Runtime. The index is that of pip's configuration;
+# torch is a CPU build if the index has one. If a package cannot be installed, the last line says
+# so, and the status is 1. PYTHON=... is Python 3.11.
 set -eu
 cd "$(dirname "$0")/../.."
 real=$1/real
@@ -20,7 +20,7 @@ give_up() { # WHY
     exit 1
 }
 
-take() { # WHAT FILE [OPTION...]: once for each content of the file
+take() { # WHAT FILE [OPTION...]: install, again only if the file has changed
     what=$1 file=$2
     shift 2
     cmp -s "$file" "$real/$what.taken" && return

@@ -1,9 +1,9 @@
-"""What SmolLM2 gives, held against what it gave: ids, greedy tokens, attention to the bit, scores of
-heads. It takes the model's file and attn-cli alone.
+"""Compare results of SmolLM2 with frozen.json: ids, greedy tokens, bits of the attention, scores of
+heads. Needs only the model's file and attn-cli.
 
     python frozen.py FOLDER            FOLDER/SmolLM2-135M-Instruct.Q4_1.gguf
     python frozen.py FOLDER small      fewer texts
-    python frozen.py FOLDER --freeze   write frozen.json anew
+    python frozen.py FOLDER --freeze   write frozen.json again
 
 The last line is `N passed, N failed`.
 """
@@ -27,7 +27,7 @@ def sha256(data):
 
 
 def attention(model, text):
-    """The bits of all weights, in their order: the same on every processor."""
+    """A hash of the bits of all weights: the same on every processor."""
     tensors = json_of("run", "-q", "-m", model, text, "--show", "weights")["tensors"]
     numbers = [x for layer in tensors.values() for head in layer for row in head for x in row]
     return sha256(struct.pack(f"<{len(numbers)}f", *numbers))

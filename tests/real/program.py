@@ -1,4 +1,4 @@
-"""attn-cli as tests call it."""
+"""Calls of attn-cli."""
 import csv
 import io
 import json
@@ -18,7 +18,7 @@ def attn(*arguments, check=True, **more):
 
 
 def ids_of(texts, model, *options):
-    """A line of ids for every text."""
+    """The ids of each text."""
     given = [part for text in texts for part in ("-s", text)]
     printed = attn("tokenize", "-m", model, "--only-ids", *(options or ("--special", "none")),
                    *given)

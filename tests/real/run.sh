@@ -1,12 +1,12 @@
 #!/bin/sh
-# Two real models, SmolLM2 135M and Gemma 3 270M, beside transformers in float64, TransformerLens,
+# Compare attn-cli on SmolLM2 135M and Gemma 3 270M with transformers in float64, TransformerLens,
 # minicons and llama.cpp, all from packages.
 #
 #     sh tests/real/run.sh [BUILD] [small]
 #
-# `small` is the numbers of SmolLM2 alone, without TransformerLens and minicons. Packages that are
-# missing are named, and what needs them is skipped; environment.sh says what they take. Models are
-# made once, in BUILD/real.
+# `small` compares only the numbers of SmolLM2, without TransformerLens and minicons. Missing
+# packages are named and their stages skipped; environment.sh gives their size. Models are made
+# once, in BUILD/real.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -19,7 +19,7 @@ export ATTN="$build/attn-cli" HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TQDM_DISABL
 # Keep freed memory: mapping it anew for each float64 tensor took a sixth of the processor time.
 export MALLOC_MMAP_THRESHOLD_=8000000000 MALLOC_TRIM_THRESHOLD_=8000000000
 
-stage() { # WHAT COMMAND...: what ends with `N passed, N failed`
+stage() { # WHAT COMMAND...: run a command that ends with `N passed, N failed`
     echo "== $1"
     shift
     "$@" >"$scratch/stage" 2>"$scratch/errors" </dev/null

@@ -1,9 +1,9 @@
-"""llama.cpp beside attn-cli: ids of both models' files, and logits of SmolLM2 in F32.
+"""Compare attn-cli with llama.cpp: ids of both models' files, and logits of SmolLM2 in F32.
 
     python same_llama_cpp.py FOLDER
 
-Quantised files are no judge of logits: llama.cpp rounds what it multiplies them by to eight bits.
-How far apart they are is printed. The last line is `N passed, N failed`.
+Logits of quantised files are not checked: llama.cpp rounds the vectors multiplied by their matrices
+to eight bits. The difference is printed. The last line is `N passed, N failed`.
 """
 import os
 import subprocess
@@ -33,7 +33,7 @@ def compare_ids(tally, name, path):
 
 
 def off_by(path, text):
-    """Keys and values in float32, no flash attention: nothing is rounded but by float32."""
+    """With a float32 cache and without flash attention, llama.cpp computes in float32."""
     llama = Llama(path, **IN_FLOAT32)
     ids = llama.ids([text])[0][0]
     expected = torch.tensor(llama.logits(ids))

@@ -1,8 +1,8 @@
-"""The same numbers: ids, every site, logits and greedy tokens, beside transformers in float64.
+"""Compare ids, every site, logits and greedy tokens with transformers in float64.
 
-    python same_numbers.py FOLDER MODEL [small]      as models.py has made it; smollm2 or gemma3
+    python same_numbers.py FOLDER MODEL [small]      FOLDER of models.py; MODEL: smollm2 or gemma3
 
-`small` takes two of the four texts, and one of five to generate from. The last line is
+`small` uses two of the four texts, and one of the five prompts. The last line is
 `N passed, N failed`.
 """
 import math
@@ -18,7 +18,7 @@ from tally import Tally
 from transformers import AutoTokenizer
 
 BOUND = 2e-5  # of the largest element of a tensor
-BEYOND = 600  # tokens: more than the windows of Gemma have
+BEYOND = 600  # tokens: longer than the windows of Gemma
 
 
 def compare_ids(tally, models, tokenizer):
@@ -33,7 +33,7 @@ def compare_ids(tally, models, tokenizer):
 
 
 def compare_chat(tally, models, tokenizer):
-    """--chat, of models that have a template: here SmolLM2."""
+    """--chat, for models with a template: SmolLM2."""
     texts = sentences()
     if not tokenizer.chat_template:
         return
@@ -46,7 +46,7 @@ def compare_chat(tally, models, tokenizer):
 
 
 def off_by(found, expected):
-    """In parts of the largest element; what cannot be seen is at -inf in both."""
+    """As a fraction of the largest element; masked elements must be -inf in both."""
     visible = expected.isfinite()
     if not bool((visible == found.isfinite()).all()):
         return math.inf
@@ -54,7 +54,7 @@ def off_by(found, expected):
 
 
 def compare_sites(tally, models, oracles, texts):
-    """The worst of all layers and texts; beside it transformers in float32."""
+    """Print the worst difference over layers and texts, also that of transformers in float32."""
     worst = {}
     for ids in texts:
         expected, single = (oracle.sites(ids) for oracle in oracles)
@@ -95,7 +95,7 @@ def main():
     tally = Tally()
     models = {"GGUF": f"{folder}/{GGUF[name]}", "safetensors": f"{folder}/{name}"}
     tokenizer = AutoTokenizer.from_pretrained(models["safetensors"])
-    print(f"{name}: attn-cli beside transformers in float64", flush=True)
+    print(f"{name}: attn-cli and transformers in float64", flush=True)
     compare_ids(tally, models, tokenizer)
     compare_chat(tally, models, tokenizer)
     oracle = Oracle(models["safetensors"])

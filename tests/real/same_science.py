@@ -1,7 +1,7 @@
-"""The same science: heads, lens, attribute, patch and --ablate beside TransformerLens, score beside
-minicons, on SmolLM2, in float32.
+"""Compare heads, lens, attribute, patch and --ablate with TransformerLens, and score with minicons,
+on SmolLM2 in float32.
 
-    python same_science.py FOLDER [heads score …]      FOLDER as models.py has made it
+    python same_science.py FOLDER [heads score …]      FOLDER of models.py
 
 The last line is `N passed, N failed`.
 """
@@ -22,7 +22,7 @@ from transformer_lens.model_bridge import TransformerBridge
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 BOUND = 1e-4
-CASES = [  # a text, one that lacks the answer, the answer and another
+CASES = [  # clean text, corrupt text, answer, other answer
     ("When Mary and John went to the store, John gave a drink to",
      "When Mary and John went to the store, Mary gave a drink to", " Mary", " John"),
     ("After Tom and James went to the park, James gave the ball to",
@@ -61,7 +61,7 @@ class Lens:
             folder, hf_model=self.plain, tokenizer=self.tokenizer, dtype=torch.float32)
         self.bridge.to_tokens, self.to_tokens = lambda ids: ids, self.bridge.to_tokens
         self.bridge.eval()
-        self.folded = TransformerBridge.boot_transformers(  # the last norm's scale is in W_U
+        self.folded = TransformerBridge.boot_transformers(  # W_U includes the last norm's scale
             folder, hf_model=copy.deepcopy(self.plain), tokenizer=self.tokenizer)
         self.folded.enable_compatibility_mode(disable_warnings=True)
         self.folded.to_tokens = lambda ids: ids
@@ -75,7 +75,7 @@ class Lens:
 
 
 def repeated(limit):
-    """Those of lib/math/rng.c for the seed 0."""
+    """The repeated random tokens of `heads`: lib/math/rng.c with seed 0."""
     word = 2**64 - 1
 
     def mix(z):
@@ -90,8 +90,8 @@ def repeated(limit):
 
 
 def compare_heads(tally, model, lens):
-    """TransformerLens divides the weight on the pattern by all queries, `heads` by those that have
-    a place in it: TL = ours · queries with a place / all queries."""
+    """TransformerLens divides the weight on the pattern by the number of queries, `heads` by the
+    number of queries with a key in it: TL = ours · queries with a key / all queries."""
     found = json_of("heads", "-m", model, "--score", ",".join(MASKS))["tables"]["heads"]
     layers = found[-1]["layer"] + 1
     sums, places = dict.fromkeys(MASKS, 0), dict.fromkeys(MASKS, 0)
@@ -122,7 +122,7 @@ def compare_score(tally, model, lens):
                         scorer.token_score(text, surprisal=True, bos_token=bos)[0]]
             found = [token["surprisal_nats"] for token in
                      json_of("score", "-m", model, *options, text)["tables"]["scores"]]
-            tally.check(len(found) == len(expected), f"score: as many tokens{more}")
+            tally.check(len(found) == len(expected), f"score: number of tokens{more}")
             tally.near(torch.tensor(expected[1:]), torch.tensor(found[1:]), BOUND,
                        f"score: surprisal of tokens{more}")
 
@@ -191,8 +191,8 @@ def compare_lens(tally, model, lens):
 
 
 def compare_attribute(tally, model, lens):
-    """Parts of the stream, as they are, by directions with the last norm's scale in them: of what
-    TransformerLens 4.3 gives by itself neither has both (data/guides/real-models.md)."""
+    """Parts of the unfolded model times directions of the folded one, which include the last norm's
+    scale: neither model of TransformerLens 4.3 gives correct sums (data/guides/real-models.md)."""
     for text, _, answer, other in CASES:
         ids, targets = lens.ids(text), [lens.ids(answer)[0], lens.ids(other)[0]]
         found = json_of("attribute", "-q", "-m", model, "--ids", listed(ids), "--answer",
@@ -217,7 +217,7 @@ def compare_attribute(tally, model, lens):
 
 
 def compare_patch(tally, model, lens):
-    """Every seventh head, and the stream of every sixth layer: a pass of TransformerLens each."""
+    """Only every seventh head and every sixth layer: TransformerLens needs a pass for each."""
     config = lens.plain.config
     for clean, corrupt, answer, other in CASES:
         given = torch.tensor([lens.ids(corrupt)])

@@ -1,4 +1,4 @@
-"""Sentences for tokenizers and models, made of tables: the same on every machine."""
+"""Sentences for tokenizers and models, drawn from tables: the same on every machine."""
 
 WORDS = {
     "English": "the old keys to cabinet are on table and she doesn't know who'd left them there "
@@ -26,14 +26,14 @@ JOINS = [" ", " ", " ", "  ", ", ", ". ", "-", "\n", "\n\n", "   ", "\t", "; ", 
 
 
 def draw(seed):
-    """A linear congruential generator: numbers that look drawn, everywhere alike."""
+    """A linear congruential generator: pseudorandom numbers, the same on every machine."""
     while True:
         seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64
         yield seed >> 33
 
 
 def sentences(count=1000):
-    """Of one script each, every seventh of two; joined in all ways, some with blanks around."""
+    """Sentences of one script, every seventh of two, with many separators and outer spaces."""
     numbers = draw(7)
     scripts = [words.split(" ") for words in WORDS.values()]
     found = []
@@ -51,13 +51,13 @@ def sentences(count=1000):
     return found
 
 
-TEXTS = [  # which models are run on
+TEXTS = [  # inputs of models
     "The keys to the cabinet are on the table.",
     "When Mary and John went to the store, John gave a drink to Mary. When Mary and John",
     "Le chat dort sur la table, et les enfants lisent 3 livres en 1984.",
     "for (int i = 0; i < n; i++) sum += a[i] * b[i];",
 ]
-GREEDY = [  # which models go on with
+GREEDY = [  # prompts
     "The capital of France is", "Once upon a time, there was a",
     "def fibonacci(n):", "Water boils at a temperature of", "The opposite of hot is",
 ]

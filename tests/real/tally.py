@@ -1,4 +1,4 @@
-"""Counts, and the line that ends a stage."""
+"""Counts of checks, and the last line of a stage."""
 import sys
 
 
@@ -7,7 +7,7 @@ class Tally:
         self.passed = self.failed = 0
 
     def quiet(self, good, what):
-        """Named only where it fails."""
+        """Print only failures."""
         self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
         if not good:
             print(f"failed: {what}", flush=True)
@@ -18,7 +18,7 @@ class Tally:
             print(f"passed: {what}", flush=True)
 
     def near(self, expected, found, bound, what):
-        """Numbers, or tensors of one shape."""
+        """Compare two numbers, or two tensors of one shape."""
         off = float(abs(expected - found).max()) if hasattr(found, "max") else abs(expected - found)
         self.check(off <= bound, f"{what}: off by {off:.1e}")
 

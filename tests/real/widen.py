@@ -1,4 +1,4 @@
-"""A quantised GGUF file with its matrices in F32 or BF16 and everything else unchanged.
+"""Convert the matrices of a quantised GGUF file to F32 or BF16.
 
     python widen.py FROM TO F32|BF16
 """
