@@ -75,18 +75,18 @@ compiles_enough() {
 
 check 'make dist' pack . "$scratch/packed"
 if [ -e .git ]; then
-    check 'what is packed is what git has' has_what_git_has
+    check 'the archive has the files of git' has_what_git_has
 else
-    leave_out 'what is packed: git has no files here'
+    leave_out 'files of the archive: git has no files here'
 fi
-check 'it is unpacked' unpack
-check 'what was unpacked packs the same bytes' packs_itself
+check 'the archive unpacks' unpack
+check 'the unpacked archive packs to the same bytes' packs_itself
 check 'nothing is packed without a list of files' refuses_an_empty_list
 if nm "$build/libattn.a" 2>/dev/null | grep -q '__asan\|__gcov'; then
     leave_out 'a second build: the first is instrumented'
 else
     check 'objects of the first build' take_objects
-    check 'what was unpacked builds' builds_elsewhere
+    check 'the unpacked archive builds' builds_elsewhere
     check 'not all objects are those of the first build' compiles_enough
     for file in attn-cli libattn.a libattn.so lib/model/bundled_models.c \
         lib/draw/page_template.c cmd/completion_scripts.c; do

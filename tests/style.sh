@@ -84,7 +84,7 @@ unregistered_tests() {
     find tests/unit -name '*.[ch]' -exec grep -Hn '^START_TEST' {} + | sed 's/(.*/: not TEST/'
 }
 
-# Empty expected files, and exit statuses in files of their own: UPDATE=1 removes both.
+# Empty expected files, and separate files of exit statuses: UPDATE=1 removes both.
 idle_files() {
     find tests/cli -name status | sed 's/$/: the exit status is the last line of err, as in [3]/'
     find tests/cli \( -name out -o -name err \) -size 0 | sed 's/$/: empty is as good as absent/'

@@ -34,7 +34,7 @@ struct fault {
     int signal;      /* the program may also end with this signal, or its status; 0: none */
     unsigned statuses;
     bool is_mute;      /* standard error is closed, full or limited */
-    bool loses_output; /* nobody reads standard output */
+    bool loses_output; /* standard output has no reader */
     size_t values[FAULT_VALUES_MAX];
 };
 

@@ -498,7 +498,7 @@ def smaller(config):
     key = next(k for k in ("num_attention_heads", "n_head", "num_heads") if k in new)
     groups = new.get("num_key_value_heads") or new.get("num_kv_heads") or 1
     slopes = new["model_type"] == "bloom" or new.get("alibi")
-    most = HEADS + 2 if slopes else HEADS  # a number of heads that is no power of two
+    most = HEADS + 2 if slopes else HEADS  # a number of heads that is not a power of two
     if new[key] > most:
         new[key] = most if groups == config[key] else 2 * groups
         for name in ("num_key_value_heads", "num_kv_heads"):

@@ -12,7 +12,7 @@ struct seen {
     float row_sum; /* of the last tensor's first row */
     size_t rank;
     size_t shape[ATTN_AXES_MAX];
-    int answer; /* what the sink returns */
+    int answer; /* return value of the sink */
 };
 
 static int look(void *context, const struct attn_tensor *tensor)

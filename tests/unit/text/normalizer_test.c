@@ -112,7 +112,7 @@ TEST(a_precompiled_map_replaces_characters)
         {0, "xAAAA\xCC\x81", "x:0-1 b:1-2 c:1-2 b:2-3 c:2-3 b:3-4 c:3-4 b:4-7 c:4-7"},
         {2, "xAA\xCC\x81", "x:0-1"},
         {2, "AAxAy", "x:0-3 y:4-5"}, /* begins at 0 although AA is deleted */
-        {99, "xAA\xCC\x81", "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* an invalid value is no entry */
+        {99, "xAA\xCC\x81", "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* an invalid value is skipped */
     };
     for (size_t i = 0; i < COUNT(maps); i++) {
         struct buf json = {0};
