@@ -40,7 +40,7 @@
 #define ATTN_CMD_DRIVER_H
 
 #include "items.h"
-#include "lens/text_mean.h"
+#include "lens/mean.h"
 #include "log.h"
 #include "output.h"
 #include "progress.h"

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "base/platform.h"
 #include "format/npy.h"
-#include "lens/text_mean.h"
+#include "lens/mean.h"
 
 /* An edit while it is read. */
 struct reader {

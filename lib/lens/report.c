@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "lens/frame_mean.h"
+#include "lens/mean.h"
 
 /* The labels along an axis. */
 enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
@@ -200,7 +200,7 @@ int report_as_sheets(struct report *copy, const struct report *report, bool for_
     return 0;
 }
 
-static struct kept *copy_tensors(const struct report *report, struct arena *arena, struct err *err)
+struct kept *report_copy_tensors(const struct report *report, struct arena *arena, struct err *err)
 {
     struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     for (size_t i = 0; tensors && i < report->tensor_count; i++)
@@ -222,119 +222,6 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
     report->origin = origin;
     report->shows_tensors = true;
     return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
-}
-
-/* --- means ------------------------------------------------------------------------------------ */
-
-/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in double
- * precision in their order. A key is visible where it is in any of them. */
-static int take_mean(struct kept *mean, const struct kept *parts, size_t count, struct arena *arena,
-                     struct err *err)
-{
-    size_t cells = kept_cells(mean);
-    size_t matrix = cells / kept_sheet_count(mean);
-    bool hides = true;
-    for (size_t part = 0; part < count; part++)
-        hides = hides && parts[part].visible;
-    float *data = arena_alloc(arena, cells, sizeof *data, err);
-    float *visible = hides ? arena_alloc(arena, cells, sizeof *visible, err) : NULL;
-    if (!data || (hides && !visible))
-        return -1;
-    for (size_t i = 0; i < cells; i++) {
-        double sum = 0;
-        double seen = 0;
-        for (const struct kept *part = parts; part < parts + count; part++) {
-            sum += (double)part->data[i];
-            if (hides)
-                seen += (double)part->visible[i / matrix * part->visible_step + i % matrix];
-        }
-        data[i] = (float)(sum / (double)count);
-        if (hides)
-            visible[i] = (float)(seen / (double)count);
-    }
-    mean->data = data;
-    mean->visible = visible;
-    mean->visible_step = matrix;
-    return 0;
-}
-
-static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
-{
-    struct kept mean = *kept;
-    struct kept *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
-    for (size_t i = 0; heads && i < kept->shape[0]; i++)
-        heads[i] = kept_head(kept, i);
-    mean.heads = NULL;
-    mean.rank = 2;
-    memmove(mean.shape, kept->shape + 1, 2 * sizeof *mean.shape);
-    if (!heads || take_mean(&mean, heads, kept->shape[0], arena, err))
-        return -1;
-    *kept = mean;
-    return 0;
-}
-
-/* Replace the tensors of each site by their mean, in the place of the first. */
-static int join_layers(struct report *report, struct arena *arena, struct err *err)
-{
-    uint64_t joined = 0;
-    size_t count = 0;
-    struct kept *tensors = copy_tensors(report, arena, err);
-    struct kept *layers = copy_tensors(report, arena, err);
-    if (!tensors || !layers)
-        return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        struct kept mean = report->tensors[i];
-        size_t found = 0;
-        if (joined & site_bit(mean.site))
-            continue;
-        joined |= site_bit(mean.site);
-        for (size_t k = i; k < report->tensor_count; k++)
-            if (report->tensors[k].site == mean.site)
-                layers[found++] = report->tensors[k];
-        if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
-            return -1;
-        mean.layer = -1;
-        tensors[count++] = mean;
-    }
-    report->tensors = tensors;
-    report->tensor_count = count;
-    return 0;
-}
-
-/* Tables in whose place rows are averaged have no tensors with the same numbers. */
-static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
-                     struct err *err)
-{
-    struct frame *frames = arena_alloc(arena, report->frame_count, sizeof *frames, err);
-    for (size_t i = 0; frames && i < report->frame_count; i++) {
-        struct frame_mean mean = {.how = *how};
-        bool any = false;
-        mean.how.mean_of_texts = false;
-        frames[i] = report->frames[i];
-        for (size_t c = 0; c < frames[i].count; c++)
-            any |= column_is_averaged(&frames[i].columns[c], how);
-        if (!any)
-            continue;
-        if (frame_mean_add(&mean, &report->frames[i], arena, err) ||
-            frame_mean_make(&frames[i], &mean, arena, err))
-            return -1;
-        report->tensor_count = 0;
-    }
-    report->frames = frames;
-    return frames ? 0 : -1;
-}
-
-static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
-                      struct err *err)
-{
-    if (join_rows(report, how, arena, err))
-        return -1;
-    struct kept *tensors = copy_tensors(report, arena, err);
-    for (size_t i = 0; tensors && how->mean_of_heads && i < report->tensor_count; i++)
-        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
-            return -1;
-    report->tensors = tensors;
-    return err_if(!tensors || (how->mean_of_layers && join_layers(report, arena, err)));
 }
 
 /* --- words and hidden tokens --------------------------------------------------------------------
@@ -422,7 +309,7 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
 
 static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
 {
-    struct kept *tensors = copy_tensors(report, arena, err);
+    struct kept *tensors = report_copy_tensors(report, arena, err);
     for (size_t i = 0; tensors && i < report->tensor_count; i++)
         if (group_tensor(&tensors[i], report, how, arena, err))
             return -1;
@@ -481,7 +368,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    if ((how->mean_of_heads || how->mean_of_layers) && take_means(report, how, arena, err))
+    if ((how->mean_of_heads || how->mean_of_layers) && report_take_means(report, how, arena, err))
         return -1;
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||

@@ -91,6 +91,9 @@ struct kept kept_made(const struct sheet *sheet);
 int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
                      struct err *err);
 
+/* A copy of the list of tensors. */
+struct kept *report_copy_tensors(const struct report *report, struct arena *arena, struct err *err);
+
 /* The number of sheets: one per head, or one; the tensor of one head; one sheet, which is a
  * view. */
 size_t kept_sheet_count(const struct kept *kept);
@@ -118,7 +121,7 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
 struct derivation {
     bool mean_of_heads;
     bool mean_of_layers;
-    bool mean_of_texts; /* of several reports, after the rest: text_mean.h */
+    bool mean_of_texts; /* of several reports, after the rest: mean.h */
     bool words;
     bool hide_first;
 };

@@ -1,17 +1,21 @@
-/* text_mean.h: means of the results of several texts, position by position (--mean texts).
- *
- * Each cell of a tensor, row of a table and number among the facts is the mean over the texts that
- * have it, summed in double precision in their order.
+/* mean.h: means of results over heads, layers or texts (--mean), summed in double precision in their
+ * order. Over texts each cell of a tensor, row of a table and number among the facts is the mean
+ * over the texts that have it, position by position.
  *
  *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
  *     if (text_mean_report(&whole, &mean, tokenizer, true, &arena, err)) ...
  *     text_mean_release(&mean);
  */
-#ifndef ATTN_LENS_TEXT_MEAN_H
-#define ATTN_LENS_TEXT_MEAN_H
+#ifndef ATTN_LENS_MEAN_H
+#define ATTN_LENS_MEAN_H
 
-#include "lens/frame_mean.h"
+#include "lens/report.h"
+
+/* Replace tensors by their means over heads or layers, in memory of the arena; tables get a row for
+ * all heads or layers whose other keys are the same. */
+int report_take_means(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err);
 
 struct text_mean {
     size_t longest;            /* tokens of the longest text or source */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "lens/text_mean.h"
+#include "lens/mean.h"
 
 static struct arena arena;
 static struct text_mean mean;
@@ -123,4 +123,96 @@ TEST(floats_of_facts_are_averaged_and_integers_omitted)
     for (size_t i = 0; i < COUNT(names); i++)
         ck_assert_str_eq(whole.facts->columns[i].name, names[i]);
     ck_assert_double_eq(column_float(&whole.facts->columns[1], 0), 4);
+}
+
+enum { MOST = 4 };
+
+/* A table with a row for each value of layer `layers[i]`, position i and token `tokens[i]`. */
+static struct frame table(const char *name, const long long *layers, const char *tokens,
+                          const double *values, size_t count)
+{
+    struct frame_rows rows = {.most = count, .arena = &arena, .err = &err};
+    struct frame frame;
+    for (size_t i = 0; i < count; i++, rows_next(&rows)) {
+        const char *token = arena_format(&arena, &err, "%c", tokens[i]);
+        rows_integer(&rows, "layer", COLUMN_KEY, layers[i]);
+        rows_integer(&rows, "position", COLUMN_KEY, (long long)i % 2);
+        rows_label(&rows, "token", COLUMN_KEY, (struct label){token, token, token});
+        rows_float(&rows, (struct column){name}, values[i]);
+        rows_integer(&rows, "rank", 0, (long long)i);
+        rows_text(&rows, "best", 0, token);
+    }
+    ck_assert_int_eq(rows_finish(&frame, &rows, "t", "token"), 0);
+    return frame;
+}
+
+static int add_table(const struct frame *frame)
+{
+    const struct report one = {.model = "m", .frames = frame, .frame_count = 1};
+    return text_mean_add(&mean, &one, &err);
+}
+
+static const long long layers[] = {0, 0, 1, 1};
+static const long long reversed[] = {1, 1, 0, 0};
+
+static const double *floats(const struct frame *frame, size_t column)
+{
+    return frame->columns[column].values;
+}
+
+static long long integer(const struct frame *frame, size_t column, size_t row)
+{
+    return column_integer(&frame->columns[column], row);
+}
+
+/* Tokens, and the order of rows, may differ. */
+TEST(rows_of_texts_at_a_position_have_a_mean_and_a_count)
+{
+    static const double one[] = {1, 2, 3, NAN};
+    static const double other[] = {30, 40, 10};
+    struct frame first = table("x", layers, "abab", one, 4);
+    struct frame second = table("x", reversed, "cdcd", other, 3);
+    ck_assert_int_eq(add_table(&first), 0);
+    ck_assert_int_eq(add_table(&second), 0);
+    const struct frame frame = *report(false).frames;
+    static const char *const names[] = {"layer", "position", "texts", "x", "rank"};
+    static const double x[] = {5.5, 2, 16.5, 40}, ranks[] = {1, 1, 1, 2};
+    static const long long texts[] = {2, 1, 2, 2};
+    ck_assert_uint_eq(frame.count, COUNT(names));
+    ck_assert_uint_eq(frame.rows.size, MOST);
+    for (size_t i = 0; i < frame.count; i++)
+        ck_assert_str_eq(frame.columns[i].name, names[i]);
+    for (size_t i = 0; i < MOST; i++) {
+        ck_assert_int_eq(integer(&frame, 0, i), layers[i]);
+        ck_assert_int_eq(integer(&frame, 1, i), (long long)i % 2);
+        ck_assert_int_eq(integer(&frame, 2, i), texts[i]);
+        ck_assert_double_eq(floats(&frame, 3)[i], x[i]);
+        ck_assert_double_eq(floats(&frame, 4)[i], ranks[i]);
+        ck_assert_str_eq(frame.rows.labels[i].text, i % 2 ? "1" : "0");
+    }
+}
+
+TEST(a_mean_of_layers_has_the_other_keys)
+{
+    static const double values[] = {1, NAN, 3, NAN};
+    static const struct derivation how = {.mean_of_layers = true};
+    struct frame both = table("x", layers, "abab", values, 4);
+    struct report whole = {.model = "m", .frames = &both, .frame_count = 1};
+    ck_assert_int_eq(report_take_means(&whole, &how, &arena, &err), 0);
+    const struct frame frame = *whole.frames;
+    ck_assert_uint_eq(frame.rows.size, 2);
+    ck_assert_str_eq(frame.columns[0].name, "position");
+    ck_assert_str_eq(column_text(&frame.columns[1], 1, true), "b");
+    ck_assert_double_eq(floats(&frame, 2)[0], 2);
+    ck_assert(isnan(floats(&frame, 2)[1]));
+}
+
+TEST(texts_with_other_columns_are_refused)
+{
+    static const double values[] = {1, 2, 3, 4};
+    struct frame first = table("x", layers, "abab", values, 4);
+    struct frame second = table("y", layers, "abab", values, 4);
+    ck_assert_int_eq(add_table(&first), 0);
+    ck_assert_int_eq(add_table(&second), -1);
+    ck_assert_str_eq(err.text, "--mean: expected the column 'x' for all texts as for the first");
 }

@@ -1,0 +1,634 @@
+#include "lens/mean.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+
+/* --- sums of tensors -------------------------------------------------------------------------- */
+
+/* The sums of one tensor: a matrix per head, with room for the longest text. */
+struct mean_sums {
+    struct kept kept; /* without values; its shape is that of the longest text so far */
+    double *values, *visible;
+    double *counts;       /* [rows, columns] tensors that have the cell */
+    size_t rows, columns; /* of the room */
+};
+
+static size_t rows_of(const struct kept *kept)
+{
+    return kept->shape[kept->rank - 2];
+}
+
+static size_t columns_of(const struct kept *kept)
+{
+    return kept->shape[kept->rank - 1];
+}
+
+static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t rows, size_t columns,
+                      struct arena *arena, struct err *err)
+{
+    size_t cells = kept_sheet_count(kept) * rows * columns;
+    *sums = (struct mean_sums){.kept = *kept, .rows = rows, .columns = columns};
+    sums->values = arena_alloc(arena, cells, sizeof *sums->values, err);
+    sums->counts = arena_alloc(arena, rows * columns, sizeof *sums->counts, err);
+    if (kept->visible)
+        sums->visible = arena_alloc(arena, cells, sizeof *sums->visible, err);
+    return err_if(!sums->values || !sums->counts || (kept->visible && !sums->visible));
+}
+
+/* Add the matrices of a tensor to the upper left corners of the sums. NaN is missing in a sheet. A
+ * key is visible where it is in any of the tensors. */
+static void add(struct mean_sums *sums, const struct kept *kept)
+{
+    if (!kept->visible)
+        sums->visible = NULL;
+    for (size_t sheet = 0; sheet < kept_sheet_count(kept); sheet++) {
+        const struct kept head = kept_head(kept, sheet);
+        for (size_t row = 0, i = 0; row < rows_of(kept); row++)
+            for (size_t column = 0; column < columns_of(kept); column++, i++) {
+                size_t first = row * sums->columns + column;
+                size_t cell = sheet * sums->rows * sums->columns + first;
+                if (kept->made && isnan(head.data[i]))
+                    continue;
+                sums->values[cell] += (double)head.data[i];
+                if (sums->visible)
+                    sums->visible[cell] += (double)head.visible[i];
+                if (sheet == 0)
+                    sums->counts[first]++;
+            }
+    }
+}
+
+/* Divide sums by the counts, without the unused room. NULL with `err`. */
+static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
+                     struct err *err)
+{
+    size_t rows = rows_of(&sums->kept);
+    size_t columns = columns_of(&sums->kept);
+    size_t cells = kept_cells(&sums->kept);
+    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
+    for (size_t i = 0; mean && i < cells; i++) {
+        size_t cell = i / columns % rows * sums->columns + i % columns;
+        double value = values[i / (rows * columns) * sums->rows * sums->columns + cell];
+        mean[i] = sums->counts[cell] > 0 ? (float)(value / sums->counts[cell]) : NAN;
+    }
+    return mean;
+}
+
+static int make_mean(struct kept *mean, const struct mean_sums *sums, struct arena *arena,
+                     struct err *err)
+{
+    *mean = sums->kept;
+    mean->data = divide(sums->values, sums, arena, err);
+    mean->visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
+    mean->visible_step = rows_of(mean) * columns_of(mean);
+    return err_if(!mean->data || (sums->visible && !mean->visible));
+}
+
+/* --- sums of tables --------------------------------------------------------------------------- */
+
+/* What a row has of a column: a key, or the sum of a result. */
+struct mean_cell {
+    long long integer;
+    struct label label; /* of a key that is no integer */
+    double sum;
+    size_t count; /* of numbers that are not missing */
+};
+
+struct mean_row {
+    struct mean_cell *cells; /* [like.count] */
+    size_t count;            /* of rows */
+};
+
+/* The rows of some tables with the same keys except those that are averaged. */
+struct frame_mean {
+    struct derivation how;
+    struct frame like;        /* the first table, without values */
+    struct mean_row *rows;    /* [count] */
+    struct mean_cell *wanted; /* keys of a row */
+    size_t count;
+};
+
+/* Whether it is the key of heads or layers that are averaged. */
+static bool column_is_averaged(const struct column *column, const struct derivation *how)
+{
+    return column->flags & COLUMN_KEY &&
+           ((how->mean_of_heads && strcmp(column->name, "head") == 0) ||
+            (how->mean_of_layers && strcmp(column->name, "layer") == 0));
+}
+
+/* Of the first table's columns, keys stay keys, results become numbers with decimals, and all
+ * others texts, which have no mean. */
+static int begin_table(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
+                       struct err *err)
+{
+    static const char *const places[] = {"model", "layer", "head", "position"};
+    struct column *column = arena_alloc(arena, frame->count, sizeof *column, err);
+    bool has_position = false;
+    size_t index = 0;
+    mean->like = *frame;
+    mean->like.columns = column;
+    mean->wanted = arena_alloc(arena, frame->count, sizeof *mean->wanted, err);
+    for (size_t i = 0; i < frame->count; i++)
+        has_position |= strcmp(frame->columns[i].name, "position") == 0;
+    for (size_t i = 0; i < frame->count && !err->kind; i++, column++) {
+        *column = frame->columns[i];
+        if (column_is_result(column)) {
+            column->kind = COLUMN_FLOAT;
+            column->digits = column->digits ? column->digits : NUMERAL_DIGITS;
+        } else if (!(column->flags & COLUMN_KEY) || column_is_averaged(column, &mean->how) ||
+                   (mean->how.mean_of_texts && has_position &&
+                    !names_find(&index, NAMES_LIST(places), column->name, strlen(column->name)))) {
+            column->kind = COLUMN_TEXT;
+            column->flags = 0;
+        }
+        const char *title = column->title ? column->title : column->name;
+        column->title = arena_text(arena, title, strlen(title), err);
+        column->name = arena_text(arena, column->name, strlen(column->name), err);
+    }
+    return err_if(err->kind);
+}
+
+/* Read the keys of a row; false if one is missing. */
+static bool read_keys(struct frame_mean *mean, const struct frame *frame, size_t row)
+{
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct column *column = &frame->columns[i];
+        struct mean_cell *cell = &mean->wanted[i];
+        if (!(mean->like.columns[i].flags & COLUMN_KEY))
+            continue;
+        *cell = column->kind == COLUMN_INTEGER
+                    ? (struct mean_cell){.integer = column_integer(column, row)}
+                    : (struct mean_cell){.label = {.text = column_text(column, row, true),
+                                                   .plain = column_text(column, row, false)}};
+        if (column->kind == COLUMN_INTEGER ? cell->integer == COLUMN_MISSING : !cell->label.plain)
+            return false;
+    }
+    return true;
+}
+
+static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
+{
+    size_t i = 0;
+    for (; i < mean->like.count; i++) {
+        const struct mean_cell *one = &row->cells[i], *other = &mean->wanted[i];
+        if (one->integer != other->integer ||
+            (other->label.plain && strcmp(one->label.plain, other->label.plain) != 0))
+            break;
+    }
+    return i == mean->like.count;
+}
+
+/* The row with the wanted keys, among `known` ones from `*at` on; a new one is put there. NULL with
+ * `err`. */
+static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t known,
+                                 struct arena *arena, struct err *err)
+{
+    for (size_t i = 0; i < known; i++) {
+        size_t index = (*at + i) % known;
+        if (is_wanted(mean, &mean->rows[index])) {
+            *at = index;
+            return &mean->rows[index];
+        }
+    }
+    struct mean_row row = {arena_alloc(arena, mean->like.count, sizeof *row.cells, err), 0};
+    mean->rows = arena_grow(arena, mean->rows, mean->count, sizeof row, err);
+    for (size_t i = 0; i < mean->like.count && !err->kind; i++) {
+        row.cells[i] = mean->wanted[i];
+        row.cells[i].label = label_keep(&mean->wanted[i].label, arena, err);
+    }
+    if (err->kind)
+        return NULL;
+    memmove(&mean->rows[*at + 1], &mean->rows[*at], (mean->count++ - *at) * sizeof row);
+    mean->rows[*at] = row;
+    return &mean->rows[*at];
+}
+
+/* Add the rows of a table. Over texts a position stands for its token: where there is one, the only
+ * other keys are the model, the layer and the head. Missing numbers, and rows without a position,
+ * are left out. Refused as usage: other columns than in the first table. */
+static int add_table(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
+                     struct err *err)
+{
+    if (!mean->like.columns && begin_table(mean, frame, arena, err))
+        return -1;
+    for (size_t i = 0; i < mean->like.count; i++)
+        if (i >= frame->count || strcmp(frame->columns[i].name, mean->like.columns[i].name) != 0)
+            return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
+                             mean->like.columns[i].name);
+    assert(frame->count == mean->like.count);
+    bool all_differ = mean->how.mean_of_texts && !mean->count; /* rows of a first text */
+    for (size_t row = 0, at = 0; row < frame->rows.size; row++) {
+        struct mean_row *to = NULL;
+        if (!read_keys(mean, frame, row))
+            continue;
+        if (!(to = find_row(mean, &at, all_differ ? 0 : mean->count, arena, err)))
+            return -1;
+        at++;
+        to->count++;
+        for (size_t i = 0; i < frame->count; i++) {
+            double value = column_number(&frame->columns[i], row);
+            to->cells[i].sum += isnan(value) ? 0 : value;
+            to->cells[i].count += !isnan(value);
+        }
+    }
+    return 0;
+}
+
+/* A row, which its last key labels. */
+static void put_row(struct frame_rows *rows, struct label *label, const struct frame_mean *mean,
+                    const struct mean_row *row)
+{
+    bool counts = mean->how.mean_of_texts;
+    for (size_t i = 0; i < mean->like.count; i++) {
+        const struct column *column = &mean->like.columns[i];
+        const struct mean_cell *cell = &row->cells[i];
+        if (column_is_result(column)) {
+            if (counts)
+                rows_integer(rows, "texts", COLUMN_KEY, (long long)row->count);
+            counts = false;
+            rows_float(rows, *column, cell->count ? cell->sum / (double)cell->count : (double)NAN);
+        } else if (column->flags & COLUMN_KEY && column->kind == COLUMN_INTEGER) {
+            label->text = label->plain =
+                arena_format(rows->arena, rows->err, "%lld", cell->integer);
+            rows_integer(rows, column->name, column->flags, cell->integer);
+            rows_title(rows, column->title);
+        } else if (column->flags & COLUMN_KEY) {
+            *label = cell->label;
+            rows_label(rows, column->name, column->flags, *label);
+        }
+    }
+    label->exact = label->plain;
+}
+
+/* The table of means, in the order of the rows; over texts the key column `texts` counts them. */
+static int make_table(struct frame *frame, const struct frame_mean *mean, struct arena *arena,
+                      struct err *err)
+{
+    const struct frame *like = &mean->like;
+    const struct mean_row none = {mean->wanted, 0}; /* for the columns */
+    struct frame_rows rows = {.most = num_max(mean->count, 1), .arena = arena, .err = err};
+    struct label *labels = arena_alloc(arena, rows.most, sizeof *labels, err);
+    const char *name = "mean";
+    for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
+        labels[rows.row] = (struct label){"mean", "mean", "mean"};
+        put_row(&rows, &labels[rows.row], mean, mean->count ? &mean->rows[rows.row] : &none);
+    }
+    if (rows_finish(frame, &rows, like->name, ""))
+        return -1;
+    for (size_t i = 0; i < like->count; i++)
+        name = like->columns[i].flags & COLUMN_KEY ? like->columns[i].name : name;
+    frame->rows = (struct axis){name, mean->count, labels, 0, NULL};
+    frame->note = mean->how.mean_of_texts ? NULL : like->note; /* that of a text */
+    frame->flags = mean->how.mean_of_texts ? like->flags : 0;
+    frame->curves = like->curves || like->running; /* positions are no text */
+    return 0;
+}
+/* --- over heads and layers -------------------------------------------------------------------- */
+
+static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
+{
+    struct mean_sums sums;
+    struct kept mean = *kept;
+    mean.heads = NULL;
+    mean.rank = 2;
+    memmove(mean.shape, kept->shape + 1, 2 * sizeof *mean.shape);
+    if (begin_sums(&sums, &mean, mean.shape[0], mean.shape[1], arena, err))
+        return -1;
+    for (size_t i = 0; i < kept->shape[0]; i++) {
+        struct kept head = kept_head(kept, i);
+        add(&sums, &head);
+    }
+    return make_mean(kept, &sums, arena, err);
+}
+
+/* Replace the tensors of each site by their mean, in the place of the first. */
+static int join_layers(struct kept *tensors, size_t *count, struct arena *arena, struct err *err)
+{
+    uint64_t joined = 0;
+    size_t end = *count;
+    *count = 0;
+    for (size_t i = 0; i < end; i++) {
+        struct mean_sums sums;
+        struct kept mean = tensors[i];
+        if (joined & site_bit(mean.site))
+            continue;
+        joined |= site_bit(mean.site);
+        if (mean.layer >= 0 &&
+            begin_sums(&sums, &mean, rows_of(&mean), columns_of(&mean), arena, err))
+            return -1;
+        for (size_t k = i; k < end && mean.layer >= 0; k++)
+            if (tensors[k].site == mean.site)
+                add(&sums, &tensors[k]);
+        if (mean.layer >= 0 && make_mean(&mean, &sums, arena, err))
+            return -1;
+        mean.layer = -1;
+        tensors[(*count)++] = mean;
+    }
+    return 0;
+}
+
+/* Tables in whose place rows are averaged have no tensors with the same numbers. */
+static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
+                     struct err *err)
+{
+    struct frame *frames = arena_alloc(arena, report->frame_count, sizeof *frames, err);
+    for (size_t i = 0; frames && i < report->frame_count; i++) {
+        struct frame_mean mean = {.how = *how};
+        bool any = false;
+        mean.how.mean_of_texts = false;
+        frames[i] = report->frames[i];
+        for (size_t c = 0; c < frames[i].count; c++)
+            any |= column_is_averaged(&frames[i].columns[c], how);
+        if (!any)
+            continue;
+        if (add_table(&mean, &report->frames[i], arena, err) ||
+            make_table(&frames[i], &mean, arena, err))
+            return -1;
+        report->tensor_count = 0;
+    }
+    report->frames = frames;
+    return frames ? 0 : -1;
+}
+
+int report_take_means(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err)
+{
+    if (join_rows(report, how, arena, err))
+        return -1;
+    struct kept *tensors = report_copy_tensors(report, arena, err);
+    for (size_t i = 0; tensors && how->mean_of_heads && i < report->tensor_count; i++)
+        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
+            return -1;
+    report->tensors = tensors;
+    return err_if(!tensors ||
+                  (how->mean_of_layers && join_layers(tensors, &report->tensor_count, arena, err)));
+}
+
+/* --- over texts ------------------------------------------------------------------------------- */
+
+/* Columns of positions may be as many as those of the longest text. */
+static bool grows(const struct kept *kept)
+{
+    return kept->made ? strcmp(kept->made->columns.name, "position") == 0
+                      : kept_has_key_columns(kept);
+}
+
+/* The labels of a computed sheet; NULL of tokens, which get their positions. */
+static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
+{
+    static const char *const of_tokens[] = {"token", "key", "position"};
+    const struct label *of = axis->labels;
+    struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
+    size_t index = 0;
+    bool is_of_tokens = names_find(&index, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
+    axis->labels = is_of_tokens ? NULL : labels;
+    for (size_t i = 0; i < axis->size && labels && !is_of_tokens; i++)
+        labels[i] = label_keep(&of[i], arena, err);
+    return err_if(err->kind);
+}
+
+static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t longest,
+                        struct arena *arena, struct err *err)
+{
+    size_t *heads = arena_alloc(arena, kept_sheet_count(kept), sizeof *heads, err);
+    if (!heads || begin_sums(sums, kept, kept->made ? rows_of(kept) : longest,
+                             grows(kept) ? longest : columns_of(kept), arena, err))
+        return -1;
+    if (kept->made) {
+        struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+        sums->kept.made = sheet;
+        if (!sheet)
+            return -1;
+        *sheet = *kept->made;
+        if (sheet->title)
+            sheet->title = arena_text(arena, sheet->title, strlen(sheet->title), err);
+        sheet->whole = false;
+        return err_if(keep_axis(&sheet->rows, arena, err) ||
+                      keep_axis(&sheet->columns, arena, err));
+    }
+    if (kept->heads) {
+        memcpy(heads, kept->heads, kept->shape[0] * sizeof *heads);
+        sums->kept.heads = heads;
+    }
+    return 0;
+}
+
+/* Add up the numbers; texts are the same for all, and integers (ids, positions) have no mean. */
+static int add_facts(struct text_mean *mean, const struct frame *frame, struct err *err)
+{
+    bool is_first = !mean->texts;
+    mean->facts = is_first ? facts_new(&mean->arena, err) : mean->facts;
+    for (size_t i = 0, at = 0; i < frame->count && !err->kind; i++) {
+        const struct column *column = &frame->columns[i];
+        const char *text = column->kind == COLUMN_TEXT ? column_text(column, 0, false) : NULL;
+        if (is_first && text)
+            facts_text(mean->facts, column->name,
+                       arena_text(&mean->arena, text, strlen(text), err));
+        else if (is_first && column->kind == COLUMN_FLOAT)
+            facts_float(mean->facts, column->name, 0);
+        if (column->kind == COLUMN_FLOAT)
+            mean->facts->values[at].number += column_float(column, 0);
+        at += column->kind != COLUMN_INTEGER;
+    }
+    return err_if(err->kind);
+}
+
+static int begin(struct text_mean *mean, const struct report *report, struct err *err)
+{
+    const char *mechanism = report->mechanism;
+    mean->first = *report;
+    mean->tables = arena_alloc(&mean->arena, report->frame_count, sizeof *mean->tables, err);
+    mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
+    for (size_t i = 0; mean->sums && i < report->tensor_count; i++)
+        if (begin_tensor(&mean->sums[i], &report->tensors[i], mean->longest, &mean->arena, err))
+            return -1;
+    if (mechanism)
+        mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
+    return err_if(!mean->sums || !mean->tables || (mechanism && !mean->first.mechanism));
+}
+
+int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err)
+{
+    if (!mean->texts && begin(mean, report, err))
+        return -1;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        struct mean_sums *sums = &mean->sums[i];
+        const struct kept *kept = &report->tensors[i];
+        size_t *shape = &sums->kept.shape[kept->rank - 2];
+        if (kept->made && !grows(kept) && columns_of(kept) != sums->columns)
+            return err_usage(
+                err,
+                "--mean texts: expected texts of %zu tokens like the first, found %zu: "
+                "--over heads and --by part average texts of any length",
+                sums->columns, columns_of(kept));
+        assert(!kept->made == !sums->kept.made && kept->site == sums->kept.site &&
+               kept->layer == sums->kept.layer && rows_of(kept) <= sums->rows &&
+               columns_of(kept) <= sums->columns);
+        shape[0] = num_max(shape[0], rows_of(kept));
+        shape[1] = num_max(shape[1], columns_of(kept));
+        add(sums, kept);
+    }
+    for (size_t i = 0; i < report->frame_count; i++) {
+        mean->tables[i].how.mean_of_texts = true;
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
+            add_table(&mean->tables[i], &report->frames[i], &mean->arena, err))
+            return -1;
+    }
+    if (report->facts && add_facts(mean, report->facts, err))
+        return -1;
+    mean->texts++;
+    return 0;
+}
+
+/* The counts of a tensor's cells; one column if columns are not tokens. */
+static int count_sheet(struct sheet *sheet, const struct report *report,
+                       const struct mean_sums *sums, struct arena *arena, struct err *err)
+{
+    static const struct label texts[] = {{"texts", "texts", "texts"}};
+    const struct kept *kept = &sums->kept;
+    const struct sheet like = kept_sheet(report, kept, 0);
+    *sheet = (struct sheet){.layer = -1, .head = -1, .rows = like.rows, .whole = true};
+    sheet->columns =
+        kept_has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
+    sheet->tensor = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site));
+    float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
+    for (size_t row = 0; values && row < sheet->rows.size; row++)
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            values[row * sheet->columns.size + column] =
+                (float)sums->counts[row * sums->columns + column];
+    sheet->values = values;
+    return values && sheet->tensor ? 0 : -1;
+}
+
+/* True if an earlier tensor has the same axes, and so the same counts. */
+static bool is_counted(const struct text_mean *mean, size_t index)
+{
+    const struct site_row *row = &site_rows[mean->sums[index].kept.site];
+    for (size_t i = 0; i < index; i++) {
+        const struct site_row *other = &site_rows[mean->sums[i].kept.site];
+        if (other->axes == row->axes && other->part == row->part)
+            return true;
+    }
+    return false;
+}
+
+/* Label tokens with their positions, which all texts share. */
+static int label_report(struct report *report, const struct text_mean *mean,
+                        const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    size_t most = 0;
+    size_t words = 0;
+    for (size_t i = 0; i < mean->first.tensor_count; i++) {
+        const struct kept *kept = &mean->sums[i].kept;
+        most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
+        if (!kept->made && site_rows[kept->site].axes == AXES_TOKEN_WORD)
+            words = columns_of(kept);
+    }
+    const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
+    report->numbers = numbers;
+    report->words = NULL;
+    if (words && tokenizer)
+        report->words = labels_of_words(tokenizer, words, arena, err);
+    report->sentence = (struct tokenized){.labels = numbers};
+    report->source = (struct tokenized){.labels = numbers};
+    return numbers && (report->words || !words || !tokenizer) ? 0 : -1;
+}
+
+/* mean of 2 pairs: over heads, clean 3.5512, corrupt -1.2003 */
+static int describe(struct report *report, const struct text_mean *mean, struct arena *arena,
+                    struct err *err)
+{
+    struct facts *facts = facts_new(arena, err);
+    struct buf about = {0};
+    bool of_pairs = mean->first.corrupt;
+    if (!facts)
+        return -1;
+    facts_integer(facts, of_pairs ? "pairs" : "texts", (long long)mean->texts);
+    buf_format(&about, "mean of %zu %s%s", mean->texts, of_pairs ? "pair" : "text",
+               num_plural(mean->texts));
+    for (size_t i = 0; mean->facts && i < mean->facts->frame.count; i++) {
+        const struct column *fact = &mean->facts->columns[i];
+        const char *text = fact->kind == COLUMN_TEXT ? column_text(fact, 0, false) : NULL;
+        double number = text ? 0 : column_float(fact, 0) / (double)mean->texts;
+        buf_format(&about, "%s%s ", i ? ", " : ": ", fact->name);
+        if (text) {
+            buf_text(&about, text);
+            facts_text(facts, fact->name, text);
+        } else {
+            buf_format(&about, "%.4f", num_shown(number, NUMERAL_DIGITS));
+            facts_float(facts, fact->name, number);
+        }
+    }
+    report->facts = &facts->frame;
+    report->corrupt = NULL;
+    report->about = buf_keep(&about, arena, err);
+    return report->about ? 0 : -1;
+}
+
+/* The tables of data; those of people show a text. */
+static int make_tables(struct report *report, const struct text_mean *mean, struct arena *arena,
+                       struct err *err)
+{
+    struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
+    report->frames = frames;
+    report->frame_count = 0;
+    for (size_t i = 0; frames && i < mean->first.frame_count; i++)
+        if (mean->tables[i].like.columns &&
+            make_table(&frames[report->frame_count++], &mean->tables[i], arena, err))
+            return -1;
+    return frames ? 0 : -1;
+}
+
+static int make_sheet(struct kept *kept, const struct label *numbers, struct arena *arena,
+                      struct err *err)
+{
+    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+    if (!sheet)
+        return -1;
+    *sheet = *kept->made;
+    sheet->values = kept->data;
+    sheet->columns.size = columns_of(kept);
+    sheet->rows.labels = sheet->rows.labels ? sheet->rows.labels : numbers;
+    sheet->columns.labels = sheet->columns.labels ? sheet->columns.labels : numbers;
+    kept->made = sheet;
+    return 0;
+}
+
+int text_mean_report(struct report *report, const struct text_mean *mean,
+                     const struct tokenizer *tokenizer, bool counts, struct arena *arena,
+                     struct err *err)
+{
+    size_t count = mean->first.tensor_count;
+    struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
+    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    *report = mean->first;
+    if (!tensors || !sheets || label_report(report, mean, tokenizer, arena, err) ||
+        describe(report, mean, arena, err) || make_tables(report, mean, arena, err))
+        return -1;
+    report->tensors = tensors;
+    for (size_t i = 0; i < count; i++) {
+        const struct mean_sums *sums = &mean->sums[i];
+        if (make_mean(&tensors[i], sums, arena, err) ||
+            (sums->kept.made && make_sheet(&tensors[i], report->numbers, arena, err)))
+            return -1;
+        if (!counts || sums->kept.made || is_counted(mean, i))
+            continue;
+        size_t next = report->tensor_count - count;
+        if (count_sheet(&sheets[next], report, sums, arena, err))
+            return -1;
+        tensors[report->tensor_count++] = kept_made(&sheets[next]);
+    }
+    return report->strongest
+               ? report_add_strongest(report, report->strongest, report->origin, arena, err)
+               : 0;
+}
+
+void text_mean_release(struct text_mean *mean)
+{
+    arena_release(&mean->arena);
+    *mean = (struct text_mean){0};
+}
