@@ -1,6 +1,6 @@
-/* mean.h: means of results over heads, layers or texts (--mean), summed in double precision in their
- * order. Over texts each cell of a tensor, row of a table and number among the facts is the mean
- * over the texts that have it, position by position.
+/* mean.h: means of results over heads, layers or texts (--mean), summed in double precision in
+ * their order. Over texts each cell of a tensor, row of a table and number among the facts is the
+ * mean over the texts that have it, position by position.
  *
  *     struct text_mean mean = {.longest = 40};
  *     if (text_mean_add(&mean, &report, err)) ...          (each report, after derive)
