@@ -1,11 +1,11 @@
 /* format.c: the table of formats, and reports written to a stream or as files of a folder. */
 #include "write/format.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/target_folder.h"
+#include "write/text.h"
 
 const struct format format_rows[] = {
     {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
@@ -92,6 +92,7 @@ struct folder_files {
     struct kept one;      /* the tensor or head of that */
     struct stream stream;
     struct writer writer;
+    struct buf entries; /* of manifest.json */
 };
 
 static int open_stream(struct folder_files *folder, const char *stem, const char *ending,
@@ -112,8 +113,8 @@ static int open_file(struct writer *writer, const char *stem, struct err *err)
     const struct target target = {.stream = &folder->stream};
     if (open_stream(folder, stem, writer->format->ending, err))
         return -1;
-    if (!writer->format->write && writer_begin(&folder->writer, writer->format, &target,
-                                               &folder->report, &folder->place, err))
+    if (writer_begin(&folder->writer, writer->format, &target, &folder->report, &folder->place,
+                     err))
         return err_prefix(err, "'%s'", folder->path.bytes);
     return 0;
 }
@@ -121,10 +122,7 @@ static int open_file(struct writer *writer, const char *stem, struct err *err)
 static int close_file(struct writer *writer, struct err *err)
 {
     struct folder_files *folder = writer->folder;
-    const struct format *format = writer->format;
-    int failed = format->write
-                     ? format->write(&folder->stream, &folder->report, &folder->place, err)
-                     : writer_end(&folder->writer, err);
+    int failed = writer_end(&folder->writer, err);
     writer_release(&folder->writer);
     folder->writer = (struct writer){0};
     if (failed)
@@ -152,7 +150,21 @@ static int open_place(struct folder_files *folder, const struct place *place, st
     return buf_check(path, err);
 }
 
-/* Begin the folder's only file, or write its tables. */
+/* Add the open file to the manifest: {"file": "weights.l00.h01.csv", "tensor": "h.0.weights",
+ * "layer": 0, "heads": [1]}; a table has no layer. */
+static void put_entry(struct folder_files *folder, const char *table, const struct kept *kept)
+{
+    char name[SITE_NAME_BYTES];
+    struct json_writer json = {.buf = &folder->entries, .comma = folder->entries.size > 0};
+    json_put_open(&json, "\n  ", '{');
+    json_put_text(&json, "file", folder->path.bytes + folder->folder_size);
+    json_put_text(&json, table ? "table" : "tensor", table ? table : kept_name(name, kept));
+    if (kept)
+        json_report_place(&json, kept);
+    json_put_close(&json, '}');
+}
+
+/* Begin the folder's only file, or write a file for each table. */
 static int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err)
 {
     const struct style *style = writer->place->style;
@@ -170,14 +182,21 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     writer->folder = folder;
     if (open_place(folder, writer->place, err))
         return -1;
-    if (folder->unit == UNIT_SENTENCE)
-        return open_file(writer, "sentence", err);
+    bool shared = folder->unit == UNIT_SENTENCE;
+    if (shared && open_file(writer, "sentence", err))
+        return -1;
     for (size_t i = 0; i < report->frame_count; i++) {
-        if (report->frames[i].flags & COLUMN_TEXT_ONLY)
+        const struct frame *frame = &report->frames[i];
+        if (frame->flags & COLUMN_TEXT_ONLY)
             continue;
-        folder->report.frames = &report->frames[i];
-        folder->report.frame_count = 1;
-        if (open_file(writer, report->frames[i].name, err) || close_file(writer, err))
+        if (!shared) {
+            folder->report.frames = frame;
+            folder->report.frame_count = 1;
+        }
+        if (!shared && open_file(writer, frame->name, err))
+            return -1;
+        put_entry(folder, frame->name, NULL);
+        if (!shared && close_file(writer, err))
             return -1;
     }
     return 0;
@@ -204,56 +223,16 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
 {
     char stem[SHEET_NAME_BYTES];
     struct folder_files *folder = writer->folder;
-    bool alone = folder->unit == UNIT_SHEET;
     bool shared = folder->unit == UNIT_SENTENCE;
-    if (!shared && (alone || writer_at_first(writer)) &&
-        open_file(writer, choose_share(writer, stem, sheet), err))
+    bool begins = folder->unit == UNIT_SHEET || writer_at_first(writer);
+    bool ends = folder->unit == UNIT_SHEET || writer_at_last(writer);
+    if (begins && !shared && open_file(writer, choose_share(writer, stem, sheet), err))
         return -1;
-    if (!writer->format->write && writer_sheet(&folder->writer, sheet, err))
+    if (begins)
+        put_entry(folder, NULL, shared ? &writer->report->tensors[writer->tensor] : &folder->one);
+    if (writer_sheet(&folder->writer, sheet, err))
         return err_prefix(err, "'%s'", folder->path.bytes);
-    return !shared && (alone || writer_at_last(writer)) ? close_file(writer, err) : 0;
-}
-
-/* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]}; a table has
- * no layer. */
-static void put_entry(struct json_writer *json, const struct writer *writer, const char *stem,
-                      const char *table, const struct kept *kept)
-{
-    char file[SHEET_NAME_BYTES * 2];
-    char name[SITE_NAME_BYTES];
-    snprintf(file, sizeof file, "%s%s", stem, writer->format->ending);
-    json_put_open(json, "\n  ", '{');
-    json_put_text(json, "file", file);
-    json_put_text(json, table ? "table" : "tensor", table ? table : kept_name(name, kept));
-    if (kept)
-        json_report_place(json, kept);
-    json_put_close(json, '}');
-}
-
-/* The files of the manifest. */
-static void put_entries(struct json_writer *json, const struct writer *writer)
-{
-    char stem[SHEET_NAME_BYTES] = "sentence";
-    const struct report *report = writer->report;
-    enum format_unit unit = writer->folder->unit;
-    for (size_t i = 0; i < report->frame_count; i++) {
-        const char *table = report->frames[i].name;
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
-            put_entry(json, writer, unit == UNIT_SENTENCE ? stem : table, table, NULL);
-    }
-    size_t tensors = report_has_tables(report) ? 0 : report->tensor_count;
-    for (size_t i = 0; i < tensors; i++) {
-        const struct kept *kept = &report->tensors[i];
-        for (size_t k = 0; unit == UNIT_SHEET && k < kept_sheet_count(kept); k++) {
-            struct sheet sheet = kept_sheet(report, kept, k);
-            struct kept head = kept_head(kept, k);
-            put_entry(json, writer, sheet_stem(stem, &sheet), NULL, &head);
-        }
-        if (unit == UNIT_TENSOR)
-            kept_name(stem, kept);
-        if (unit != UNIT_SHEET)
-            put_entry(json, writer, stem, NULL, kept);
-    }
+    return ends && !shared ? close_file(writer, err) : 0;
 }
 
 /* Close the last file and write manifest.json. */
@@ -268,7 +247,8 @@ static int folder_end(struct writer *writer, struct err *err)
     json_put_text(&json, "format", JSON_FORMAT("files"));
     json_report_origin(&json, writer->report, folder->place.provenance);
     json_put_open(&json, "\n files", '[');
-    put_entries(&json, writer);
+    if (text_send(&folder->stream, &folder->entries, err))
+        return -1;
     json_put_close(&json, ']');
     json_put_close(&json, '}');
     stream_char(&folder->stream, '\n');
@@ -285,6 +265,7 @@ static void folder_release(struct folder_files *folder)
         rmdir(folder->path.bytes); /* it stays if anything is in it */
     }
     buf_release(&folder->path);
+    buf_release(&folder->entries);
 }
 
 /* --- writing a report ------------------------------------------------------------------------- */
@@ -294,13 +275,15 @@ int writer_begin(struct writer *writer, const struct format *format, const struc
 {
     *writer =
         (struct writer){.format = format, .out = target->stream, .report = report, .place = place};
-    return target->folder ? folder_begin(writer, target->folder, err) : format->begin(writer, err);
+    if (target->folder)
+        return folder_begin(writer, target->folder, err);
+    return format->begin ? format->begin(writer, err) : 0;
 }
 
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     writer_sheet_step *step = writer->folder ? folder_sheet : writer->format->sheet;
-    if (step(writer, sheet, err))
+    if (step && step(writer, sheet, err))
         return -1;
     bool last = writer_at_last(writer);
     writer->tensor += last;
@@ -310,7 +293,10 @@ int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *e
 
 int writer_end(struct writer *writer, struct err *err)
 {
-    writer_step *step = writer->folder ? folder_end : writer->format->end;
+    const struct format *format = writer->format;
+    writer_step *step = writer->folder ? folder_end : format->end;
+    if (!step && format->write)
+        return format->write(writer->out, writer->report, writer->place, err);
     return step ? step(writer, err) : 0;
 }
 
@@ -347,11 +333,8 @@ int report_write(const struct format *format, const struct target *target,
         failed = report_as_sheets(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
-    if (!failed && format->write && !target->folder)
-        failed = format->write(target->stream, report, place, err);
-    else if (!failed)
-        failed = writer_begin(&writer, format, target, report, place, err) ||
-                 write_sheets(&writer, err) || writer_end(&writer, err);
+    failed = failed || writer_begin(&writer, format, target, report, place, err) ||
+             write_sheets(&writer, err) || writer_end(&writer, err);
     writer_release(&writer);
     arena_release(&arena);
     return err_if(failed);
