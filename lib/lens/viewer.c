@@ -159,23 +159,6 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
     return err_if(failed);
 }
 
-/* Run the pairs of a look as one ragged batch. */
-static int watch_pairs(struct viewer *viewer, const struct look *look, struct tap tap,
-                       struct err *err)
-{
-    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
-    struct text_list texts = {items, look->count, look->first, look->start};
-    for (size_t i = 0; items && i < look->count; i++) {
-        const struct text_pair *pair = &look->pairs[i];
-        items[i] = (struct text){.ids = pair->sentence.ids,
-                                 .count = pair->sentence.count,
-                                 .source_ids = pair->source.count ? pair->source.ids : NULL,
-                                 .source_count = pair->source.count,
-                                 .prompt_count = pair->prompt_count};
-    }
-    return items ? viewer_run(viewer, look->selection, &texts, tap, err) : -1;
-}
-
 /* --- capture ---------------------------------------------------------------------------------- */
 
 int capture_init(struct capture *capture, const struct selection *selection,
@@ -287,18 +270,32 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     return list->rows ? 0 : -1;
 }
 
+/* Run the pairs of a look as one ragged batch, and capture what it selects. */
+static int capture_pairs(struct capture *capture, struct viewer *viewer, const struct look *look,
+                         struct arena *arena, struct err *err)
+{
+    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = capture};
+    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
+    struct text_list texts = {items, look->count, look->first, look->start};
+    for (size_t i = 0; items && i < look->count; i++) {
+        const struct text_pair *pair = &look->pairs[i];
+        items[i] = (struct text){.ids = pair->sentence.ids,
+                                 .count = pair->sentence.count,
+                                 .source_ids = pair->source.count ? pair->source.ids : NULL,
+                                 .source_count = pair->source.count,
+                                 .prompt_count = pair->prompt_count};
+    }
+    return err_if(
+        !items ||
+        capture_init(capture, look->selection, &viewer->model.config, look->count, arena, err) ||
+        viewer_run(viewer, look->selection, &texts, tap, err));
+}
+
 /* --- visible keys --------------------------------------------------------------------------------
  *
  * The keys that queries attend to, where a window, a sparse attention pattern or --knockout
  * excludes more than the causal mask does.
  */
-
-struct visible_rules {
-    const struct config *config;
-    const struct edits *edits;
-    size_t text, number;  /* in the batch, and in all */
-    size_t rows, columns; /* of the text, or of its prompt, to which positions in edits refer */
-};
 
 /* How edits change the masked scores and attention weights of a layer. */
 struct layer_edits {
@@ -342,38 +339,16 @@ static void mark_keys(float *row, const struct kept *kept, const struct config *
         row[key] = 1;
 }
 
-static void knock_out(float *row, const struct kept *kept, const struct visible_rules *rules,
-                      size_t query, size_t head)
+/* Set `visible` of masked scores and attention weights of the text of a block. It stays NULL where
+ * the causal mask says everything, and where an edit may have given hidden keys a value. */
+static int find_visible(struct kept *kept, const struct viewer *viewer, struct edit_block block,
+                        struct arena *arena, struct err *err)
 {
-    struct edit_block block = {
-        .site = SITE_MASKED,
-        .layer = (size_t)kept->layer,
-        .text = rules->text,
-        .number = rules->number,
-        .data = row,
-        .heads = 1,
-        .rows = 1,
-        .columns = kept->shape[2],
-        .row_stride = kept->shape[2],
-        .first_head = head,
-        .first_row = query,
-        .row_places = rules->rows,
-        .column_places = rules->columns,
-        .forbidden = 0,
-    };
-    edits_apply(rules->edits, &block);
-}
-
-/* Set `visible` of masked scores and attention weights. It stays NULL where the causal mask says
- * everything, and where an edit may have given hidden keys a value. */
-static int find_visible(struct kept *kept, const struct visible_rules *rules, struct arena *arena,
-                        struct err *err)
-{
-    const struct config *config = rules->config;
+    const struct config *config = &viewer->model.config;
     if (!kept->data || (kept->site != SITE_MASKED && kept->site != SITE_WEIGHTS))
         return 0;
     size_t layer = (size_t)kept->layer;
-    struct layer_edits edits = edits_of_layer(rules->edits, layer);
+    struct layer_edits edits = edits_of_layer(viewer->edits, layer);
     bool plain = !edits.knockouts && !config_window(config, layer) &&
                  config->mechanism.kind != ATTENTION_SPARSE;
     if (edits.others || plain)
@@ -385,11 +360,17 @@ static int find_visible(struct kept *kept, const struct visible_rules *rules, st
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
         return -1;
+    block.site = SITE_MASKED;
+    block.layer = layer;
+    block.heads = block.rows = 1;
+    block.columns = block.row_stride = keys;
     for (size_t i = 0; i < count; i++) {
-        size_t query = kept->queries ? kept->queries[i % rows] : i % rows;
-        mark_keys(visible + i * keys, kept, config, query, memory);
+        block.data = visible + i * keys;
+        block.first_head = kept->heads[i / rows];
+        block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
+        mark_keys(block.data, kept, config, block.first_row, memory);
         if (edits.knockouts)
-            knock_out(visible + i * keys, kept, rules, query, kept->heads[i / rows]);
+            edits_apply(viewer->edits, &block);
     }
     kept->visible = visible;
     kept->visible_step = edits.by_head ? rows * keys : 0;
@@ -420,13 +401,14 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
     for (size_t i = 0; i < list->count; i++) {
         struct kept *kept = &list->items[i];
         size_t prompt = pair->prompt_count;
-        struct visible_rules rules = {&viewer->model.config,
-                                      viewer->edits,
-                                      text,
-                                      look->first + text,
-                                      prompt ? prompt : pair->sentence.count,
-                                      prompt ? prompt : kept->shape[kept->rank - 1]};
-        if (find_visible(kept, &rules, arena, err))
+        /* positions in edits refer to the text, or to its prompt */
+        const struct edit_block block = {
+            .text = text,
+            .number = look->first + text,
+            .row_places = prompt ? prompt : pair->sentence.count,
+            .column_places = prompt ? prompt : kept->shape[kept->rank - 1],
+        };
+        if (find_visible(kept, viewer, block, arena, err))
             return -1;
         size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
         if (count && !labels && !(labels = arena_alloc(arena, count, sizeof *labels, err)))
@@ -480,24 +462,13 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
                 struct err *err)
 {
     struct capture capture;
-    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
-    return err_if(
-        capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
-        watch_pairs(viewer, look, tap, err) ||
-        make_reports(viewer, look, capture.lists, arena, err));
+    return err_if(capture_pairs(&capture, viewer, look, arena, err) ||
+                  make_reports(viewer, look, capture.lists, arena, err));
 }
 
 /* --- one map after another -------------------------------------------------------------------- */
 
 static const enum site first_map = SITE_SCORES, last_map = SITE_WEIGHTS;
-
-static size_t count_tensors(const struct selection *selection)
-{
-    size_t sites = 0;
-    for (enum site site = first_map; site <= last_map; site++)
-        sites += selection->sites >> site & 1;
-    return sites * selection->layers.count;
-}
 
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
 {
@@ -505,10 +476,12 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     const struct config *config = &viewer->model.config;
     const uint64_t maps = 2 * site_bit(last_map) - site_bit(first_map);
     size_t tokens = look->pairs[0].sentence.count;
+    size_t heads = 0;
+    for (enum site site = first_map; site <= last_map; site++)
+        heads += (selection->sites >> site & 1) * selection->layers.count * selection->head_count;
     if (look->count != 1 || selection->sites & ~maps || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
-        count_tensors(selection) * selection->head_count <
-            FLOATS_AT_ONCE / tokens / selection_query_count(selection, tokens))
+        heads < FLOATS_AT_ONCE / tokens / selection_query_count(selection, tokens))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -549,12 +522,9 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
 /* Capture `part`: it is the first item of the list. Returns NULL with `err`. */
 static struct kept_list *run_part(struct by_map *by, struct err *err)
 {
-    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &by->capture};
     arena_clear(&by->arena);
-    return capture_init(&by->capture, &by->part, &by->viewer->model.config, 1, &by->arena, err) ||
-                   watch_pairs(by->viewer, &by->look, tap, err)
-               ? NULL
-               : by->capture.lists;
+    return capture_pairs(&by->capture, by->viewer, &by->look, &by->arena, err) ? NULL
+                                                                               : by->capture.lists;
 }
 
 /* Let later passes start at a layer, whose input a pass from the previous start computes. */
