@@ -84,15 +84,9 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
 static bool is_of_text(const struct axis *axis, const struct report *report)
 {
     static const char *const names[] = {"token", "query", "key", "word"};
-    const struct tokenized *source = &report->source;
-    const struct label *labels = axis->labels - axis->first;
-    if (labels == report->words ||
-        (source->count && (labels == source->labels || labels == source->word_labels)))
-        return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(axis->name, names[i]) == 0)
-            return true;
-    return false;
+    size_t index = 0;
+    return axis->labels != report->words && report_text_of(report, axis) != &report->source &&
+           names_find(&index, NAMES_LIST(names), axis->name, strlen(axis->name));
 }
 
 /* Cut the tokens that are not to be shown from the rows, the columns or both; false in `cropped` if

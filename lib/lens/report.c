@@ -36,6 +36,16 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
     return at_itself ? &report->sentence : &report->source;
 }
 
+const struct tokenized *report_text_of(const struct report *report, const struct axis *axis)
+{
+    const struct tokenized *texts[] = {&report->sentence, &report->source};
+    const struct label *labels = axis->labels - axis->first;
+    for (size_t i = 0; i < 2; i++)
+        if (labels == texts[i]->labels || labels == texts[i]->word_labels)
+            return texts[i];
+    return NULL;
+}
+
 static struct axis make_axis(const struct report *report, const struct kept *kept,
                              const struct axis_row *row, size_t size)
 {

@@ -67,6 +67,9 @@ struct report {
 const struct tokenized *report_queries(const struct report *report, enum site_part part);
 const struct tokenized *report_keys(const struct report *report, enum site_part part);
 
+/* The text whose tokens or words an axis has; NULL: none. */
+const struct tokenized *report_text_of(const struct report *report, const struct axis *axis);
+
 /* The tensor of a site, of this layer if it is in layers; NULL: there is none. */
 const struct kept *report_find(const struct report *report, enum site site, size_t layer);
 

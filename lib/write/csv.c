@@ -223,11 +223,9 @@ static int check_columns(const struct report *report, const struct place *place,
                 other.columns.name, other.tensor);
     }
     /* a source is the same for all sentences; their own words are not */
-    const struct tokenized *source = &report->source;
-    const struct label *labels = first.columns.labels;
-    bool of_source = labels >= source->labels && labels < source->labels + source->count;
-    bool of_own =
-        (strcmp(first.columns.name, "key") == 0 && !of_source) || labels == report->sentence.labels;
+    const struct tokenized *text = report_text_of(report, &first.columns);
+    bool of_own = text == &report->sentence ||
+                  (strcmp(first.columns.name, "key") == 0 && text != &report->source);
     if (place_sentences(place) > 1 && of_own)
         return err_usage(
             err,
