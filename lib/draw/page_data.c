@@ -63,19 +63,13 @@ static void put_three(struct base64 *exact)
     exact->held_count = 0;
 }
 
-static void put_byte(struct base64 *exact, unsigned char byte)
+static void put_bytes(struct base64 *exact, const void *bytes, size_t size)
 {
-    exact->held[exact->held_count++] = byte;
-    if (exact->held_count == 3)
-        put_three(exact);
-}
-
-static void put_float(struct base64 *exact, float value)
-{
-    uint32_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    for (int byte = 0; byte < 4; byte++)
-        put_byte(exact, (unsigned char)(bits >> (8 * byte)));
+    for (size_t i = 0; i < size; i++) {
+        exact->held[exact->held_count++] = ((const unsigned char *)bytes)[i];
+        if (exact->held_count == sizeof exact->held)
+            put_three(exact);
+    }
 }
 
 static void end_base64(struct base64 *exact)
@@ -87,8 +81,7 @@ static void end_base64(struct base64 *exact)
 void page_put_base64(struct stream *out, const char *bytes, size_t size)
 {
     struct base64 base64 = {.out = out};
-    for (size_t i = 0; i < size; i++)
-        put_byte(&base64, (unsigned char)bytes[i]);
+    put_bytes(&base64, bytes, size);
     end_base64(&base64);
 }
 
@@ -116,13 +109,10 @@ static const struct label *labels_of(const struct tokenized *tokenized, size_t *
 /* Which labels an axis has. */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
-    size_t count = 0;
-    const struct label *labels = axis->labels - axis->first;
-    if (labels == labels_of(&report->sentence, &count))
-        return "sentence";
-    if (labels == labels_of(&report->source, &count))
-        return "source";
-    return report->words && labels == report->words ? "words" : "numbers";
+    const struct tokenized *text = report_text_of(report, axis);
+    if (text)
+        return text == &report->sentence ? "sentence" : "source";
+    return report->words && axis->labels == report->words ? "words" : "numbers";
 }
 
 static size_t seen_columns(const struct sheet *sheet, size_t row)
@@ -155,7 +145,7 @@ static void put_values(struct stream *out, const struct report *report, const st
                 if (code)
                     stream_bytes(out, (char[]){digits[pair / 64], digits[pair % 64]}, 2);
                 else
-                    put_float(&exact, value);
+                    put_bytes(&exact, &value, sizeof value);
             }
         }
     }
@@ -278,7 +268,7 @@ static void put_exact(struct json_writer *json, const char *name, const float *v
     struct base64 exact = {.out = json->stream};
     json_put_raw(json, name, "\"");
     for (size_t i = 0; i < count; i++)
-        put_float(&exact, values[i * stride]);
+        put_bytes(&exact, &values[i * stride], sizeof *values);
     end_base64(&exact);
     stream_char(json->stream, '"');
 }
