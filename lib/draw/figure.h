@@ -75,7 +75,7 @@ struct section {
     struct ramp ramp;
     struct axis_fit rows, columns;
     double number_size;                   /* of numbers in cells; 0: there are none */
-    int decimals;                         /* of these */
+    struct numeral numeral;               /* their form */
     const char *row_title, *column_title; /* NULL: none */
     const char *bar_title;
     size_t first_label, label_count;  /* "(a)": each panel, or the section alone */
@@ -138,7 +138,7 @@ double nice_step(double whole);
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err);
 
-/* Choose the section's decimals, two or fewer of large numbers, and the size of letters at which
+/* Choose the section's numeral, of two decimals or fewer of large numbers, and the size of letters at which
  * the widest number fits; 0 if numbers are not wanted, do not fit or would all look like 0. */
 void panel_fit_numbers(struct section *section);
 

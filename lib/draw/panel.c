@@ -195,16 +195,9 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     return 0;
 }
 
-enum { NUMBER_BYTES = 64 }; /* the longest float32 with its decimals has 45 */
-
 static const double NUMBER_LEAST = 5; /* on paper, if the figure's letters have no room */
 static const double TEXT_LEAST = 14;  /* a narrower cell has no room for words */
 static const double HATCHED = 60;     /* a smaller picture would be all hatching */
-
-static void write_number(char text[NUMBER_BYTES], float value, int decimals)
-{
-    snprintf(text, NUMBER_BYTES, "%.*f", decimals, num_shown((double)value, decimals));
-}
 
 void panel_fit_numbers(struct section *section)
 {
@@ -214,11 +207,11 @@ void panel_fit_numbers(struct section *section)
     double most = type_size(&section->style->form, TYPE_NUMBER);
     double least = fmin(most, section_is_printed(section) ? NUMBER_LEAST : most);
     double size = fmin(most, section->rows.pitch - 3);
-    char low[NUMBER_BYTES];
-    char high[NUMBER_BYTES];
-    section->decimals = sheet->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
-    write_number(low, extent.low, section->decimals);
-    write_number(high, extent.high, section->decimals);
+    char low[NUMERAL_BYTES];
+    char high[NUMERAL_BYTES];
+    section->numeral.digits = sheet->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
+    numeral_write(low, section->numeral, extent.low);
+    numeral_write(high, section->numeral, extent.high);
     double widest_number = fmax(letters_width(low, 1), letters_width(high, 1));
     if (!sheet->texts)
         size = fmin(size, (section->columns.pitch - 2.5) / widest_number);
@@ -234,7 +227,7 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
 {
     struct font font = {.size = section->number_size, .anchor = ANCHOR_MIDDLE};
     bool heat = section->style->cells != CELLS_NUMBERS;
-    char number[NUMBER_BYTES];
+    char number[NUMERAL_BYTES];
     for (size_t r = 0; r < sheet->rows.size; r++) {
         for (size_t c = 0; c < sheet->columns.size; c++) {
             unsigned level = cells->levels[r * cells->columns + c];
@@ -243,7 +236,7 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
             if (level == 0 || sheet_hides(sheet, r, c))
                 continue;
             font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
-            write_number(number, sheet_cell(sheet, r, c), section->decimals);
+            numeral_write(number, section->numeral, sheet_cell(sheet, r, c));
             const char *text = sheet_text(sheet, r, c);
             canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font);
         }
