@@ -68,11 +68,6 @@ const struct format *format_find(const char *name)
     return NULL;
 }
 
-bool writer_at_first(const struct writer *writer)
-{
-    return writer->sheet == 0;
-}
-
 bool writer_at_last(const struct writer *writer)
 {
     return writer->sheet + 1 == kept_sheet_count(&writer->report->tensors[writer->tensor]);
@@ -224,7 +219,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     char stem[SHEET_NAME_BYTES];
     struct folder_files *folder = writer->folder;
     bool shared = folder->unit == UNIT_SENTENCE;
-    bool begins = folder->unit == UNIT_SHEET || writer_at_first(writer);
+    bool begins = folder->unit == UNIT_SHEET || writer->sheet == 0;
     bool ends = folder->unit == UNIT_SHEET || writer_at_last(writer);
     if (begins && !shared && open_file(writer, choose_share(writer, stem, sheet), err))
         return -1;

@@ -158,8 +158,7 @@ int writer_end(struct writer *writer, struct err *err);
 
 void writer_release(struct writer *writer); /* removes incomplete files of a folder */
 
-/* True if the next sheet is the first, or the last, of a tensor. */
-bool writer_at_first(const struct writer *writer);
+/* True if the next sheet is the last of its tensor. */
 bool writer_at_last(const struct writer *writer);
 
 /* Write a report in memory, to a target or a stream; tables become sheets for formats without. */

@@ -327,7 +327,7 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     char name[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
     const struct kept *kept = &writer->report->tensors[writer->tensor];
-    bool first = writer_at_first(writer);
+    bool first = writer->sheet == 0;
     (void)err;
     kept_name(name, kept);
     if (first && writer->tensor > 0)
