@@ -111,23 +111,16 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
         buf_text(out, RIGHT_TO_LEFT); /* or the ellipsis would stand at the text's beginning */
 }
 
-/* Bytes of the words that fit into a line; all of the text if not even the first word does. */
-static size_t line_of(const char *text, double width, double size)
-{
-    double used = 0;
-    size_t bytes = beginning(text, width * 1000 / size, &used);
-    if (!text[bytes])
-        return bytes;
-    while (bytes && text[bytes] != ' ')
-        bytes--;
-    return bytes ? bytes : strlen(text);
-}
-
 int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
                   double size, struct arena *arena, struct err *err)
 {
     for (*count = 0; *text && *count < most; ++*count) {
-        size_t bytes = *count + 1 == most ? strlen(text) : line_of(text, width, size);
+        double used = 0;
+        size_t rest = strlen(text);
+        size_t bytes = *count + 1 < most ? beginning(text, width * 1000 / size, &used) : rest;
+        while (bytes && text[bytes] && text[bytes] != ' ')
+            bytes--;
+        bytes = bytes ? bytes : rest; /* not even the first word fits */
         lines[*count] = arena_text(arena, text, bytes, err);
         if (!lines[*count])
             return -1;

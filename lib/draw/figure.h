@@ -138,8 +138,9 @@ double nice_step(double whole);
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err);
 
-/* Choose the section's numeral, of two decimals or fewer of large numbers, and the size of letters at which
- * the widest number fits; 0 if numbers are not wanted, do not fit or would all look like 0. */
+/* Choose the section's numeral, two decimals or fewer of large numbers, and the size of letters at
+ * which the widest number fits; 0 if numbers are not wanted, do not fit or would all look like 0.
+ */
 void panel_fit_numbers(struct section *section);
 
 /* True if a mark is one of a sheet's cells. */

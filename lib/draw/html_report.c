@@ -94,19 +94,6 @@ int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
 
-/* The colours of --palette. */
-static void put_palette(struct json_writer *json, const struct palette *palette)
-{
-    struct ramp ramp;
-    ramp_make(&ramp, palette);
-    json_put_raw(json, "\n colours", "\"");
-    for (size_t level = 1; level < RAMP_LEVELS; level++) {
-        struct colour colour = ramp.colours[level];
-        stream_format(json->stream, "%02x%02x%02x", colour.red, colour.green, colour.blue);
-    }
-    stream_char(json->stream, '"');
-}
-
 static void put_look(struct stream *out, const struct style *style)
 {
     struct json_writer json = {.stream = out, .in_html = true};
@@ -116,8 +103,16 @@ static void put_look(struct stream *out, const struct style *style)
     json_put_text(&json, "scale", style_scale_names[style->scale]);
     json_put_text(&json, "range", style_range_names[style->range]);
     json_put_text(&json, "view", style->view ? style_view_names[style->view - 1] : "");
-    if (style->palette)
-        put_palette(&json, style->palette);
+    if (style->palette) {
+        struct ramp ramp;
+        ramp_make(&ramp, style->palette);
+        json_put_raw(&json, "\n colours", "\"");
+        for (size_t level = 1; level < RAMP_LEVELS; level++) {
+            struct colour colour = ramp.colours[level];
+            stream_format(out, "%02x%02x%02x", colour.red, colour.green, colour.blue);
+        }
+        stream_char(out, '"');
+    }
     json_put_bool(&json, "hide_first", style->hide_first);
     if (style_has_bounds(style)) {
         json_put_open(&json, "bounds", '{');

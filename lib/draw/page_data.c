@@ -252,16 +252,6 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_close(json, '}');
 }
 
-static void put_explained(struct json_writer *json, const struct page_facts *facts)
-{
-    const struct report *report = facts->explained;
-    json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
-    json_put_open(json, "\nexplained", '[');
-    for (size_t i = 0; report && i < report->tensor_count; i++)
-        put_tensor(json, report, &report->tensors[i], true);
-    json_put_close(json, ']');
-}
-
 static void put_exact(struct json_writer *json, const char *name, const float *values, size_t count,
                       size_t stride)
 {
@@ -424,7 +414,11 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     if (facts->lesson)
         put_lesson(json, facts->lesson);
     put_attention(json, facts->config);
-    put_explained(json, facts);
+    json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
+    json_put_open(json, "\nexplained", '[');
+    for (size_t i = 0; facts->explained && i < facts->explained->tensor_count; i++)
+        put_tensor(json, facts->explained, &facts->explained->tensors[i], true);
+    json_put_close(json, ']');
     if (facts->next)
         put_next(json, facts->next);
     json_put_open(json, "\ncommand", '[');

@@ -89,18 +89,6 @@ static void thin_out(struct axis_fit *fit, double apart)
     }
 }
 
-/* Slanted labels lean to the right, the last one beyond its cell. */
-static double overhang(const struct axis *axis, const struct axis_fit *fit, double width)
-{
-    char number[POSITION_BYTES];
-    double middle, most = axis_fit_length(fit);
-    for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
-        double own = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
-        most = fmax(most, middle + SLANT * fmin(own, width) + fit->size / 2);
-    }
-    return most - axis_fit_length(fit);
-}
-
 void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double room,
                      const struct figure_form *form)
 {
@@ -126,9 +114,15 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
     if (!columns)
         return;
     fit->turn = fit->pitch >= line / SLANT ? -45 : -90;
-    if (fit->turn == -45) {
+    if (fit->turn == -45) { /* they lean to the right, the last one beyond its cell */
+        char number[POSITION_BYTES];
+        double middle, most = axis_fit_length(fit);
+        for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
+            double label = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
+            most = fmax(most, middle + SLANT * fmin(label, width) + fit->size / 2);
+        }
         fit->room = SLANT * width + fit->size / 2;
-        fit->over = overhang(axis, fit, width);
+        fit->over = most - axis_fit_length(fit);
     }
 }
 
@@ -158,15 +152,6 @@ void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* The one of two levels that is farther from 0, at the ramp's start or middle. */
-static unsigned char louder(unsigned a, unsigned b, bool two_sided)
-{
-    int quiet = two_sided ? RAMP_LEVELS / 2 : 1;
-    if (a == 0 || b == 0)
-        return (unsigned char)(a | b);
-    return (unsigned char)(abs((int)b - quiet) > abs((int)a - quiet) ? b : a);
-}
-
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err)
 {
@@ -178,18 +163,19 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     if (!cells->levels || !cells->values)
         return -1;
     struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
+    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1; /* the level of 0 */
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (section->norms.range == RANGE_ROW)
             norm = norm_of_row(&section->norms, sheet, r);
         for (size_t c = 0; c < sheet->columns.size; c++) {
             size_t cell = r / rows->step * cells->columns + c / columns->step;
-            unsigned before = cells->levels[cell];
-            if (sheet_hides(sheet, r, c))
+            int before = cells->levels[cell];
+            int level = (int)norm_level(&norm, sheet_cell(sheet, r, c));
+            if (level == 0 || sheet_hides(sheet, r, c) ||
+                (before && abs(level - zero) <= abs(before - zero)))
                 continue;
-            cells->levels[cell] =
-                louder(before, norm_level(&norm, sheet_cell(sheet, r, c)), norm.two_sided);
-            if (cells->levels[cell] != before)
-                cells->values[cell] = sheet_cell(sheet, r, c);
+            cells->levels[cell] = (unsigned char)level;
+            cells->values[cell] = sheet_cell(sheet, r, c);
         }
     }
     return 0;

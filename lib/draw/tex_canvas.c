@@ -47,23 +47,18 @@ static const struct {
 
 enum { SIGNS = sizeof signs / sizeof *signs };
 
-/* Controls, bytes that are not UTF-8 and what is no character become U+FFFD. */
-static size_t take_letter(uint32_t *letter, const char *text, size_t size)
-{
-    size_t length = utf8_decode(letter, text, size);
-    if (length == 0 || *letter < ' ' || (*letter >= 0x7f && *letter < 0xa0) ||
-        (*letter & 0xfffe) == 0xfffe)
-        *letter = 0xfffd;
-    return length ? length : 1;
-}
-
 static void put_letters(struct canvas *tex, const char *text)
 {
     size_t size = strlen(text);
     for (size_t at = 0; at < size;) {
         uint32_t letter = 0;
-        size_t length = take_letter(&letter, text + at, size - at);
+        size_t length = utf8_decode(&letter, text + at, size - at);
         size_t i = 0;
+        /* controls, bytes that are not UTF-8 and what is no character */
+        if (length == 0 || letter < ' ' || (letter >= 0x7f && letter < 0xa0) ||
+            (letter & 0xfffe) == 0xfffe)
+            letter = 0xfffd;
+        length = length ? length : 1;
         while (i < SIGNS &&
                (strlen(signs[i].sign) != length || memcmp(signs[i].sign, text + at, length) != 0))
             i++;

@@ -569,20 +569,6 @@ static int describe(struct report *report, const struct text_mean *mean, struct 
     return report->about ? 0 : -1;
 }
 
-/* The tables of data; those of people show a text. */
-static int make_tables(struct report *report, const struct text_mean *mean, struct arena *arena,
-                       struct err *err)
-{
-    struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
-    report->frames = frames;
-    report->frame_count = 0;
-    for (size_t i = 0; frames && i < mean->first.frame_count; i++)
-        if (mean->tables[i].like.columns &&
-            make_table(&frames[report->frame_count++], &mean->tables[i], arena, err))
-            return -1;
-    return frames ? 0 : -1;
-}
-
 static int make_sheet(struct kept *kept, const struct label *numbers, struct arena *arena,
                       struct err *err)
 {
@@ -605,11 +591,18 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
     size_t count = mean->first.tensor_count;
     struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
     *report = mean->first;
-    if (!tensors || !sheets || label_report(report, mean, tokenizer, arena, err) ||
-        describe(report, mean, arena, err) || make_tables(report, mean, arena, err))
+    if (!tensors || !sheets || !frames || label_report(report, mean, tokenizer, arena, err) ||
+        describe(report, mean, arena, err))
         return -1;
     report->tensors = tensors;
+    report->frames = frames;
+    report->frame_count = 0;
+    for (size_t i = 0; i < mean->first.frame_count; i++)
+        if (mean->tables[i].like.columns && /* not a table for people, which shows a text */
+            make_table(&frames[report->frame_count++], &mean->tables[i], arena, err))
+            return -1;
     for (size_t i = 0; i < count; i++) {
         const struct mean_sums *sums = &mean->sums[i];
         if (make_mean(&tensors[i], sums, arena, err) ||

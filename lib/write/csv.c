@@ -115,27 +115,20 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
     csv_field(line, text ? text : "");
 }
 
-/* Columns that are copied from the input must not be called like those of the result. */
-static int check_names(const struct place *place, const struct frame *frame, struct err *err)
-{
-    for (size_t i = 0; i < place->extra_count; i++)
-        if (frame_column(frame, place->extras[i].name))
-            return err_usage(err,
-                             "column '%s': results already have a column with this name: rename it",
-                             place->extras[i].name);
-    return 0;
-}
-
 /* A stream holds one table, the first of each report, with one header. */
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
-    if (writer->place->index == 0 && check_names(writer->place, frame, err))
-        return -1;
-    for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
+    const struct place *place = writer->place;
+    for (size_t i = 0; i < place->extra_count && place->index == 0; i++)
+        if (frame_column(frame, place->extras[i].name)) /* copied from the input */
+            return err_usage(err,
+                             "column '%s': results already have a column with this name: rename it",
+                             place->extras[i].name);
+    for (size_t i = place->index > 0; i <= frame->rows.size; i++) {
         bool header = i == 0;
         const char *comma = "";
-        add_place(line, writer->place, header);
+        add_place(line, place, header);
         for (size_t c = 0; c < frame->count; c++) {
             if (frame->columns[c].flags & COLUMN_TEXT_ONLY)
                 continue;

@@ -304,19 +304,6 @@ void writer_release(struct writer *writer)
     arena_release(&writer->arena);
 }
 
-static int write_sheets(struct writer *writer, struct err *err)
-{
-    const struct report *report = writer->report;
-    size_t tensors = report_has_tables(report) ? 0 : report->tensor_count;
-    for (size_t i = 0; i < tensors; i++)
-        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
-            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
-            if (writer_sheet(writer, &sheet, err))
-                return -1;
-        }
-    return 0;
-}
-
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct place *place, struct err *err)
 {
@@ -328,8 +315,14 @@ int report_write(const struct format *format, const struct target *target,
         failed = report_as_sheets(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
-    failed = failed || writer_begin(&writer, format, target, report, place, err) ||
-             write_sheets(&writer, err) || writer_end(&writer, err);
+    failed = failed || writer_begin(&writer, format, target, report, place, err);
+    size_t tensors = failed || report_has_tables(report) ? 0 : report->tensor_count;
+    for (size_t i = 0; i < tensors; i++)
+        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]) && !failed; k++) {
+            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+            failed = writer_sheet(&writer, &sheet, err);
+        }
+    failed = failed || writer_end(&writer, err);
     writer_release(&writer);
     arena_release(&arena);
     return err_if(failed);

@@ -179,26 +179,24 @@ void json_report_origin(struct json_writer *json, const struct report *report,
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void put_cell(struct json_writer *json, const struct column *column, size_t row)
-{
-    json_put_name(json, column->name, strlen(column->name));
-    if (column->kind == COLUMN_FLOAT)
-        json_put_float(json, NULL, (float)column_float(column, row));
-    else if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL)
-        json_put_text(json, NULL, column_text(column, row, false));
-    else if (column_integer(column, row) == COLUMN_MISSING)
-        json_put_text(json, NULL, NULL);
-    else
-        json_put_integer(json, NULL, column_integer(column, row));
-}
-
 static void put_row(struct json_writer *json, const char *name, const struct frame *frame,
                     size_t row)
 {
     json_put_open(json, name, '{');
-    for (size_t i = 0; i < frame->count; i++)
-        if (!(frame->columns[i].flags & COLUMN_TEXT_ONLY))
-            put_cell(json, &frame->columns[i], row);
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct column *column = &frame->columns[i];
+        if (column->flags & COLUMN_TEXT_ONLY)
+            continue;
+        json_put_name(json, column->name, strlen(column->name));
+        if (column->kind == COLUMN_FLOAT)
+            json_put_float(json, NULL, (float)column_float(column, row));
+        else if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL)
+            json_put_text(json, NULL, column_text(column, row, false));
+        else if (column_integer(column, row) == COLUMN_MISSING)
+            json_put_text(json, NULL, NULL);
+        else
+            json_put_integer(json, NULL, column_integer(column, row));
+    }
     json_put_close(json, '}');
 }
 

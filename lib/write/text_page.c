@@ -576,18 +576,6 @@ static size_t label_width(const struct axis *axis, const struct text_cut *cut)
     return num_min(widest, TEXT_LABEL_MAX);
 }
 
-/* Width of texts in place of numbers, as far as they are no longer than labels. */
-static size_t texts_width(const struct sheet *sheet)
-{
-    size_t widest = 1;
-    for (size_t r = 0; r < sheet->rows.size; r++)
-        for (size_t c = 0; c < sheet->columns.size; c++) {
-            const char *text = sheet_text(sheet, r, c);
-            widest = num_max(widest, utf8_width(text, strlen(text)));
-        }
-    return num_min(widest, TEXT_LABEL_MAX);
-}
-
 static size_t slots_width(const struct matrices *matrices)
 {
     size_t places = matrices->columns.front + matrices->columns.back;
@@ -642,8 +630,12 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
             numeral_between(extent.low, extent.high, first->whole ? 0 : NUMERAL_DIGITS);
         matrices->cell.width = num_max(numeral_write(number, matrices->numeral, extent.low),
                                        numeral_write(number, matrices->numeral, extent.high));
-        if (first->texts)
-            matrices->cell.width = texts_width(first);
+        if (first->texts) /* in place of numbers */
+            matrices->cell.width = 1;
+        for (size_t i = 0; first->texts && i < first->rows.size * first->columns.size; i++) {
+            size_t width = utf8_width(first->texts[i], strlen(first->texts[i]));
+            matrices->cell.width = num_max(matrices->cell.width, num_min(width, TEXT_LABEL_MAX));
+        }
     } else {
         matrices->label.width++; /* a blank before the first cell */
     }
