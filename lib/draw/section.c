@@ -408,9 +408,9 @@ static void put_ticks(struct tick_row *row)
     double most = fmax(-low, high);
     if (most <= 0)
         return;
-    if (low < 0 || *norms_below(norms))
-        put_tick(row, 0, norms_below(norms), ends.low);
-    put_tick(row, 1, norms_above(norms), ends.high);
+    if (low < 0 || *norms_beyond(norms, false))
+        put_tick(row, 0, norms_beyond(norms, false), ends.low);
+    put_tick(row, 1, norms_beyond(norms, true), ends.high);
     if (norms->whole.scale == COLOURS_LOG) {
         double power = pow(10, floor(log10(most)));
         for (int i = 0; i < 4; i++, power /= 10) {

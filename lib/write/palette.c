@@ -285,12 +285,10 @@ struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sh
     return norm;
 }
 
-const char *norms_below(const struct colour_norms *norms)
+const char *norms_beyond(const struct colour_norms *norms, bool high)
 {
-    return norms->found.low < norm_ends(&norms->whole).low ? "≤ " : "";
-}
-
-const char *norms_above(const struct colour_norms *norms)
-{
-    return norms->found.high > norm_ends(&norms->whole).high ? "≥ " : "";
+    struct extent ends = norm_ends(&norms->whole);
+    if (high)
+        return norms->found.high > ends.high ? "≥ " : "";
+    return norms->found.low < ends.low ? "≤ " : "";
 }

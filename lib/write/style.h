@@ -207,9 +207,8 @@ struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct 
 struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sheet *sheet,
                                size_t row);
 
-/* "≤ " and "≥ " if numbers lie beyond the ends of the ramp, else "". */
-const char *norms_below(const struct colour_norms *norms);
-const char *norms_above(const struct colour_norms *norms);
+/* "≤ " or "≥ " if numbers lie beyond the low or the high end of the ramp, else "". */
+const char *norms_beyond(const struct colour_norms *norms, bool high);
 
 /* Of the finite numbers that are not hidden. */
 struct extent extent_of_sheet(const struct sheet *sheet);

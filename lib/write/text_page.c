@@ -132,7 +132,7 @@ static void add_legend(struct buf *line, struct text_heat *heat)
     struct extent ends = norm_ends(&norms->whole);
     bool known = norms->range == RANGE_ALL;
     if (known)
-        buf_format(line, "%s%.4g ", norms_below(norms), (double)ends.low);
+        buf_format(line, "%s%.4g ", norms_beyond(norms, false), (double)ends.low);
     else
         buf_text(line, norms->whole.two_sided ? "-largest " : "0 ");
     for (unsigned i = 0; i < STEPS; i++) {
@@ -142,7 +142,7 @@ static void add_legend(struct buf *line, struct text_heat *heat)
     }
     set_heat(line, heat, 0);
     if (known)
-        buf_format(line, " %s%.4g", norms_above(norms), (double)ends.high);
+        buf_format(line, " %s%.4g", norms_beyond(norms, true), (double)ends.high);
     else
         buf_format(line, " largest of the %s", norms->range == RANGE_ROW ? "row" : "head");
 }
@@ -543,11 +543,11 @@ enum {
 };
 
 struct matrices {
-    const struct sheet *sheets; /* one a head */
+    const struct sheet *sheets; /* [count] one a head, and the colours of its numbers */
+    struct colour_norm *norms;
     size_t count;
     struct table table;
     struct text_heat heat;
-    struct colour_norm *norms; /* [count] if each head has its own range; else NULL */
     struct text_cut rows, columns;
     struct table_column label, cell, between; /* labels, numbers, and an ellipsis in the middle */
     size_t index_width;                       /* of the numbers before labels; 0: none */
@@ -699,20 +699,6 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
     }
 }
 
-static void add_number(struct matrices *matrices, const struct colour_norm *norm, float value,
-                       const char *text)
-{
-    char number[NUMERAL_BYTES];
-    const struct text_heat *heat = &matrices->heat;
-    if (!text && isnan(value)) { /* missing, as of the last token's next one */
-        table_text(&matrices->table, &matrices->cell, "");
-        return;
-    }
-    numeral_write(number, matrices->numeral, value);
-    table_heated(&matrices->table, &matrices->cell, text ? text : number,
-                 heat->colours || heat->shades ? norm_level(norm, value) : 0);
-}
-
 /* An ellipsis stands for visible numbers: if all of them are masked, there is none. */
 static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
 {
@@ -721,8 +707,9 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
     bool between = text_cut_between(&matrices->rows, row_slot);
     size_t row = text_cut_place(&matrices->rows, row_slot);
     size_t last_row = between ? text_cut_place(&matrices->rows, row_slot + 1) - 1 : row;
-    struct colour_norm norm =
-        matrices->norms ? matrices->norms[index] : norm_of_row(&matrices->heat.norms, sheet, row);
+    const struct text_heat *heat = &matrices->heat;
+    struct colour_norm norm = heat->norms.range == RANGE_ROW ? norm_of_row(&heat->norms, sheet, row)
+                                                             : matrices->norms[index];
     if (!between && matrices->index_width)
         buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1,
                    axis_number(&sheet->rows, row));
@@ -735,12 +722,21 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         size_t last = axis_number(&sheet->rows, last_row);
         bool hidden = cut ? sheet->causal && sheet->columns.first + column > last
                           : sheet_hides(sheet, row, column);
-        if (hidden || cut)
+        if (hidden || cut) {
             table_text(table, middle ? &matrices->between : &matrices->cell,
                        hidden ? "" : ellipsis);
+            continue;
+        }
+        char number[NUMERAL_BYTES];
+        float value = sheet_cell(sheet, row, column);
+        const char *text = sheet_text(sheet, row, column);
+        bool missing = !text && isnan(value); /* as of the last token's next one */
+        numeral_write(number, matrices->numeral, value);
+        if (missing)
+            table_text(table, &matrices->cell, "");
         else
-            add_number(matrices, &norm, sheet_cell(sheet, row, column),
-                       sheet_text(sheet, row, column));
+            table_heated(table, &matrices->cell, text ? text : number,
+                         heat->colours || heat->shades ? norm_level(&norm, value) : 0);
     }
 }
 
@@ -773,24 +769,22 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     size_t count = kept_sheet_count(kept);
     struct extent extent = {FLT_MAX, -FLT_MAX};
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
-    for (size_t i = 0; sheets && i < count; i++) {
+    struct text_heat *heat = &matrices->heat;
+    matrices->norms = arena_alloc(arena, count, sizeof *matrices->norms, err);
+    if (!sheets || !matrices->norms)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
         sheets[i] = kept_sheet(report, kept, i);
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
     }
-    if (!sheets)
-        return -1;
-    struct text_heat *heat = &matrices->heat;
     matrices->sheets = sheets;
     matrices->count = count;
     matrices->extent = extent.low > extent.high ? (struct extent){0, 0} : extent;
     matrices->table.heat = heat;
     begin_heat(heat, matrices->table.out, extent, sheets->fraction, place);
-    if ((!heat->colours && !heat->shades) || heat->norms.range != RANGE_HEAD)
-        return 0;
-    matrices->norms = arena_alloc(arena, count, sizeof *matrices->norms, err);
-    for (size_t i = 0; i < count && matrices->norms; i++)
+    for (size_t i = 0; i < count; i++)
         matrices->norms[i] = norm_of_sheet(&heat->norms, &sheets[i]);
-    return matrices->norms ? 0 : -1;
+    return 0;
 }
 
 /* Write a heading, and the heads as tables, side by side if they fit. */
