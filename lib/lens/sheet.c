@@ -121,17 +121,11 @@ void numeral_latex(struct buf *latex, const char *text)
 
 double column_number(const struct column *column, size_t row)
 {
-    switch (column->kind) {
-    case COLUMN_FLOAT:
+    if (column->kind == COLUMN_FLOAT)
         return column_float(column, row);
-    case COLUMN_INTEGER:
-        return column_integer(column, row) == COLUMN_MISSING ? (double)NAN
-                                                             : (double)column_integer(column, row);
-    case COLUMN_TEXT:
-    case COLUMN_LABEL:
-        break;
-    }
-    return NAN;
+    bool has_number =
+        column->kind == COLUMN_INTEGER && column_integer(column, row) != COLUMN_MISSING;
+    return has_number ? (double)column_integer(column, row) : (double)NAN;
 }
 
 const char *column_text(const struct column *column, size_t row, bool for_people)

@@ -103,16 +103,15 @@ static int send(struct writer *writer, struct err *err)
 static void add_cell(struct buf *line, const struct column *column, size_t row)
 {
     char digits[NUM_FLOAT_BYTES];
-    if (column->kind == COLUMN_FLOAT || column->kind == COLUMN_INTEGER) {
-        double number = column_number(column, row);
-        if (!isnan(number) && column->kind == COLUMN_INTEGER)
-            buf_format(line, "%lld", column_integer(column, row));
-        else if (!isnan(number))
-            buf_bytes(line, digits, num_float(digits, (float)number));
-        return;
+    double number = column_number(column, row);
+    if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL) {
+        const char *text = column_text(column, row, false);
+        csv_field(line, text ? text : "");
+    } else if (!isnan(number) && column->kind == COLUMN_INTEGER) {
+        buf_format(line, "%lld", column_integer(column, row));
+    } else if (!isnan(number)) {
+        buf_bytes(line, digits, num_float(digits, (float)number));
     }
-    const char *text = column_text(column, row, false);
-    csv_field(line, text ? text : "");
 }
 
 /* A stream holds one table, the first of each report, with one header. */
