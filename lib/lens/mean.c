@@ -88,6 +88,15 @@ static int make_mean(struct kept *mean, const struct mean_sums *sums, struct are
     return err_if(!mean->data || (sums->visible && !mean->visible));
 }
 
+static struct label keep_label(const struct label *label, struct arena *arena, struct err *err)
+{
+    const char *const texts[] = {label->text, label->exact, label->plain};
+    const char *kept[3] = {NULL};
+    for (size_t i = 0; i < 3; i++)
+        kept[i] = texts[i] ? arena_text(arena, texts[i], strlen(texts[i]), err) : NULL;
+    return (struct label){kept[0], kept[1], kept[2]};
+}
+
 /* --- sums of tables --------------------------------------------------------------------------- */
 
 /* What a row has of a column: a key, or the sum of a result. */
@@ -198,7 +207,7 @@ static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t kno
     mean->rows = arena_grow(arena, mean->rows, mean->count, sizeof row, err);
     for (size_t i = 0; i < mean->like.count && !err->kind; i++) {
         row.cells[i] = mean->wanted[i];
-        row.cells[i].label = label_keep(&mean->wanted[i].label, arena, err);
+        row.cells[i].label = keep_label(&mean->wanted[i].label, arena, err);
     }
     if (err->kind)
         return NULL;
@@ -387,7 +396,7 @@ static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
     bool is_of_tokens = names_find(&index, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
     axis->labels = is_of_tokens ? NULL : labels;
     for (size_t i = 0; i < axis->size && labels && !is_of_tokens; i++)
-        labels[i] = label_keep(&of[i], arena, err);
+        labels[i] = keep_label(&of[i], arena, err);
     return err_if(err->kind);
 }
 

@@ -180,14 +180,6 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
     };
 }
 
-size_t report_sheet_count(const struct report *report)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        count += kept_sheet_count(&report->tensors[i]);
-    return count;
-}
-
 bool report_has_tables(const struct report *report)
 {
     for (size_t i = 0; i < report->frame_count; i++)

@@ -103,9 +103,6 @@ size_t kept_sheet_count(const struct kept *kept);
 struct kept kept_head(const struct kept *kept, size_t index);
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
 
-/* Of all tensors. */
-size_t report_sheet_count(const struct report *report);
-
 /* True if data formats write tables instead of tensors: some table is not for people only. */
 bool report_has_tables(const struct report *report);
 

@@ -136,15 +136,6 @@ const char *column_text(const struct column *column, size_t row, bool for_people
     return for_people ? label->text : label->plain;
 }
 
-struct label label_keep(const struct label *label, struct arena *arena, struct err *err)
-{
-    const char *const texts[] = {label->text, label->exact, label->plain};
-    const char *kept[3] = {NULL};
-    for (size_t i = 0; i < 3; i++)
-        kept[i] = texts[i] ? arena_text(arena, texts[i], strlen(texts[i]), err) : NULL;
-    return (struct label){kept[0], kept[1], kept[2]};
-}
-
 bool column_is_result(const struct column *column)
 {
     bool is_number = column->kind == COLUMN_FLOAT || column->kind == COLUMN_INTEGER;

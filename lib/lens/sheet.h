@@ -28,9 +28,6 @@ struct label {
                           part of a character */
 };
 
-/* A copy in memory of the arena. */
-struct label label_keep(const struct label *label, struct arena *arena, struct err *err);
-
 struct axis {
     const char *name; /* "query", "key", "token", "channel", "dim", "word" */
     size_t size;

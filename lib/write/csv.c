@@ -230,7 +230,9 @@ static int check_columns(const struct report *report, const struct place *place,
 /* Whether several matrices share the stream. */
 static bool is_table(const struct writer *writer)
 {
-    return report_sheet_count(writer->report) > 1 || writer->place->count > 1;
+    const struct report *report = writer->report;
+    return report->tensor_count > 1 || kept_sheet_count(report->tensors) > 1 ||
+           writer->place->count > 1;
 }
 
 int csv_begin(struct writer *writer, struct err *err)
