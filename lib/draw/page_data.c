@@ -303,19 +303,6 @@ static void put_next(struct json_writer *json, const struct page_next *next)
     json_put_close(json, '}');
 }
 
-/* What a command line says to look at it again: the text, or the ids that were given. */
-static void put_text(struct json_writer *json, const struct tokenized *sentence)
-{
-    if (sentence->text) {
-        json_put_bytes(json, "\ntext", sentence->text, sentence->size);
-        return;
-    }
-    json_put_open(json, "\nids", '[');
-    for (size_t i = 0; i < sentence->count; i++)
-        json_put_integer(json, NULL, sentence->tokens[i].id);
-    json_put_close(json, ']');
-}
-
 /* Of the attention of a text; others are like it. */
 static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
                                             SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
@@ -405,7 +392,14 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)
         json_put_text(json, "\nrun", facts->run);
-    put_text(json, facts->sentence);
+    if (facts->sentence->text) { /* as a command line names it: by the text, or by ids */
+        json_put_bytes(json, "\ntext", facts->sentence->text, facts->sentence->size);
+    } else {
+        json_put_open(json, "\nids", '[');
+        for (size_t i = 0; i < facts->sentence->count; i++)
+            json_put_integer(json, NULL, facts->sentence->tokens[i].id);
+        json_put_close(json, ']');
+    }
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
     put_sites(json, facts->config);

@@ -639,20 +639,6 @@ static void name_axes(struct section *section)
         section->bar_title = "attention weights, all panels";
 }
 
-/* Measures of a section's scale and notes, below its panels. */
-static int fit_foot(struct section *section, struct arena *arena, struct err *err)
-{
-    double size = type_size(&section->style->form, TYPE_NUMBER);
-    if (make_notes(section, arena, err))
-        return -1;
-    if (has_bar(section) && !section_is_printed(section))
-        section->width = fmax(section->width, section->left + BAR_WIDTH + 2 * size +
-                                                  letters_width(section->bar_title, size));
-    double notes = section_line(section, TYPE_NUMBER) * (double)section->note_count;
-    section->height = section->foot + (height_of_scale(section) + notes + 3);
-    return 0;
-}
-
 int section_plan(struct section *section, const struct section_sheets *what,
                  const struct style *style, double room, struct arena *arena, struct err *err)
 {
@@ -676,8 +662,17 @@ int section_plan(struct section *section, const struct section_sheets *what,
     else if (section->kind != KIND_BARS)
         fit_panels(section);
     panel_fit_numbers(section);
-    if (section->kind == KIND_BARS ? fit_bars(section, arena, err) : fit_foot(section, arena, err))
+    if (section->kind == KIND_BARS ? fit_bars(section, arena, err)
+                                   : make_notes(section, arena, err))
         return -1;
+    if (section->kind != KIND_BARS) { /* the scale and the notes are below the panels */
+        double size = type_size(form, TYPE_NUMBER);
+        double notes = section_line(section, TYPE_NUMBER) * (double)section->note_count;
+        if (has_bar(section) && !section_is_printed(section))
+            section->width = fmax(section->width, section->left + BAR_WIDTH + 2 * size +
+                                                      letters_width(section->bar_title, size));
+        section->height = section->foot + (height_of_scale(section) + notes + 3);
+    }
     section->label_count = has_own_label(section) ? 1 : section->panels;
     section->height = axis_fit_snap(section->height);
     describe(&text, section);

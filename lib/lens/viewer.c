@@ -80,21 +80,16 @@ static void forget_part(void *file, size_t round, size_t thread)
     file_forget(&part, part.bytes + PART_BYTES);
 }
 
-/* By all threads: one alone takes 4 ms to unmap a file of 80 MB. */
-static void forget_weights(struct viewer *viewer)
+void viewer_release(struct viewer *viewer)
 {
-    struct checkpoint *checkpoint = &viewer->model.weights.checkpoint;
+    const struct checkpoint *checkpoint = &viewer->model.weights.checkpoint;
+    arena_release(&viewer->scratch);
+    /* by all threads: one alone takes 4 ms to unmap a file of 80 MB */
     for (size_t i = 0; viewer->machine.pool && i < checkpoint->count; i++) {
         struct file *file = &checkpoint->shards[i].tensors.file;
         size_t parts = file->size / PART_BYTES;
         pool_run(viewer->machine.pool, (struct loop){parts, (double)file->size, forget_part}, file);
     }
-}
-
-void viewer_release(struct viewer *viewer)
-{
-    arena_release(&viewer->scratch);
-    forget_weights(viewer);
     machine_release(&viewer->machine);
     tokenizer_free(viewer->tokenizer);
     model_release(&viewer->model);
@@ -379,19 +374,6 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-/* The largest number of columns of a tensor whose columns are labelled with numbers. */
-static size_t widest(const struct kept_list *lists, size_t count)
-{
-    size_t columns = 0;
-    for (size_t s = 0; s < count; s++)
-        for (size_t i = 0; i < lists[s].count; i++) {
-            const struct kept *kept = &lists[s].items[i];
-            if (!kept_has_key_columns(kept))
-                columns = num_max(columns, kept->shape[kept->rank - 1]);
-        }
-    return columns;
-}
-
 /* Add the visible keys and the labels of selected queries to the tensors of a text. */
 static int complete(const struct viewer *viewer, const struct look *look, size_t text,
                     const struct kept_list *list, struct arena *arena, struct err *err)
@@ -427,7 +409,13 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
-    const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
+    size_t widest = 0; /* columns that are labelled with numbers */
+    for (size_t i = 0; i < look->count; i++)
+        for (const struct kept *kept = lists[i].items; kept < lists[i].items + lists[i].count;
+             kept++)
+            if (!kept_has_key_columns(kept))
+                widest = num_max(widest, kept->shape[kept->rank - 1]);
+    const struct label *numbers = labels_of_numbers(widest, arena, err);
     struct buf text = {0};
     mechanism_write(&text, &config->mechanism);
     edits_write(&text, viewer->edits);

@@ -251,18 +251,6 @@ static int folder_end(struct writer *writer, struct err *err)
     return folder->complete ? 0 : -1;
 }
 
-static void folder_release(struct folder_files *folder)
-{
-    stream_discard(&folder->stream);
-    writer_release(&folder->writer);
-    if (folder->made && !folder->complete) {
-        folder->path.bytes[folder->folder_size - 1] = '\0';
-        rmdir(folder->path.bytes); /* it stays if anything is in it */
-    }
-    buf_release(&folder->path);
-    buf_release(&folder->entries);
-}
-
 /* --- writing a report ------------------------------------------------------------------------- */
 
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
@@ -297,8 +285,17 @@ int writer_end(struct writer *writer, struct err *err)
 
 void writer_release(struct writer *writer)
 {
-    if (writer->folder)
-        folder_release(writer->folder);
+    struct folder_files *folder = writer->folder;
+    if (folder) {
+        stream_discard(&folder->stream);
+        writer_release(&folder->writer);
+        if (folder->made && !folder->complete) {
+            folder->path.bytes[folder->folder_size - 1] = '\0';
+            rmdir(folder->path.bytes); /* it stays if anything is in it */
+        }
+        buf_release(&folder->path);
+        buf_release(&folder->entries);
+    }
     buf_release(&writer->line);
     buf_release(&writer->columns);
     arena_release(&writer->arena);
