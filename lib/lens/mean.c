@@ -7,86 +7,7 @@
 #include "base/names.h"
 #include "base/num.h"
 
-/* --- sums of tensors -------------------------------------------------------------------------- */
-
-/* The sums of one tensor: a matrix per head, with room for the longest text. */
-struct mean_sums {
-    struct kept kept; /* without values; its shape is that of the longest text so far */
-    double *values, *visible;
-    double *counts;       /* [rows, columns] tensors that have the cell */
-    size_t rows, columns; /* of the room */
-};
-
-static size_t rows_of(const struct kept *kept)
-{
-    return kept->shape[kept->rank - 2];
-}
-
-static size_t columns_of(const struct kept *kept)
-{
-    return kept->shape[kept->rank - 1];
-}
-
-static int begin_sums(struct mean_sums *sums, const struct kept *kept, size_t rows, size_t columns,
-                      struct arena *arena, struct err *err)
-{
-    size_t cells = kept_sheet_count(kept) * rows * columns;
-    *sums = (struct mean_sums){.kept = *kept, .rows = rows, .columns = columns};
-    sums->values = arena_alloc(arena, cells, sizeof *sums->values, err);
-    sums->counts = arena_alloc(arena, rows * columns, sizeof *sums->counts, err);
-    if (kept->visible)
-        sums->visible = arena_alloc(arena, cells, sizeof *sums->visible, err);
-    return err_if(!sums->values || !sums->counts || (kept->visible && !sums->visible));
-}
-
-/* Add the matrices of a tensor to the upper left corners of the sums. NaN is missing in a sheet. A
- * key is visible where it is in any of the tensors. */
-static void add(struct mean_sums *sums, const struct kept *kept)
-{
-    if (!kept->visible)
-        sums->visible = NULL;
-    for (size_t sheet = 0; sheet < kept_sheet_count(kept); sheet++) {
-        const struct kept head = kept_head(kept, sheet);
-        for (size_t row = 0, i = 0; row < rows_of(kept); row++)
-            for (size_t column = 0; column < columns_of(kept); column++, i++) {
-                size_t first = row * sums->columns + column;
-                size_t cell = sheet * sums->rows * sums->columns + first;
-                if (kept->made && isnan(head.data[i]))
-                    continue;
-                sums->values[cell] += (double)head.data[i];
-                if (sums->visible)
-                    sums->visible[cell] += (double)head.visible[i];
-                if (sheet == 0)
-                    sums->counts[first]++;
-            }
-    }
-}
-
-/* Divide sums by the counts, without the unused room. NULL with `err`. */
-static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
-                     struct err *err)
-{
-    size_t rows = rows_of(&sums->kept);
-    size_t columns = columns_of(&sums->kept);
-    size_t cells = kept_cells(&sums->kept);
-    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
-    for (size_t i = 0; mean && i < cells; i++) {
-        size_t cell = i / columns % rows * sums->columns + i % columns;
-        double value = values[i / (rows * columns) * sums->rows * sums->columns + cell];
-        mean[i] = sums->counts[cell] > 0 ? (float)(value / sums->counts[cell]) : NAN;
-    }
-    return mean;
-}
-
-static int make_mean(struct kept *mean, const struct mean_sums *sums, struct arena *arena,
-                     struct err *err)
-{
-    *mean = sums->kept;
-    mean->data = divide(sums->values, sums, arena, err);
-    mean->visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
-    mean->visible_step = rows_of(mean) * columns_of(mean);
-    return err_if(!mean->data || (sums->visible && !mean->visible));
-}
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static struct label keep_label(const struct label *label, struct arena *arena, struct err *err)
 {
@@ -96,8 +17,6 @@ static struct label keep_label(const struct label *label, struct arena *arena, s
         kept[i] = texts[i] ? arena_text(arena, texts[i], strlen(texts[i]), err) : NULL;
     return (struct label){kept[0], kept[1], kept[2]};
 }
-
-/* --- sums of tables --------------------------------------------------------------------------- */
 
 /* What a row has of a column: a key, or the sum of a result. */
 struct mean_cell {
@@ -181,14 +100,13 @@ static bool read_keys(struct frame_mean *mean, const struct frame *frame, size_t
 
 static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
 {
-    size_t i = 0;
-    for (; i < mean->like.count; i++) {
+    for (size_t i = 0; i < mean->like.count; i++) {
         const struct mean_cell *one = &row->cells[i], *other = &mean->wanted[i];
         if (one->integer != other->integer ||
             (other->label.plain && strcmp(one->label.plain, other->label.plain) != 0))
-            break;
+            return false;
     }
-    return i == mean->like.count;
+    return true;
 }
 
 /* The row with the wanted keys, among `known` ones from `*at` on; a new one is put there. NULL with
@@ -296,47 +214,80 @@ static int make_table(struct frame *frame, const struct frame_mean *mean, struct
     frame->curves = like->curves || like->running; /* positions are no text */
     return 0;
 }
-/* --- over heads and layers -------------------------------------------------------------------- */
+/* --- tensors of heads and layers -------------------------------------------------------------- */
+
+/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in double
+ * precision in their order. A key is visible where it is in any of them. */
+static int take_mean(struct kept *mean, const struct kept *parts, size_t count, struct arena *arena,
+                     struct err *err)
+{
+    size_t cells = kept_cells(mean);
+    size_t matrix = cells / kept_sheet_count(mean);
+    bool hides = true;
+    for (size_t part = 0; part < count; part++)
+        hides = hides && parts[part].visible;
+    float *data = arena_alloc(arena, cells, sizeof *data, err);
+    float *visible = hides ? arena_alloc(arena, cells, sizeof *visible, err) : NULL;
+    if (!data || (hides && !visible))
+        return -1;
+    for (size_t i = 0; i < cells; i++) {
+        double sum = 0;
+        double seen = 0;
+        for (const struct kept *part = parts; part < parts + count; part++) {
+            sum += (double)part->data[i];
+            if (hides)
+                seen += (double)part->visible[i / matrix * part->visible_step + i % matrix];
+        }
+        data[i] = (float)(sum / (double)count);
+        if (hides)
+            visible[i] = (float)(seen / (double)count);
+    }
+    mean->data = data;
+    mean->visible = visible;
+    mean->visible_step = matrix;
+    return 0;
+}
 
 static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
 {
-    struct mean_sums sums;
     struct kept mean = *kept;
+    struct kept *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
+    for (size_t i = 0; heads && i < kept->shape[0]; i++)
+        heads[i] = kept_head(kept, i);
     mean.heads = NULL;
     mean.rank = 2;
     memmove(mean.shape, kept->shape + 1, 2 * sizeof *mean.shape);
-    if (begin_sums(&sums, &mean, mean.shape[0], mean.shape[1], arena, err))
+    if (!heads || take_mean(&mean, heads, kept->shape[0], arena, err))
         return -1;
-    for (size_t i = 0; i < kept->shape[0]; i++) {
-        struct kept head = kept_head(kept, i);
-        add(&sums, &head);
-    }
-    return make_mean(kept, &sums, arena, err);
+    *kept = mean;
+    return 0;
 }
 
 /* Replace the tensors of each site by their mean, in the place of the first. */
-static int join_layers(struct kept *tensors, size_t *count, struct arena *arena, struct err *err)
+static int join_layers(struct report *report, struct arena *arena, struct err *err)
 {
     uint64_t joined = 0;
-    size_t end = *count;
-    *count = 0;
-    for (size_t i = 0; i < end; i++) {
-        struct mean_sums sums;
-        struct kept mean = tensors[i];
+    size_t count = 0;
+    struct kept *tensors = report_copy_tensors(report, arena, err);
+    struct kept *layers = report_copy_tensors(report, arena, err);
+    if (!tensors || !layers)
+        return -1;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        struct kept mean = report->tensors[i];
+        size_t found = 0;
         if (joined & site_bit(mean.site))
             continue;
         joined |= site_bit(mean.site);
-        if (mean.layer >= 0 &&
-            begin_sums(&sums, &mean, rows_of(&mean), columns_of(&mean), arena, err))
-            return -1;
-        for (size_t k = i; k < end && mean.layer >= 0; k++)
-            if (tensors[k].site == mean.site)
-                add(&sums, &tensors[k]);
-        if (mean.layer >= 0 && make_mean(&mean, &sums, arena, err))
+        for (size_t k = i; k < report->tensor_count; k++)
+            if (report->tensors[k].site == mean.site)
+                layers[found++] = report->tensors[k];
+        if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
             return -1;
         mean.layer = -1;
-        tensors[(*count)++] = mean;
+        tensors[count++] = mean;
     }
+    report->tensors = tensors;
+    report->tensor_count = count;
     return 0;
 }
 
@@ -373,11 +324,67 @@ int report_take_means(struct report *report, const struct derivation *how, struc
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     report->tensors = tensors;
-    return err_if(!tensors ||
-                  (how->mean_of_layers && join_layers(tensors, &report->tensor_count, arena, err)));
+    return err_if(!tensors || (how->mean_of_layers && join_layers(report, arena, err)));
 }
 
-/* --- over texts ------------------------------------------------------------------------------- */
+/* --- tensors and facts of texts --------------------------------------------------------------- */
+
+/* The sums of one tensor: a matrix per head, with room for the longest text. */
+struct mean_sums {
+    struct kept kept; /* without values; its shape is that of the longest text so far */
+    double *values, *visible;
+    double *counts;       /* [rows, columns] texts that have the cell */
+    size_t rows, columns; /* of the room */
+};
+
+static size_t rows_of(const struct kept *kept)
+{
+    return kept->shape[kept->rank - 2];
+}
+
+static size_t columns_of(const struct kept *kept)
+{
+    return kept->shape[kept->rank - 1];
+}
+
+/* Add the matrices of a tensor to the upper left corners of the sums. NaN is missing in a sheet. A
+ * key is visible where it is in any of the tensors. */
+static void add(struct mean_sums *sums, const struct kept *kept)
+{
+    if (!kept->visible)
+        sums->visible = NULL;
+    for (size_t sheet = 0; sheet < kept_sheet_count(kept); sheet++) {
+        const struct kept head = kept_head(kept, sheet);
+        for (size_t row = 0, i = 0; row < rows_of(kept); row++)
+            for (size_t column = 0; column < columns_of(kept); column++, i++) {
+                size_t first = row * sums->columns + column;
+                size_t cell = sheet * sums->rows * sums->columns + first;
+                if (kept->made && isnan(head.data[i]))
+                    continue;
+                sums->values[cell] += (double)head.data[i];
+                if (sums->visible)
+                    sums->visible[cell] += (double)head.visible[i];
+                if (sheet == 0)
+                    sums->counts[first]++;
+            }
+    }
+}
+
+/* Divide sums by the counts, without the unused room. NULL with `err`. */
+static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
+                     struct err *err)
+{
+    size_t rows = rows_of(&sums->kept);
+    size_t columns = columns_of(&sums->kept);
+    size_t cells = kept_cells(&sums->kept);
+    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
+    for (size_t i = 0; mean && i < cells; i++) {
+        size_t cell = i / columns % rows * sums->columns + i % columns;
+        double value = values[i / (rows * columns) * sums->rows * sums->columns + cell];
+        mean[i] = sums->counts[cell] > 0 ? (float)(value / sums->counts[cell]) : NAN;
+    }
+    return mean;
+}
 
 /* Columns of positions may be as many as those of the longest text. */
 static bool grows(const struct kept *kept)
@@ -403,9 +410,16 @@ static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t longest,
                         struct arena *arena, struct err *err)
 {
-    size_t *heads = arena_alloc(arena, kept_sheet_count(kept), sizeof *heads, err);
-    if (!heads || begin_sums(sums, kept, kept->made ? rows_of(kept) : longest,
-                             grows(kept) ? longest : columns_of(kept), arena, err))
+    size_t sheets = kept_sheet_count(kept);
+    *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
+    sums->columns = grows(kept) ? longest : columns_of(kept);
+    size_t cells = sums->rows * sums->columns;
+    size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
+    sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
+    sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
+    if (kept->visible)
+        sums->visible = arena_alloc(arena, sheets * cells, sizeof *sums->visible, err);
+    if (!heads || !sums->values || !sums->counts || (kept->visible && !sums->visible))
         return -1;
     if (kept->made) {
         struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
@@ -420,7 +434,7 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
                       keep_axis(&sheet->columns, arena, err));
     }
     if (kept->heads) {
-        memcpy(heads, kept->heads, kept->shape[0] * sizeof *heads);
+        memcpy(heads, kept->heads, sheets * sizeof *heads);
         sums->kept.heads = heads;
     }
     return 0;
@@ -614,7 +628,11 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             return -1;
     for (size_t i = 0; i < count; i++) {
         const struct mean_sums *sums = &mean->sums[i];
-        if (make_mean(&tensors[i], sums, arena, err) ||
+        tensors[i] = sums->kept;
+        tensors[i].data = divide(sums->values, sums, arena, err);
+        tensors[i].visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
+        tensors[i].visible_step = rows_of(&sums->kept) * columns_of(&sums->kept);
+        if (!tensors[i].data || (sums->visible && !tensors[i].visible) ||
             (sums->kept.made && make_sheet(&tensors[i], report->numbers, arena, err)))
             return -1;
         if (!counts || sums->kept.made || is_counted(mean, i))
