@@ -185,7 +185,8 @@ static int put_output(struct json_writer *json, const char *name, const struct d
     struct stream out = {0};
     set_index(&place, work, index);
     int failed = stream_to_memory(&out, &bytes, err) ||
-                 format_write(driver->output.format, &out, &work->report, &place, err);
+                 report_write(driver->output.format, &(struct target){.stream = &out},
+                              &work->report, &place, err);
     failed = stream_end(&out, failed, err) || buf_check(&bytes, err);
     if (!failed)
         json_put_hex(json, name, bytes.bytes, bytes.size);
@@ -238,8 +239,8 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
         return write_line(driver, out, work, &place, arena, err);
     if (out == &driver->output.stream && !driver->is_batch)
         return output_write(&driver->output, &work->report, &place, err);
-    return format_write(is_lines(driver) ? format_find("jsonl") : driver->output.format, out,
-                        &work->report, &place, err);
+    return report_write(is_lines(driver) ? format_find("jsonl") : driver->output.format,
+                        &(struct target){.stream = out}, &work->report, &place, err);
 }
 
 /* Write a result to memory, in a thread that does not write to the output. */

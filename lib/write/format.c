@@ -324,9 +324,3 @@ int report_write(const struct format *format, const struct target *target,
     arena_release(&arena);
     return err_if(failed);
 }
-
-int format_write(const struct format *format, struct stream *out, const struct report *report,
-                 const struct place *place, struct err *err)
-{
-    return report_write(format, &(struct target){.stream = out}, report, place, err);
-}

@@ -161,11 +161,9 @@ void writer_release(struct writer *writer); /* removes incomplete files of a fol
 /* True if the next sheet is the last of its tensor. */
 bool writer_at_last(const struct writer *writer);
 
-/* Write a report in memory, to a target or a stream; tables become sheets for formats without. */
+/* Write a report in memory; tables become sheets for formats without. */
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct place *place, struct err *err);
-int format_write(const struct format *format, struct stream *out, const struct report *report,
-                 const struct place *place, struct err *err);
 
 /* --- the rows' functions ---------------------------------------------------------------------- */
 

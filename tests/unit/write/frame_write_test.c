@@ -87,9 +87,11 @@ TEST(tidy_rows_are_positions_if_the_table_has_them)
     struct place place = {.count = 1};
     struct report report = {.model = "m", .frames = &placed, .frame_count = 1};
     memory_stream_open(&out);
-    expect(&out, format_write(format_find("tidy"), &out, &report, &place, &err),
-           "tensor,layer,head,row,row_token,column,column_token,value\n"
-           "it,,,5,a,0,score,0.123456\nit,,,6,\"b,\",0,score,\n");
+    expect(
+        &out,
+        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &place, &err),
+        "tensor,layer,head,row,row_token,column,column_token,value\n"
+        "it,,,5,a,0,score,0.123456\nit,,,6,\"b,\",0,score,\n");
 }
 
 TEST(columns_that_do_not_fit_follow_below_with_the_key_columns)
@@ -117,17 +119,23 @@ TEST(data_formats_have_all_digits_and_empty_missing_values)
     struct place place = {.count = 1};
     struct report report = {.model = "m", .frames = &frame, .frame_count = 1};
     memory_stream_open(&out);
-    expect(&out, format_write(format_find("csv"), &out, &report, &place, &err),
-           "text,head,score\na,0,0.123456\n\"b,\",,\n");
+    expect(
+        &out,
+        report_write(format_find("csv"), &(struct target){.stream = &out}, &report, &place, &err),
+        "text,head,score\na,0,0.123456\n\"b,\",,\n");
     memory_stream_open(&out);
-    expect(&out, format_write(format_find("tidy"), &out, &report, &place, &err),
-           "tensor,layer,head,row,row_token,column,column_token,value\n"
-           "it,,0,0,a,0,score,0.123456\nit,,,1,\"b,\",0,score,\n");
+    expect(
+        &out,
+        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &place, &err),
+        "tensor,layer,head,row,row_token,column,column_token,value\n"
+        "it,,0,0,a,0,score,0.123456\nit,,,1,\"b,\",0,score,\n");
     memory_stream_open(&out);
-    expect(&out, format_write(format_find("jsonl"), &out, &report, &place, &err),
-           "{\"format\": \"attn-cli/result/2\", \"model\": \"m\", \"tables\": "
-           "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
-           "{\"text\": \"b,\", \"head\": null, \"score\": null}]}}\n");
+    expect(
+        &out,
+        report_write(format_find("jsonl"), &(struct target){.stream = &out}, &report, &place, &err),
+        "{\"format\": \"attn-cli/result/2\", \"model\": \"m\", \"tables\": "
+        "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
+        "{\"text\": \"b,\", \"head\": null, \"score\": null}]}}\n");
 }
 
 TEST(a_narrow_page_has_short_headers_and_fewer_decimals)
@@ -183,7 +191,9 @@ TEST(the_model_is_the_first_column_of_tidy_rows)
     struct place place = {.count = 1};
     struct report report = {.model = "m", .frames = &table, .frame_count = 1};
     memory_stream_open(&out);
-    expect(&out, format_write(format_find("tidy"), &out, &report, &place, &err),
-           "model,tensor,layer,head,row,row_token,column,column_token,value\n"
-           "one,it,,,0,a,0,score,0.123456\n\"o,ther\",it,,,1,\"b,\",0,score,\n");
+    expect(
+        &out,
+        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &place, &err),
+        "model,tensor,layer,head,row,row_token,column,column_token,value\n"
+        "one,it,,,0,a,0,score,0.123456\n\"o,ther\",it,,,1,\"b,\",0,score,\n");
 }
