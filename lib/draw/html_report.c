@@ -50,19 +50,11 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
     return 0;
 }
 
-/* Config, weights and tokenizer by their endings; no name that could end an attribute. */
-static bool is_of_model(const char *name)
-{
-    static const char *const endings[] = {".json", ".safetensors", "merges.txt", ".model", ".gguf"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (name_ends_in(name, endings[i]))
-            return !strpbrk(name, "\"<>");
-    return false;
-}
-
 static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
                      struct err *err)
 {
+    /* config, weights and tokenizer */
+    static const char *const endings[] = {".json", ".safetensors", "merges.txt", ".model", ".gguf"};
     struct arena arena = {0};
     struct listing listing = {0};
     int failed = folder->files ? 0 : listing_read(&listing, folder->path, &arena, err);
@@ -70,7 +62,10 @@ static int put_files(struct stream *out, const struct folder *folder, size_t *by
     *bytes = 0;
     for (size_t i = 0; !failed && i < count; i++) {
         const char *name = folder->files ? folder->files[i].name : listing.names[i];
-        if (is_of_model(name))
+        bool is_of_model = false;
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+            is_of_model |= name_ends_in(name, endings[k]);
+        if (is_of_model && !strpbrk(name, "\"<>")) /* which could end an attribute */
             failed = put_file(out, folder, name, bytes, err);
     }
     arena_release(&arena);

@@ -99,13 +99,6 @@ void page_put_text(struct stream *out, const char *text)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* The labels of tokens, or of words if axes count those. */
-static const struct label *labels_of(const struct tokenized *tokenized, size_t *count)
-{
-    *count = tokenized->words ? tokenized->word_count : tokenized->count;
-    return tokenized->words ? tokenized->word_labels : tokenized->labels;
-}
-
 /* Which labels an axis has. */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
@@ -198,22 +191,28 @@ static void put_labels(struct json_writer *json, const char *name, const struct 
     json_put_close(json, ']');
 }
 
+/* The labels of tokens, or of words if axes count those. */
+static void put_labels_of(struct json_writer *json, const char *name, const struct tokenized *text,
+                          size_t first)
+{
+    if (text->words)
+        put_labels(json, name, text->word_labels + first, text->word_count - first);
+    else
+        put_labels(json, name, text->labels + first, text->count - first);
+}
+
 /* The labels of every kind of axis; numbers need none. */
 static void put_all_labels(struct json_writer *json, const struct report *report)
 {
     size_t first = report->first_shown;
-    bool has_source = report->source.count > 0;
     size_t words = 0;
     for (size_t i = 0; i < report->tensor_count && report->words; i++)
         if (site_rows[report->tensors[i].site].axes == AXES_TOKEN_WORD)
             words = report->tensors[i].shape[1];
-    size_t count = 0;
-    const struct label *labels = labels_of(&report->sentence, &count);
     json_put_open(json, "\nlabels", '{');
-    put_labels(json, "sentence", labels + first, count - first);
-    labels = labels_of(&report->source, &count);
-    if (has_source)
-        put_labels(json, "source", labels + first, count - first);
+    put_labels_of(json, "sentence", &report->sentence, first);
+    if (report->source.count)
+        put_labels_of(json, "source", &report->source, first);
     if (words)
         put_labels(json, "words", report->words, words);
     json_put_close(json, '}');
