@@ -6,7 +6,6 @@
 #include <string.h>
 
 static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* of the width, in print */
-static const double SLANT = 0.70711;                               /* of 45 degrees */
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};
 

@@ -96,6 +96,7 @@ struct section {
 
 static const double FIGURE_MARGIN = 12;
 static const double FIGURE_WIDEST = 504; /* two columns of a paper */
+static const double SLANT = 0.7072;      /* sine and cosine of 45 degrees */
 
 /* Weights below this share of the scale have no line. */
 static const double LINES_LEAST = 0.03;

@@ -20,7 +20,6 @@ static const double LABEL_MOST = 7.5;
 static const double LABEL_SHARE = 0.8; /* of the pitch */
 static const double LABEL_GAP = 3;     /* between a label and its cell */
 static const double LINE = 1.15;       /* from one line of text to the next, of its size */
-static const double SLANT = 0.7072;    /* sine and cosine of 45 degrees */
 
 enum { CELLS_MAX = 512, POSITION_BYTES = 24 };
 
