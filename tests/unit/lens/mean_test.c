@@ -165,8 +165,8 @@ static long long integer(const struct frame *frame, size_t column, size_t row)
     return column_integer(&frame->columns[column], row);
 }
 
-/* Tokens, and the order of rows, may differ. */
-TEST(rows_of_texts_at_a_position_have_a_mean_and_a_count)
+/* Tokens and the order of rows differ. */
+TEST(a_mean_of_texts_has_a_row_and_a_count_for_each_position)
 {
     static const double one[] = {1, 2, 3, NAN};
     static const double other[] = {30, 40, 10};
@@ -192,7 +192,7 @@ TEST(rows_of_texts_at_a_position_have_a_mean_and_a_count)
     }
 }
 
-TEST(a_mean_of_layers_has_the_other_keys)
+TEST(a_mean_of_layers_keeps_the_other_keys)
 {
     static const double values[] = {1, NAN, 3, NAN};
     static const struct derivation how = {.mean_of_layers = true};
