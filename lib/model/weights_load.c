@@ -115,11 +115,13 @@ int weights_load_rows(struct weights *weights, enum parameter_id id, size_t laye
     return packing ? pack(weights, parameter, weight, err) : 0;
 }
 
-/* The view's numbers of a bias. */
+/* The view's numbers of a bias: where they lie, or converted. */
 static int load_bias(struct weights *weights, struct parameter *bias, const struct row_view *view,
                      struct weight *weight, struct err *err)
 {
     const struct safetensors_entry *entry = bias->found.entry;
+    if (entry && !bias->data && !view->stride && safetensors_floats(entry))
+        bias->data = safetensors_floats(entry) + view->first;
     if (entry && !bias->data) {
         float *copy = arena_room(&weights->arena, weight->out, sizeof *copy, err);
         if (!copy)

@@ -10,7 +10,6 @@
 #include "base/num.h"
 #include "math/gemm.h"
 #include "math/rng.h"
-#include "model/family/family.h"
 
 enum { COST = 8 }; /* multiply-adds that an element costs, about */
 
@@ -93,18 +92,12 @@ static void drop_rows(const struct row_operation *block, struct matrix x)
 static void embed_block(const struct row_operation *block)
 {
     const struct train_step *step = block->step;
-    const struct config *c = step->config;
-    const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
-    const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0); /* or NULL */
     struct matrix y = block->y;
     for (size_t i = 0; i < y.rows; i++) {
         float *row = y.data + i * y.stride;
-        size_t position = (block->first + i) % step->plan.tokens + c->position_offset;
-        memcpy(row, tokens + step->batch->ids[block->first + i] * y.columns,
-               y.columns * sizeof *row);
-        scale_row(row, row, y.columns, c->embedding_scale);
-        if (positions)
-            add_to_row(row, positions + position * y.columns, y.columns);
+        weights_embed_token(&step->model, row, step->batch->ids[block->first + i]);
+        scale_row(row, row, y.columns, step->config->embedding_scale);
+        weights_add_position(&step->model, row, (block->first + i) % step->plan.tokens);
     }
     drop_rows(block, y);
 }
@@ -114,42 +107,17 @@ static void norm_block(const struct row_operation *block)
     norm_rows(block->y, block->x, &block->norm);
 }
 
-static void norm(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id)
+static void norm(struct train_step *step, struct matrix y, struct matrix x,
+                 const struct norm *weights)
 {
-    struct norm weights = parameter_norm(&step->weights, id, step->layer);
-    run_rows(step, y, (struct row_operation){norm_block, .y = y, .x = x, .norm = weights});
-}
-
-/* A matrix for a product, [in, out] without its bias, or for the backward pass [out, in]: in place,
- * or in scratch memory that the next call overwrites. */
-static struct weight weight_of(struct train_step *step, enum parameter_id id, bool backward)
-{
-    struct matrix matrix = parameter_matrix(&step->weights, id, step->layer);
-    bool by_outputs = step->config->family != NULL; /* stored as [out, in] */
-    struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
-                                matrix.rows};
-    if (by_outputs && !backward)
-        return (struct weight){
-            .rows = {.data = (const char *)matrix.data,
-                     .bytes = sizeof(float),
-                     .view = {0, SIZE_MAX, 0}},
-            .in = matrix.columns,
-            .out = matrix.rows,
-        };
-    if (backward && !by_outputs) {
-        transpose_rows(step, transposed, matrix);
-        matrix = transposed;
-    }
-    return (struct weight){
-        .data = matrix.data, .in = matrix.rows, .out = matrix.columns, .stride = matrix.stride};
+    run_rows(step, y, (struct row_operation){norm_block, .y = y, .x = x, .norm = *weights});
 }
 
 /* y = x · W + b */
-static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id)
+static void project(struct train_step *step, struct matrix y, struct matrix x,
+                    const struct weight *w)
 {
-    struct weight w = weight_of(step, id, false);
-    w.bias = parameter_bias(&step->weights, id, step->layer);
-    linear(step->plan.machine, y, x, &w, ACTIVATION_NONE);
+    linear(step->plan.machine, y, x, w, ACTIVATION_NONE);
 }
 
 static void copy_block(const struct row_operation *block)
@@ -161,19 +129,18 @@ static void copy_block(const struct row_operation *block)
  * or back. */
 static void split_heads(struct train_step *step, const struct projections *heads, bool backward)
 {
-    static const enum parameter_id ids[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V};
+    const struct attention_weights *w = &step->layers[step->layer].w.self;
+    const struct row_view views[] = {w->q.rows.view, w->k.rows.view, w->v.rows.view};
     const struct matrix all[] = {heads->q_plain, heads->k_plain, heads->v};
     size_t width = step->config->d_k;
-    for (size_t i = 0; i < 3; i++) {
-        struct row_view view = family_view(ids[i], step->config);
+    for (size_t i = 0; i < 3; i++)
         for (size_t at = 0; at < all[i].columns; at += width) {
             struct matrix one = matrix_columns(all[i], at, width);
-            struct matrix joined = matrix_columns(heads->joined, row_view_at(&view, at), width);
+            struct matrix joined = matrix_columns(heads->joined, row_view_at(&views[i], at), width);
             run_rows(step, one,
                      (struct row_operation){copy_block, .y = backward ? joined : one,
                                             .x = backward ? one : joined});
         }
-    }
 }
 
 static void rotate_block(const struct row_operation *block)
@@ -202,21 +169,22 @@ static struct matrix by_head(struct matrix rows, size_t width)
 static void project_heads(struct train_step *step, struct matrix x)
 {
     const struct projections *heads = &step->layers[step->layer].heads;
+    const struct attention_weights *w = &step->layers[step->layer].w.self;
     size_t width = step->config->d_k;
     if (heads->joined.data)
-        project(step, heads->joined, x, step->joined);
+        project(step, heads->joined, x, &w->joined);
     if (!step->config->family)
         return;
     if (heads->joined.data) {
         split_heads(step, heads, false);
     } else {
-        project(step, heads->q_plain, x, PARAMETER_Q);
-        project(step, heads->k_plain, x, PARAMETER_K);
-        project(step, heads->v, x, PARAMETER_V);
+        project(step, heads->q_plain, x, &w->q);
+        project(step, heads->k_plain, x, &w->k);
+        project(step, heads->v, x, &w->v);
     }
     if (step->config->head_norm) {
-        norm(step, by_head(heads->q, width), by_head(heads->q_plain, width), PARAMETER_Q_NORM);
-        norm(step, by_head(heads->k, width), by_head(heads->k_plain, width), PARAMETER_K_NORM);
+        norm(step, by_head(heads->q, width), by_head(heads->q_plain, width), &w->q_norm);
+        norm(step, by_head(heads->k, width), by_head(heads->k_plain, width), &w->k_norm);
     }
     rotate_heads(step, heads, false);
 }
@@ -260,19 +228,19 @@ static void layer_forward(struct train_step *step)
 {
     struct layer_tape *t = &step->layers[step->layer];
 
-    norm(step, t->norm_1, t->x, PARAMETER_LN_1);
+    norm(step, t->norm_1, t->x, &t->w.self.norm);
     project_heads(step, t->norm_1);
     train_attention(step, false);
-    project(step, step->scratch.out, t->context, step->out);
+    project(step, step->scratch.out, t->context, &t->w.self.out);
     add_branch(step, t->mid, t->x, DROP_ATTENTION);
 
-    norm(step, t->norm_2, step->config->parallel ? t->x : t->mid, step->norm_2);
-    project(step, t->hidden, t->norm_2, step->hidden);
+    norm(step, t->norm_2, step->config->parallel ? t->x : t->mid, &t->w.mlp.norm);
+    project(step, t->hidden, t->norm_2, step->config->gated ? &t->w.mlp.gate : &t->w.mlp.fc);
     if (step->config->gated)
-        project(step, t->up, t->norm_2, PARAMETER_FC);
+        project(step, t->up, t->norm_2, &t->w.mlp.fc);
     run_rows(step, t->active,
              (struct row_operation){activate_block, .y = t->active, .x = t->hidden, .more = t->up});
-    project(step, step->scratch.out, t->active, PARAMETER_MLP_PROJ);
+    project(step, step->scratch.out, t->active, &t->w.mlp.proj);
     add_branch(step, t[1].x, t->mid, DROP_MLP);
 }
 
@@ -289,120 +257,16 @@ static void forward(struct train_step *step)
         layer_forward(step);
     }
     step->layer = 0;
-    norm(step, step->norm_f, step->layers[layers].x, PARAMETER_LN_F);
+    norm(step, step->norm_f, step->layers[layers].x, &step->final_norm);
 }
 
-/* --- the loss, and the gradients of sums ------------------------------------------------------ */
+/* --- gradients of products -------------------------------------------------------------------- */
 
-/* gradient [in, out] += xᵀ · dy, summed in the order of the rows, from xᵀ. */
-static void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
-                                struct matrix dy)
+/* The gradient of a number of the model, or NULL. */
+static float *gradient_of(const struct train_step *step, const float *number)
 {
-    struct matrix total = {gradient, transposed.rows, dy.columns, dy.columns};
-    struct weight w = {.data = dy.data, .in = dy.rows, .out = dy.columns, .stride = dy.stride};
-    linear_add(step->plan.machine, total, (struct matrix){0}, transposed, &w);
+    return number ? step->gradients.values + (number - step->weights.values) : NULL;
 }
-
-static void cross_entropy_block(const struct row_operation *block)
-{
-    const struct train_step *step = block->step;
-    float divisor = step->config->logit_divisor;
-    for (size_t i = 0; i < block->y.rows; i++) {
-        float *logits = block->y.data + i * block->y.stride;
-        size_t row = block->first + i;
-        if (divisor > 0)
-            divide_row(logits, block->y.columns, divisor);
-        if (!cross_entropy_row(logits, block->y.columns, step->batch->targets[row], block->factor,
-                               &step->scratch.losses[row]))
-            step->scratch.losses[row] = (double)NAN;
-    }
-}
-
-/* The unembedding: the token embedding if they are tied. */
-static enum parameter_id unembedding(const struct train_step *step)
-{
-    return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
-}
-
-/* Logits of the rows x, which begin at row `first`, and their losses; the gradients of the logits
- * overwrite them. */
-static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first)
-{
-    const struct config *c = step->config;
-    struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
-    float factor = step->batch->share / (float)step->rows;
-    if (c->logit_divisor > 0)
-        factor /= c->logit_divisor;
-    struct weight w = {
-        .data = step->scratch.transposed_weight,
-        .bias = parameter_at(&step->weights, PARAMETER_LM_HEAD + 1, 0),
-        .in = c->n_embd,
-        .out = c->vocab_size,
-        .stride = c->vocab_size,
-    };
-    linear(step->plan.machine, logits, x, &w, ACTIVATION_NONE);
-    run_rows(
-        step, logits,
-        (struct row_operation){cross_entropy_block, .y = logits, .first = first, .factor = factor});
-    return logits;
-}
-
-/* From the gradients of the logits to those of x and of the unembedding. */
-static void logits_backward(struct train_step *step, struct matrix logits, struct matrix x,
-                            size_t first)
-{
-    const struct config *c = step->config;
-    struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
-                                matrix_stride(x.rows)};
-    struct weight w = {
-        .data = parameter_at(&step->weights, unembedding(step), 0),
-        .in = c->vocab_size,
-        .out = c->n_embd,
-        .stride = c->n_embd,
-    };
-    float *bias = parameter_at(&step->gradients, PARAMETER_LM_HEAD + 1, 0);
-    if (bias)
-        sum_columns(bias, logits);
-    linear(step->plan.machine, matrix_rows(step->d.norm, first, x.rows), logits, &w,
-           ACTIVATION_NONE);
-    transpose_rows(step, transposed, logits);
-    add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
-}
-
-static int sum_losses(const struct train_step *step, double *loss, struct err *err)
-{
-    double sum = 0;
-    for (size_t row = 0; row < step->rows; row++) {
-        if (!isfinite(step->scratch.losses[row]))
-            return err_set(err, "the loss of token %zu of text %zu is not finite",
-                           row % step->plan.tokens, row / step->plan.tokens);
-        sum += step->scratch.losses[row];
-    }
-    *loss = sum / (double)step->rows;
-    return 0;
-}
-
-/* The mean loss over the step's rows, from norm_f; for the backward pass d.norm, the gradient
- * of norm_f, and that of the unembedding, too. An error if a loss is not finite. */
-static int loss_of_rows(struct train_step *step, bool backward, double *loss, struct err *err)
-{
-    const struct config *c = step->config;
-    float *words = parameter_at(&step->weights, unembedding(step), 0);
-    struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
-    struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
-                                c->vocab_size};
-    transpose_rows(step, transposed, matrix);
-    for (size_t first = 0; first < step->rows; first += TRAIN_CHUNK_ROWS) {
-        struct matrix x =
-            matrix_rows(step->norm_f, first, num_min(step->rows - first, TRAIN_CHUNK_ROWS));
-        struct matrix logits = logits_forward(step, x, first);
-        if (backward)
-            logits_backward(step, logits, x, first);
-    }
-    return sum_losses(step, loss, err);
-}
-
-/* --- backward --------------------------------------------------------------------------------- */
 
 /* A row of sums for each block, all 0. */
 static struct matrix fresh_sums(struct train_step *step, size_t rows, size_t columns)
@@ -422,30 +286,125 @@ static void bias_block(const struct row_operation *block)
     sum_columns(block_sums(block), block->dy);
 }
 
-/* y = x · W + b: the gradients of W, [in, out] or [out, in], and of b; dx = dy · Wᵀ, or it is added
- * to dx where x is projected more than once. */
-static void project_backward(struct train_step *step, struct matrix dx, struct matrix dy,
-                             struct matrix x, enum parameter_id id, bool adds)
+/* A matrix as it lies: [in, out] or, as most files have it, [out, in], where it may be some rows of
+ * a tensor. */
+static struct matrix matrix_of(const struct weight *w)
 {
-    bool by_outputs = step->config->family != NULL;
-    struct matrix rows = by_outputs ? dy : x;
-    struct matrix transposed = {step->scratch.transposed, rows.columns, rows.rows,
-                                step->scratch.transposed_stride};
-    float *bias = parameter_bias(&step->gradients, id, step->layer);
-    transpose_rows(step, transposed, rows);
-    add_weight_gradient(step, parameter_matrix(&step->gradients, id, step->layer).data, transposed,
-                        by_outputs ? x : dy);
+    float *rows = (float *)(void *)w->rows.data;
+    return w->data ? (struct matrix){(float *)w->data, w->in, w->out, w->stride}
+                   : (struct matrix){rows + w->rows.view.first * w->in, w->out, w->in, w->in};
+}
+
+static struct weight weight_of(struct matrix matrix)
+{
+    return (struct weight){
+        .data = matrix.data, .in = matrix.rows, .out = matrix.columns, .stride = matrix.stride};
+}
+
+/* In scratch memory, which the next call overwrites. */
+static struct weight transpose_weight(struct train_step *step, struct matrix matrix)
+{
+    struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
+                                matrix.rows};
+    transpose_rows(step, transposed, matrix);
+    return weight_of(transposed);
+}
+
+/* y = x · W + b: the gradients of W and of b; dx = dy · Wᵀ, or it is added to dx where x is
+ * projected more than once. The gradient of W is summed in the order of the rows. */
+static void project_backward(struct train_step *step, struct matrix dx, struct matrix dy,
+                             struct matrix x, const struct weight *w, bool adds)
+{
+    struct matrix matrix = matrix_of(w);
+    struct matrix left = w->data ? x : dy;
+    struct matrix right = w->data ? dy : x;
+    struct matrix transposed = {step->scratch.transposed, left.columns, left.rows,
+                                matrix_stride(left.rows)};
+    struct matrix gradient = matrix;
+    struct weight factor = weight_of(right);
+    float *bias = gradient_of(step, w->bias);
+    transpose_rows(step, transposed, left);
+    gradient.data = gradient_of(step, matrix.data);
+    linear_add(step->plan.machine, gradient, (struct matrix){0}, transposed, &factor);
     if (bias) {
         struct matrix sums = fresh_sums(step, dy.rows, dy.columns);
         run_rows(step, dy, (struct row_operation){bias_block, .dy = dy, .whole = sums});
         sum_columns(bias, sums);
     }
-    struct weight w = weight_of(step, id, true);
+    factor = w->data ? transpose_weight(step, matrix) : weight_of(matrix);
     if (adds)
-        linear_add(step->plan.machine, dx, (struct matrix){0}, dy, &w);
+        linear_add(step->plan.machine, dx, (struct matrix){0}, dy, &factor);
     else
-        linear(step->plan.machine, dx, dy, &w, ACTIVATION_NONE);
+        linear(step->plan.machine, dx, dy, &factor, ACTIVATION_NONE);
 }
+
+/* --- the loss --------------------------------------------------------------------------------- */
+
+static void cross_entropy_block(const struct row_operation *block)
+{
+    const struct train_step *step = block->step;
+    float divisor = step->config->logit_divisor;
+    for (size_t i = 0; i < block->y.rows; i++) {
+        float *logits = block->y.data + i * block->y.stride;
+        size_t row = block->first + i;
+        if (divisor > 0)
+            divide_row(logits, block->y.columns, divisor);
+        if (!cross_entropy_row(logits, block->y.columns, step->batch->targets[row], block->factor,
+                               &step->scratch.losses[row]))
+            step->scratch.losses[row] = (double)NAN;
+    }
+}
+
+/* Logits of the rows x, which begin at row `first`, and their losses; the gradients of the logits
+ * overwrite them. */
+static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first,
+                                    const struct weight *words)
+{
+    struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
+    float factor = step->batch->share / (float)step->rows;
+    if (step->config->logit_divisor > 0)
+        factor /= step->config->logit_divisor;
+    project(step, logits, x, words);
+    run_rows(
+        step, logits,
+        (struct row_operation){cross_entropy_block, .y = logits, .first = first, .factor = factor});
+    return logits;
+}
+
+static int sum_losses(const struct train_step *step, double *loss, struct err *err)
+{
+    double sum = 0;
+    for (size_t row = 0; row < step->rows; row++) {
+        if (!isfinite(step->scratch.losses[row]))
+            return err_set(err, "the loss of token %zu of text %zu is not finite",
+                           row % step->plan.tokens, row / step->plan.tokens);
+        sum += step->scratch.losses[row];
+    }
+    *loss = sum / (double)step->rows;
+    return 0;
+}
+
+/* The mean loss over the step's rows, from norm_f; for the backward pass d.norm, the gradient
+ * of norm_f, and that of the unembedding, too. An error if a loss is not finite. */
+static int loss_of_rows(struct train_step *step, bool backward, double *loss, struct err *err)
+{
+    float *bias = gradient_of(step, step->logit_bias);
+    struct weight words = transpose_weight(step, matrix_of(&step->words));
+    words.bias = step->logit_bias;
+    for (size_t first = 0; first < step->rows; first += TRAIN_CHUNK_ROWS) {
+        size_t count = num_min(step->rows - first, TRAIN_CHUNK_ROWS);
+        struct matrix x = matrix_rows(step->norm_f, first, count);
+        struct matrix logits = logits_forward(step, x, first, &words);
+        if (backward && bias)
+            sum_columns(bias, logits);
+        if (backward)
+            project_backward(step, matrix_rows(step->d.norm, first, count), logits, x, &step->words,
+                             false);
+    }
+    return sum_losses(step, loss, err);
+}
+
+/* --- backward --------------------------------------------------------------------------------- */
 
 static void norm_backward_block(const struct row_operation *block)
 {
@@ -456,27 +415,25 @@ static void norm_backward_block(const struct row_operation *block)
 
 /* dx += the gradient of x in norm(x) */
 static void norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
-                          struct matrix x, enum parameter_id id)
+                          struct matrix x, const struct norm *norm)
 {
     struct matrix sums = fresh_sums(step, dx.rows, 2 * dx.columns);
-    float *shift = parameter_at(&step->gradients, id + 1, step->layer);
+    float *shift = gradient_of(step, norm->shift);
     run_rows(step, dx,
-             (struct row_operation){norm_backward_block, .dx = dx, .dy = dy, .x = x,
-                                    .norm = parameter_norm(&step->weights, id, step->layer),
+             (struct row_operation){norm_backward_block, .dx = dx, .dy = dy, .x = x, .norm = *norm,
                                     .whole = sums});
-    sum_columns(parameter_at(&step->gradients, id, step->layer),
-                matrix_columns(sums, 0, dx.columns));
+    sum_columns(gradient_of(step, norm->scale), matrix_columns(sums, 0, dx.columns));
     if (shift)
         sum_columns(shift, matrix_columns(sums, dx.columns, dx.columns));
 }
 
 /* dx = the gradient of the heads x before their norm */
 static void head_norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
-                               struct matrix x, enum parameter_id id)
+                               struct matrix x, const struct norm *norm)
 {
     size_t width = step->config->d_k;
     memset(dx.data, 0, dx.rows * dx.stride * sizeof(float));
-    norm_backward(step, by_head(dx, width), by_head(dy, width), by_head(x, width), id);
+    norm_backward(step, by_head(dx, width), by_head(dy, width), by_head(x, width), norm);
 }
 
 /* From d.heads to d.norm. */
@@ -488,18 +445,18 @@ static void heads_backward(struct train_step *step)
     if (step->config->family)
         rotate_heads(step, d, true);
     if (step->config->head_norm) {
-        head_norm_backward(step, d->q_plain, d->q, t->heads.q_plain, PARAMETER_Q_NORM);
-        head_norm_backward(step, d->k_plain, d->k, t->heads.k_plain, PARAMETER_K_NORM);
+        head_norm_backward(step, d->q_plain, d->q, t->heads.q_plain, &t->w.self.q_norm);
+        head_norm_backward(step, d->k_plain, d->k, t->heads.k_plain, &t->w.self.k_norm);
     }
     if (d->joined.data) {
         if (step->config->family)
             split_heads(step, d, true);
-        project_backward(step, dx, d->joined, t->norm_1, step->joined, false);
+        project_backward(step, dx, d->joined, t->norm_1, &t->w.self.joined, false);
         return;
     }
-    project_backward(step, dx, d->q_plain, t->norm_1, PARAMETER_Q, false);
-    project_backward(step, dx, d->k_plain, t->norm_1, PARAMETER_K, true);
-    project_backward(step, dx, d->v, t->norm_1, PARAMETER_V, true);
+    project_backward(step, dx, d->q_plain, t->norm_1, &t->w.self.q, false);
+    project_backward(step, dx, d->k_plain, t->norm_1, &t->w.self.k, true);
+    project_backward(step, dx, d->v, t->norm_1, &t->w.self.v, true);
 }
 
 /* Of y = activation(x) · more: dx of more, and dy becomes that of x. */
@@ -539,31 +496,32 @@ static void layer_backward(struct train_step *step)
     bool parallel = step->config->parallel;
 
     branch_backward(step, DROP_MLP, share);
-    project_backward(step, d->hidden, d->branch, t->active, PARAMETER_MLP_PROJ, false);
+    project_backward(step, d->hidden, d->branch, t->active, &t->w.mlp.proj, false);
     run_rows(step, d->hidden,
              (struct row_operation){activation_backward_block, .dx = d->up, .dy = d->hidden,
                                     .x = t->hidden, .more = t->up});
-    project_backward(step, d->norm, d->hidden, t->norm_2, step->hidden, false);
+    project_backward(step, d->norm, d->hidden, t->norm_2,
+                     step->config->gated ? &t->w.mlp.gate : &t->w.mlp.fc, false);
     if (step->config->gated)
-        project_backward(step, d->norm, d->up, t->norm_2, PARAMETER_FC, true);
+        project_backward(step, d->norm, d->up, t->norm_2, &t->w.mlp.fc, true);
     if (parallel) /* while d.stream is still that of the output */
         branch_backward(step, DROP_ATTENTION, share);
-    norm_backward(step, d->stream, d->norm, parallel ? t->x : t->mid, step->norm_2);
+    norm_backward(step, d->stream, d->norm, parallel ? t->x : t->mid, &t->w.mlp.norm);
 
     if (!parallel)
         branch_backward(step, DROP_ATTENTION, share);
-    project_backward(step, d->context, d->branch, t->context, step->out, false);
+    project_backward(step, d->context, d->branch, t->context, &t->w.self.out, false);
     train_attention(step, true);
     heads_backward(step);
-    norm_backward(step, d->stream, d->norm, t->x, PARAMETER_LN_1);
+    norm_backward(step, d->stream, d->norm, t->x, &t->w.self.norm);
 }
 
 /* One thread adds to the rows of the tables, in the order of tokens. */
 static void embed_backward(struct train_step *step)
 {
     struct matrix d = step->d.branch;
-    float *tokens = parameter_at(&step->gradients, PARAMETER_WTE, 0);
-    float *positions = parameter_at(&step->gradients, PARAMETER_WPE, 0);
+    float *tokens = gradient_of(step, step->wte);
+    float *positions = gradient_of(step, step->wpe);
     float scale = step->config->embedding_scale;
     branch_backward(step, DROP_EMBEDDING, 1);
     for (size_t row = 0; row < d.rows; row++) {
@@ -583,7 +541,7 @@ static void backward(struct train_step *step)
     struct matrix stream = step->d.stream;
     memset(stream.data, 0, stream.rows * stream.stride * sizeof(float));
     step->layer = 0;
-    norm_backward(step, stream, step->d.norm, step->layers[layers].x, PARAMETER_LN_F);
+    norm_backward(step, stream, step->d.norm, step->layers[layers].x, &step->final_norm);
     for (step->layer = layers; step->layer-- > 0;)
         layer_backward(step);
     step->layer = 0;

@@ -1,7 +1,7 @@
 #include "train/train_step.h"
 
 #include "base/num.h"
-#include "model/family/family.h"
+#include "model/weights_load.h"
 
 enum { LINE = 16 }; /* floats of a cache line */
 
@@ -27,46 +27,6 @@ float *parameter_of(const struct parameters *parameters, const struct new_model_
     return parameters->values + (tensor->data - parameters->new_model->tensors[0].data);
 }
 
-float *parameter_at(const struct parameters *parameters, enum parameter_id id, size_t layer)
-{
-    const struct new_model_tensor *tensor = new_model_tensor(parameters->new_model, id, layer);
-    return tensor ? parameter_of(parameters, tensor) : NULL;
-}
-
-struct matrix parameter_matrix(const struct parameters *parameters, enum parameter_id id,
-                               size_t layer)
-{
-    const struct config *c = &parameters->new_model->config;
-    float *data = parameter_at(parameters, id, layer);
-    size_t shape[2];
-    parameter_shape(shape, id, c);
-    if (!c->family)
-        return (struct matrix){data, shape[0], shape[1], shape[1]};
-    struct row_view view = family_view(id, c);
-    bool in_groups = view.stride > 0;
-    size_t rows = in_groups ? (c->n_head + 2 * c->n_kv_head) * c->d_k : shape[1];
-    return (struct matrix){data + view.first * shape[0], rows, shape[0], shape[0]};
-}
-
-float *parameter_bias(const struct parameters *parameters, enum parameter_id id, size_t layer)
-{
-    const struct config *c = &parameters->new_model->config;
-    float *bias = parameter_at(parameters, id + 1, layer);
-    return bias && c->family ? bias + family_view(id, c).first : bias;
-}
-
-struct norm parameter_norm(const struct parameters *parameters, enum parameter_id id, size_t layer)
-{
-    const struct config *c = &parameters->new_model->config;
-    return (struct norm){
-        .scale = parameter_at(parameters, id, layer),
-        .shift = parameter_at(parameters, id + 1, layer),
-        .epsilon = c->epsilon,
-        .rms = c->rms,
-        .offset = c->norm_offset ? 1.0f : 0.0f,
-    };
-}
-
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static int take_matrix(struct train_step *step, struct matrix *matrix, size_t columns,
@@ -83,8 +43,8 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
     const struct config *c = step->config;
     size_t queries = c->n_head * c->d_k;
     size_t keys = c->n_kv_head * c->d_k;
-    bool in_groups = c->family && family_view(PARAMETER_Q, c).stride > 0;
-    if ((!c->family || in_groups) && take_matrix(step, &heads->joined, queries + 2 * keys, err))
+    if (weight_exists(&step->layers->w.self.joined) &&
+        take_matrix(step, &heads->joined, queries + 2 * keys, err))
         return -1;
     if (!c->family) {
         heads->q = matrix_columns(heads->joined, 0, queries);
@@ -97,6 +57,40 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
     heads->k_plain = heads->k;
     return err_if(c->head_norm && (take_matrix(step, &heads->q_plain, queries, err) ||
                                    take_matrix(step, &heads->k_plain, keys, err)));
+}
+
+/* Queries, keys and values in groups are one matrix, as they are in GPT-2. */
+static int read_layer(struct train_step *step, size_t layer, struct err *err)
+{
+    const struct config *c = step->config;
+    const struct new_model_tensor *bias =
+        new_model_tensor(step->plan.new_model, PARAMETER_Q + 1, layer);
+    struct block_weights *w = &step->layers[layer].w;
+    if (weights_block(&step->model, layer, SITE_RESID_POST, w, err))
+        return -1;
+    if (c->shared_norm)
+        w->mlp.norm = w->self.norm;
+    if (w->self.q.rows.view.stride > 0) {
+        w->self.joined = w->self.q;
+        w->self.joined.out = (c->n_head + 2 * c->n_kv_head) * c->d_k;
+        w->self.joined.bias = bias ? bias->data : NULL;
+        w->self.joined.rows.view = (struct row_view){0, SIZE_MAX, 0};
+    }
+    return 0;
+}
+
+/* The weights stay where they lie, so that a step changes what is read here. */
+static int read_model(struct train_step *step, struct err *err)
+{
+    struct new_model *new_model = step->plan.new_model;
+    struct weights *model = &step->model;
+    step->weights = parameters_of(new_model);
+    return weights_open(model, step->config, &new_model->folder, err) ||
+           weights_load(model, PARAMETER_WTE, 0, &step->wte, err) ||
+           weights_load(model, PARAMETER_WPE, 0, &step->wpe, err) ||
+           weights_logit_bias(model, &step->logit_bias, err) ||
+           weights_unembedding(model, &step->words, err) ||
+           weights_final_norm(model, false, &step->final_norm, err);
 }
 
 static int take_layer(struct train_step *step, struct layer_tape *layer, struct err *err)
@@ -123,7 +117,7 @@ static int take_tape(struct train_step *step, struct err *err)
     if (!step->layers)
         return -1;
     for (size_t i = 0; i < c->n_layer; i++)
-        if (take_matrix(step, &step->layers[i].x, c->n_embd, err) ||
+        if (read_layer(step, i, err) || take_matrix(step, &step->layers[i].x, c->n_embd, err) ||
             take_layer(step, &step->layers[i], err))
             return -1;
     return take_matrix(step, &step->layers[c->n_layer].x, c->n_embd, err) ||
@@ -172,8 +166,7 @@ static int take_scratch(struct train_step *step, struct err *err)
     size_t widest = num_max(num_max(c->n_embd, heads), c->n_inner);
     size_t chunk = num_min(step->rows, TRAIN_CHUNK_ROWS);
     size_t tall = num_max(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
-    size_t matrix = c->n_embd * num_max(num_max(widest, c->vocab_size), 1);
-    scratch->transposed_stride = matrix_stride(step->rows);
+    size_t matrix = c->n_embd * num_max(widest, c->vocab_size);
     scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
     scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
     scratch->sums = arena_alloc(arena, train_blocks(step->rows) * 2 * widest, sizeof(float), err);
@@ -246,14 +239,10 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     *step = (struct train_step){.plan = *plan, .config = &plan->new_model->config};
     if (check_plan(plan, err))
         return -1;
-    step->weights = parameters_of(plan->new_model);
-    step->joined = step->config->family ? PARAMETER_Q : PARAMETER_C_ATTN;
-    step->out = step->config->family ? PARAMETER_OUT : PARAMETER_ATTN_PROJ;
-    step->norm_2 = step->config->shared_norm ? PARAMETER_LN_1 : PARAMETER_LN_2;
-    step->hidden = step->config->gated ? PARAMETER_GATE : PARAMETER_FC;
     step->rows = plan->texts * plan->tokens;
     step->weights_stride = (plan->tokens + LINE - 1) / LINE * LINE;
-    if (parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
+    if (read_model(step, err) ||
+        parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
         take_tape(step, err) || take_gradients(step, err) || take_scratch(step, err)) {
         train_step_release(step);
         return -1;
@@ -263,6 +252,7 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
 
 void train_step_release(struct train_step *step)
 {
+    weights_release(&step->model);
     arena_release(&step->arena);
     *step = (struct train_step){0};
 }

@@ -20,8 +20,8 @@
 #include "math/machine.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "math/gemm.h"
 #include "model/new_model.h"
+#include "model/weights.h"
 
 /* One number for each number of a model: its weights, their gradients, or an optimiser's state. The
  * tensors of a new model follow each other, so a set is one long row, in which a tensor has the
@@ -36,16 +36,8 @@ struct parameters {
 int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
                      struct arena *arena, struct err *err);
 
-/* The first number of a tensor, NULL if the model has none (`layer` is 0 outside layers). */
-float *parameter_at(const struct parameters *parameters, enum parameter_id id, size_t layer);
+/* The first number of a tensor. */
 float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor);
-
-/* A matrix in its own order: [in, out], or in other families [out, in], where it may be some rows
- * of its tensor; its bias, or NULL; a norm's scale with its shift. */
-struct matrix parameter_matrix(const struct parameters *parameters, enum parameter_id id,
-                               size_t layer);
-float *parameter_bias(const struct parameters *parameters, enum parameter_id id, size_t layer);
-struct norm parameter_norm(const struct parameters *parameters, enum parameter_id id, size_t layer);
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
@@ -71,10 +63,11 @@ struct projections {
     struct matrix q_plain, k_plain; /* before the norm of heads; without one, the same */
 };
 
-/* Activations of a layer for the backward pass. */
+/* A layer's weights, and its activations for the backward pass. */
 struct layer_tape {
-    struct matrix x;      /* [N, C] the residual stream into the layer */
-    struct matrix norm_1; /* [N, C] */
+    struct block_weights w; /* where they lie in the new model */
+    struct matrix x;        /* [N, C] the residual stream into the layer */
+    struct matrix norm_1;   /* [N, C] */
     struct projections heads;
     float *weights;        /* [texts, H, T, weights_stride] softmax, before dropout */
     struct matrix context; /* [N, H·d] */
@@ -98,7 +91,6 @@ struct gradient_tape {
 /* Scratch memory, which every operation may overwrite. */
 struct train_scratch {
     float *transposed; /* activations */
-    size_t transposed_stride;
     float *transposed_weight;
     float *sums;                          /* [blocks, 2 · widest] of blocks of rows */
     struct matrix cos_sin, cos_minus_sin; /* [N, components] of the rotary embedding, and back */
@@ -112,13 +104,14 @@ struct train_step {
     struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
-    enum parameter_id joined;         /* holds queries, keys and values, where one matrix does */
-    enum parameter_id out;            /* ends the attention */
-    enum parameter_id norm_2, hidden; /* the MLP begins with */
-    size_t rows;                      /* N */
-    size_t weights_stride;            /* of a query's row in layer_tape.weights */
-    struct layer_tape *layers;        /* [L + 1]; after the last layer only x */
-    struct matrix norm_f;             /* [N, C] */
+    struct weights model; /* the weights, read as the pass reads them, and those outside layers: */
+    const float *wte, *wpe, *logit_bias; /* the latter two or NULL */
+    struct weight words;                 /* of the unembedding */
+    struct norm final_norm;
+    size_t rows;               /* N */
+    size_t weights_stride;     /* of a query's row in layer_tape.weights */
+    struct layer_tape *layers; /* [L + 1]; after the last layer only x */
+    struct matrix norm_f;      /* [N, C] */
     struct gradient_tape d;
     struct train_scratch scratch;
     const struct train_batch *batch;
