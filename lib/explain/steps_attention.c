@@ -461,9 +461,20 @@ void step_products(struct builder *builder)
 /* --- scale, cap, ALiBi, temperature ----------------------------------------------------------- */
 
 /* In the order of the pass; a model has some of them. */
-enum change { SCALED, CAPPED, MOVED, COOLED };
+enum change { NONE, SCALED, CAPPED, MOVED, COOLED, CHANGES };
 
-static const char *const changed[] = {"scaled", "capped", "moved", "cooled"};
+static const char *const changed[] = {"score", "scaled", "capped", "moved", "cooled"};
+
+/* The last change before another one. */
+static enum change change_before(const struct trace *trace, enum change change)
+{
+    const bool has[] = {true, true, trace->config->score_cap > 0, trace_slope(trace) > 0,
+                        trace->cools};
+    do
+        change--;
+    while (!has[change]);
+    return change;
+}
 
 /* ALiBi's bias of a key. */
 static float bias_of(const struct trace *trace, size_t key)
@@ -474,46 +485,44 @@ static float bias_of(const struct trace *trace, size_t key)
     return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
 }
 
+/* The scores of all keys after a change; the pass has none of keys that the mask hides. */
 static float *take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
     float cap = trace->config->score_cap;
     float *scores = builder_floats(builder, trace->keys);
-    for (size_t j = 0; scores && j < trace->keys; j++)
-        scores[j] = trace->scores[j] * trace->scale;
-    if (scores && last >= CAPPED && cap > 0)
+    if (!scores)
+        return NULL;
+    scale_row(scores, trace->scores, trace->keys, last >= SCALED ? trace->scale : 1);
+    if (last >= CAPPED && cap > 0)
         cap_row(scores, trace->keys, cap);
-    for (size_t j = 0; scores && last >= MOVED && trace_slope(trace) > 0 && j < trace->keys; j++)
+    for (size_t j = 0; last >= MOVED && trace_slope(trace) > 0 && j < trace->keys; j++)
         scores[j] += bias_of(trace, j);
-    if (scores && last >= COOLED && trace->cools)
+    if (last >= COOLED && trace->cools)
         scale_row(scores, scores, trace->keys, 1.0f / trace->config->mechanism.temperature);
     return scores;
 }
 
-/* The last change before the temperature. */
-static enum change last_change(const struct trace *trace)
-{
-    return trace_slope(trace) > 0 ? MOVED : trace->config->score_cap > 0 ? CAPPED : SCALED;
-}
-
-/* The scores of all keys before the mask, and their name. The pass has no such scores of keys that
- * the mask hides. */
+/* The scores before the mask, and their name. */
 static const float *final_scores(struct builder *builder, const char **name)
 {
-    *name = changed[builder->trace->cools ? COOLED : last_change(builder->trace)];
+    *name = changed[change_before(builder->trace, CHANGES)];
     return take_scores(builder, COOLED);
 }
 
-/* Scores before and after a change, and of one key in numbers: `form` takes the score and `by`. */
-static void show_change(struct builder *builder, enum change change, const char *of,
+/* Scores before and after a change, biases between them or NULL, and one key in numbers: `form`
+ * takes the score and `by`. */
+static void show_change(struct builder *builder, enum change change, const float *biases,
                         const char *form, float by)
 {
-    const float *before = change ? take_scores(builder, change - 1) : builder->trace->scores;
+    const float *before = take_scores(builder, change - 1);
     const float *after = take_scores(builder, change);
     if (builder->err->kind)
         return;
     builder_keys(builder);
-    builder_column(builder, of, NULL, before);
+    builder_column(builder, changed[change_before(builder->trace, change)], NULL, before);
+    if (biases)
+        builder_column(builder, "bias", NULL, biases);
     builder_column(builder, changed[change], NULL, after);
     builder_add(builder, "%s_%k = ", changed[change]);
     if (change == CAPPED)
@@ -544,7 +553,7 @@ void step_scaled(struct builder *builder)
     if (trace->scale == 1)
         builder_note(builder, "The scale is 1: the scores do not change.");
     else
-        show_change(builder, SCALED, "score", "%n · %f", trace->scale);
+        show_change(builder, SCALED, NULL, "%n · %f", trace->scale);
 }
 
 void step_capped(struct builder *builder)
@@ -553,7 +562,7 @@ void step_capped(struct builder *builder)
     give_number(builder, "cap", cap);
     builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
-    show_change(builder, CAPPED, "scaled", "tanh(%n / %n)", cap);
+    show_change(builder, CAPPED, NULL, "tanh(%n / %n)", cap);
 }
 
 /* moved_j = scaled_j + 0.2500 · j; the numbers are those of the query's own key. */
@@ -561,13 +570,9 @@ void step_moved(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     bool scaled = trace->config->alibi == ALIBI_FALCON;
-    const char *of = changed[trace->config->score_cap > 0 ? CAPPED : SCALED];
-    const float *before = take_scores(builder, CAPPED);
-    const float *after = take_scores(builder, MOVED);
     float *biases = builder_floats(builder, trace->keys);
-    size_t own = builder->key = trace->query;
     give_number(builder, "slope", trace_slope(trace));
-    builder_add(builder, "moved_j = %s_j + ", of);
+    builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
     if (scaled)
         builder_add(builder, "%n · ", trace->scale);
     builder_formula(builder, "%n · j", trace_slope(trace));
@@ -576,23 +581,18 @@ void step_moved(struct builder *builder)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     for (size_t j = 0; biases && j < trace->keys; j++)
         biases[j] = bias_of(trace, j);
-    if (builder->err->kind)
-        return;
-    builder_keys(builder);
-    builder_column(builder, of, NULL, before);
-    builder_column(builder, "bias", NULL, biases);
-    builder_column(builder, changed[MOVED], NULL, after);
-    builder_work(builder, "moved_%k = %n%t = %n", before[own], biases[own], after[own]);
+    builder->key = trace->query;
+    show_change(builder, MOVED, biases, "%n%t", biases ? biases[trace->query] : 0);
 }
 
 /* cooled_j = moved_j / 2 */
 void step_cooled(struct builder *builder)
 {
-    const char *of = changed[last_change(builder->trace)];
     float temperature = builder->trace->config->mechanism.temperature;
     give_number(builder, "temperature", temperature);
-    builder_formula(builder, "cooled_j = %s_j / %n", of, temperature);
-    show_change(builder, COOLED, of, "%n / %n", temperature);
+    builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(builder->trace, COOLED)],
+                    temperature);
+    show_change(builder, COOLED, NULL, "%n / %n", temperature);
 }
 
 /* --- mask ------------------------------------------------------------------------------------- */
