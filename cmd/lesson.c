@@ -314,8 +314,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         options.input.sentences.items[0] = options_own(tour->options)->sentence;
     if (lesson.is_walk)
         lesson.line = "";
-    lesson.number = step + 1;
-    lesson.count = STEPS;
+    else if (!(lesson.title = arena_format(&tour->arena, err, "%zu  %s", step + 1, lesson.title)))
+        return -1;
     return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err)
                ? err_prefix(err, "step %zu", step + 1)
                : 0;

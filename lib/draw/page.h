@@ -48,9 +48,8 @@ struct page_lesson {
     const char *marks;  /* framed cells: "scores:1:2 weights:0.3:1:0", tensor, the layer and head
                            unless these are the first, row and column */
     const char *question, *answer;
-    const char *show;     /* tensors, of a command that is not `run`; NULL: those of the command */
-    size_t number, count; /* the step, from 1, and the number of steps */
-    bool is_walk;         /* the diagram of the whole model */
+    const char *show; /* tensors, of a command that is not `run`; NULL: those of the command */
+    bool is_walk;     /* the diagram of the whole model, which is no step */
 };
 
 /* NULL and 0: not asked for. */

@@ -374,8 +374,6 @@ static void put_sites(struct json_writer *json, const struct config *config)
 static void put_lesson(struct json_writer *json, const struct page_lesson *lesson)
 {
     json_put_open(json, "\nlesson", '{');
-    json_put_integer(json, "number", (long long)lesson->number);
-    json_put_integer(json, "count", (long long)lesson->count);
     json_put_text(json, "title", lesson->title);
     json_put_text(json, "before", lesson->before);
     json_put_text(json, "line", lesson->line);

@@ -145,7 +145,7 @@ class Sentence {
 
     // The title; with the model, run or step if the page has several.
     name() {
-        if (this.lesson) return lessonName(this);
+        if (this.lesson) return this.lesson.title;
         const models = new Set(sentences.map((one) => one.model));
         const model = models.size > 1 ? ` · ${this.model.replace(/^.*\/(?=.)/, '')}` : '';
         return `${this.title}${model}${this.run ? ` · ${this.run}` : ''}`;

@@ -41,7 +41,7 @@ class LessonView {
     drawHead(page) {
         const { lesson } = this;
         page.append(
-            element('h2', lessonName(this.sentence)),
+            element('h2', lesson.title),
             element('div', quoted(this.sentence.title), 'quiet'),
             element('p', lesson.before),
         );
@@ -104,7 +104,7 @@ class LessonView {
             const [id, key] = by < 0 ? ['lesson-before', '['] : ['lesson-after', ']'];
             const to = sentences[state.sentence + by];
             if (!to) continue;
-            const words = by < 0 ? `← ${lessonName(to)}` : `${lessonName(to)} →`;
+            const words = by < 0 ? `← ${to.lesson.title}` : `${to.lesson.title} →`;
             const go = () => {
                 stepSentence(by);
                 window.scrollTo(0, 0);
@@ -113,10 +113,6 @@ class LessonView {
         }
         page.append(line);
     }
-}
-
-function lessonName(sentence) {
-    return `${sentence.lesson.number}  ${sentence.lesson.title}`;
 }
 
 // "“it” → “is”" and the exact number.
