@@ -12,6 +12,7 @@
 #include "lens/report.h"
 #include "math/isa.h"
 #include "model/cache.h"
+#include "model/parameter_table.h"
 #include "model/pass.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
@@ -24,9 +25,11 @@ struct peak {
     struct matrix x, y;
 };
 
-struct limits {
-    double operations; /* a second, of products alone, in the precision of the pass */
-    double bytes;      /* a second, read from memory */
+/* Of a pass: a multiply-add is two operations; each weight and each cached key and value is read
+ * once. Embeddings, norms, softmax and activations are not counted. Limits are what the machine does
+ * in a second: products alone, in the precision of the pass, and reads from memory. */
+struct work {
+    double operations, bytes;
 };
 
 /* A limit is the best of a few short windows: other processes take the processor for some. */
@@ -157,25 +160,17 @@ struct pass_size {
     bool logits;   /* of the last token */
 };
 
-/* The operations and memory reads of a pass. A multiply-add is two operations; each weight and each
- * cached key and value is read once. Embeddings, norms, softmax and activations are not counted. */
-struct work {
-    double operations, bytes;
-};
-
-/* The elements of all weight matrices; decoder layers with an encoder have two attentions. */
+/* The elements of the weight matrices of all layers. */
 static double count_weights(const struct config *c)
 {
-    double layers = (double)c->n_layer;
-    double encoder = (double)c->n_encoder_layer;
-    double channels = (double)c->n_embd;
-    double matrices = c->kind == MODEL_ATTENTION ? 0 : c->gated ? 3 : 2;
-    double mlp = matrices * channels * (double)c->n_inner;
-    double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
-    double attention = c->projections ? channels * columns : 0;
-    attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;
-    return (c->n_encoder_layer ? 2 * layers + encoder : layers) * attention +
-           (layers + encoder) * mlp;
+    double count = 0;
+    for (size_t i = PARAMETERS_OF_MODEL; i < parameter_count(c); i++) {
+        const struct parameter_key key = parameter_key(i);
+        size_t shape[2];
+        if (parameter_is_used(key.id, key.layer, c) && parameter_shape(shape, key.id, c) == 2)
+            count += (double)shape[0] * (double)shape[1];
+    }
+    return count;
 }
 
 /* Pairs of a query and a visible key in one text, over all layers. */
@@ -254,8 +249,8 @@ struct bench {
     size_t length_count;
     struct task *tasks;
     size_t task_count;
-    struct limits *limits; /* [rounds], and then their medians */
-    struct arena arena;    /* until the result is made */
+    struct work *limits; /* [rounds], and then their medians */
+    struct arena arena;  /* until the result is made */
 };
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -276,12 +271,6 @@ static struct text *make_text(size_t tokens, const struct config *config, struct
         text->source_count = tokens;
     }
     return text;
-}
-
-/* The whole pass except the logits. */
-static enum site last_site(const struct config *config)
-{
-    return config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
 }
 
 static int ignore(void *context, const struct announcement *seen, struct err *err)
@@ -317,7 +306,8 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     struct config *config = &viewer->model.config;
     struct stopwatch stopwatch = {0};
     struct tap tap = {.sink = ignore};
-    struct selection selection = {.sites = site_bit(last_site(config))};
+    enum site last = config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
+    struct selection selection = {.sites = site_bit(last)}; /* the whole pass except the logits */
     struct text_list text = {.count = 1};
     text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
@@ -368,11 +358,6 @@ static int decode(struct bench *bench, const struct task *task, double *seconds,
     cache_release(&cache);
     arena_release(&arena);
     return err_if(failed);
-}
-
-static int run_task(struct bench *bench, const struct task *task, double *seconds, struct err *err)
-{
-    return (task->size.logits ? decode : prefill)(bench, task, seconds, err);
 }
 
 /* --- what is run ------------------------------------------------------------------------------ */
@@ -492,12 +477,14 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
     double *best = &task->seconds[round];
     double sum = 0;
     double once = 0;
+    int (*run)(struct bench *, const struct task *, double *, struct err *) =
+        task->size.logits ? decode : prefill;
     int uncounted = round == 0 ? 2 : task->way != NULL;
     while (uncounted-- > 0)
-        if (run_task(bench, task, &once, err))
+        if (run(bench, task, &once, err))
             return -1;
     for (*best = INFINITY; sum < SECONDS_LEAST; sum += once, *best = fmin(*best, once))
-        if (run_task(bench, task, &once, err))
+        if (run(bench, task, &once, err))
             return -1;
     return 0;
 }
@@ -507,8 +494,8 @@ static int measure(struct bench *bench, struct err *err)
     struct machine *machine = &bench->viewer.machine;
     for (size_t round = 0; round < bench->plan->rounds; round++) {
         if (!bench->plan->ways)
-            bench->limits[round] = (struct limits){measure_operations(&bench->peak, machine),
-                                                   measure_reads(&bench->peak, machine->pool)};
+            bench->limits[round] = (struct work){measure_operations(&bench->peak, machine),
+                                                 measure_reads(&bench->peak, machine->pool)};
         for (size_t i = 0; i < bench->task_count; i++) {
             report_progress(bench, round, i);
             if (measure_task(bench, &bench->tasks[i], round, err))
@@ -547,13 +534,13 @@ static int fit(struct bench *bench, enum value from, enum value to, struct err *
 
 static int summarise(struct bench *bench, struct err *err)
 {
-    struct limits *first = bench->limits;
+    struct work *first = bench->limits;
     size_t rounds = bench->plan->rounds;
     double *sorted = arena_alloc(&bench->arena, rounds, sizeof *sorted, err);
     if (!sorted)
         return -1;
-    *first = (struct limits){median(&first->operations, sizeof *first, rounds, sorted),
-                             median(&first->bytes, sizeof *first, rounds, sorted)};
+    *first = (struct work){median(&first->operations, sizeof *first, rounds, sorted),
+                           median(&first->bytes, sizeof *first, rounds, sorted)};
     for (size_t i = 0; i < bench->task_count; i++) {
         struct task *task = &bench->tasks[i];
         task->values[SECONDS] = median(task->seconds, sizeof(double), rounds, sorted);
