@@ -58,12 +58,12 @@ static bool is_decoder(const struct config *config)
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct explain_request *request, struct arena *arena, struct err *err)
 {
-    static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
-                                      SITE_SCORES,  SITE_SOFTMAX, SITE_MASKED,
-                                      SITE_WEIGHTS, SITE_CONTEXT, SITE_ATTN_OUT};
+    bool decodes = is_decoder(config);
     bool in_encoder = request->part == PART_SOURCE;
     bool bare = config->kind == MODEL_ATTENTION;
-    bool last = request->layer + 1 == config->n_layer;
+    enum site end = !decodes                                ? SITE_ATTN_OUT
+                    : request->layer + 1 == config->n_layer ? SITE_LN_F
+                                                            : SITE_RESID_POST;
     size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
     assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
     assert(request->head < config->n_head);
@@ -77,12 +77,9 @@ static int select_sites(struct selection *selection, const struct config *config
     *selection = (struct selection){.heads = numbers, .head_count = 1};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (site_exists(config, site_of(request->part, sites[i])))
-            selection->sites |= site_bit(site_of(request->part, sites[i]));
-    for (int site = SITE_RESID_PRE; site <= (last ? SITE_LN_F : SITE_RESID_POST); site++)
-        if (is_decoder(config) && site_exists(config, (enum site)site))
-            selection->sites |= site_bit((enum site)site);
+    for (enum site site = decodes ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
+        if (site_exists(config, site_of(request->part, site)))
+            selection->sites |= site_bit(site_of(request->part, site));
     selection->whole = site_bit(site_of(request->part, SITE_CONTEXT));
     selection->sites |=
         bare ? site_bit(SITE_EMBEDDING)
