@@ -131,12 +131,6 @@ static int ways_of(const struct trace *trace)
     return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
 }
 
-static bool is_there(const struct step_row *row, int ways, const struct trace *trace)
-{
-    bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* to the end */
-    return row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site));
-}
-
 /* --- edits ------------------------------------------------------------------------------------ */
 
 /* A step whose values edits change is made of a pass without these edits, so that its formula gives
@@ -287,14 +281,14 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
     size_t width = 0;
     bool of_input = strcmp(step, "input") == 0 || strcmp(step, "embedding") == 0;
     for (enum site site = 0; site < SITE_COUNT; site++) {
-        const float *values = sites & site_bit(site) ? trace_row(before, site) : NULL;
+        const struct kept *kept = sites & site_bit(site) ? trace_find(before, site) : NULL;
         const char *name = !of_input                            ? site_rows[site].name
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
-        if (!values)
+        if (!kept)
             continue;
-        width = trace_width(trace, site);
-        rows[count++] = (struct named_vector){name, values};
+        width = kept->shape[kept->rank - 1];
+        rows[count++] = (struct named_vector){name, trace_row(before, site)};
         name = arena_format(builder->arena, builder->err, "%s, edited", name);
         rows[count++] = (struct named_vector){name, trace_row(trace, site)};
     }
@@ -412,10 +406,12 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     };
     if (!steps || choose_shown(explanation, trace, request->keys, arena, err))
         return -1;
-    for (size_t i = 0; i < STEP_ROWS; i++)
-        if (is_there(&step_rows[i], ways, trace) &&
-            add_step(explanation, steps, &step_rows[i], passes, builder))
+    for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
+        bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* to the end */
+        if (row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site)) &&
+            add_step(explanation, steps, row, passes, builder))
             return -1;
+    }
     return 0;
 }
 

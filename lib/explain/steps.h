@@ -63,16 +63,16 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
               const struct explain_request *request, struct arena *arena, struct err *err);
 void trace_set_query(struct trace *trace, size_t query);
 
-/* The query's row of a tensor of its layer, or NULL; and how many numbers it has. */
+/* A tensor of the layer, or NULL; the query's row of it, of the own head or of any. */
+const struct kept *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
-size_t trace_width(const struct trace *trace, enum site site);
+const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
 /* y [rows, w->out] = x · w + bias. */
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
                      struct arena *arena, struct err *err);
 
-/* The context [dv] of any head for the query; ALiBi's slope of the head, 0: none. */
-const float *trace_context(const struct trace *trace, size_t head);
+/* ALiBi's slope of the head, 0: none. */
 float trace_slope(const struct trace *trace);
 
 /* --- a step ----------------------------------------------------------------------------------- */

@@ -510,18 +510,19 @@ static const float *final_scores(struct builder *builder, const char **name)
     return take_scores(builder, COOLED);
 }
 
-/* Scores before and after a change, biases between them or NULL, and one key in numbers: `form`
- * takes the score and `by`. */
-static void show_change(struct builder *builder, enum change change, const float *biases,
-                        const char *form, float by)
+/* Scores before and after a change, and one key in numbers: `form` takes the score and `by`. */
+static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
     const float *before = take_scores(builder, change - 1);
     const float *after = take_scores(builder, change);
+    float *biases = builder_floats(builder, builder->trace->keys); /* of ALiBi */
     if (builder->err->kind)
         return;
     builder_keys(builder);
     builder_column(builder, changed[change_before(builder->trace, change)], NULL, before);
-    if (biases)
+    for (size_t j = 0; change == MOVED && j < builder->trace->keys; j++)
+        biases[j] = bias_of(builder->trace, j);
+    if (change == MOVED)
         builder_column(builder, "bias", NULL, biases);
     builder_column(builder, changed[change], NULL, after);
     builder_add(builder, "%s_%k = ", changed[change]);
@@ -553,7 +554,7 @@ void step_scaled(struct builder *builder)
     if (trace->scale == 1)
         builder_note(builder, "The scale is 1: the scores do not change.");
     else
-        show_change(builder, SCALED, NULL, "%n · %f", trace->scale);
+        show_change(builder, SCALED, "%n · %f", trace->scale);
 }
 
 void step_capped(struct builder *builder)
@@ -562,7 +563,7 @@ void step_capped(struct builder *builder)
     give_number(builder, "cap", cap);
     builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
-    show_change(builder, CAPPED, NULL, "tanh(%n / %n)", cap);
+    show_change(builder, CAPPED, "tanh(%n / %n)", cap);
 }
 
 /* moved_j = scaled_j + 0.2500 · j; the numbers are those of the query's own key. */
@@ -570,7 +571,6 @@ void step_moved(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     bool scaled = trace->config->alibi == ALIBI_FALCON;
-    float *biases = builder_floats(builder, trace->keys);
     give_number(builder, "slope", trace_slope(trace));
     builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
     if (scaled)
@@ -579,10 +579,8 @@ void step_moved(struct builder *builder)
     builder_note(builder, "The bias grows with the key's position by the slope of this head.");
     if (scaled)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
-    for (size_t j = 0; biases && j < trace->keys; j++)
-        biases[j] = bias_of(trace, j);
     builder->key = trace->query;
-    show_change(builder, MOVED, biases, "%n%t", biases ? biases[trace->query] : 0);
+    show_change(builder, MOVED, "%n%t", bias_of(trace, trace->query));
 }
 
 /* cooled_j = moved_j / 2 */
@@ -592,7 +590,7 @@ void step_cooled(struct builder *builder)
     give_number(builder, "temperature", temperature);
     builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(builder->trace, COOLED)],
                     temperature);
-    show_change(builder, COOLED, NULL, "%n / %n", temperature);
+    show_change(builder, COOLED, "%n / %n", temperature);
 }
 
 /* --- mask ------------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ static void show_shares(struct builder *builder)
         return;
     for (size_t at = 0; at < heads * w->out; at++) {
         size_t head = at / w->out;
-        const float *context = trace_context(trace, head);
+        const float *context = trace_row_of_head(trace, SITE_CONTEXT, head);
         for (size_t i = 0; i < width; i++)
             shares[at] =
                 fmaf(context[i], weight_element(w, head * width + i, at % w->out), shares[at]);

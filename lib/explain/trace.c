@@ -93,27 +93,21 @@ static int select_sites(struct selection *selection, const struct config *config
 
 /* --- what the pass computed ------------------------------------------------------------------- */
 
-size_t trace_width(const struct trace *trace, enum site site)
+const struct kept *trace_find(const struct trace *trace, enum site site)
 {
-    const struct kept *kept = report_find(trace->report, site_of(trace->part, site), trace->layer);
-    return kept ? kept->shape[kept->rank - 1] : 0;
+    return report_find(trace->report, site_of(trace->part, site), trace->layer);
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
 {
-    const struct kept *kept = report_find(trace->report, site_of(trace->part, site), trace->layer);
-    if (!kept)
-        return NULL;
-    size_t first = site == SITE_CONTEXT ? trace->head * kept->shape[1] : 0; /* of all heads */
-    return kept->data + (first + trace->query) * kept->shape[kept->rank - 1];
+    return trace_row_of_head(trace, site, site == SITE_CONTEXT ? trace->head : 0);
 }
 
-const float *trace_context(const struct trace *trace, size_t head)
+const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
 {
-    const struct kept *context =
-        report_find(trace->report, site_of(trace->part, SITE_CONTEXT), trace->layer);
-    assert(head < context->shape[0]);
-    return context->data + (head * context->shape[1] + trace->query) * context->shape[2];
+    const struct kept *kept = trace_find(trace, site);
+    size_t first = head ? head * kept->shape[1] : 0;
+    return kept ? kept->data + (first + trace->query) * kept->shape[kept->rank - 1] : NULL;
 }
 
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
@@ -147,12 +141,11 @@ static void find_inputs_and_keys(struct trace *trace)
     if (config->cross)
         trace->sources =
             report_find(trace->report, source_site(config), config->n_encoder_layer - 1)->data;
-    const struct kept *k = report_find(trace->report, site_of(trace->part, SITE_K), layer);
-    trace->keys = k->shape[1];
-    trace->k = k->data;
-    trace->v = report_find(trace->report, site_of(trace->part, SITE_V), layer)->data;
+    trace->keys = trace_find(trace, SITE_K)->shape[1];
+    trace->k = trace_find(trace, SITE_K)->data;
+    trace->v = trace_find(trace, SITE_V)->data;
     if (trace->rotary)
-        trace->k_pre = report_find(trace->report, SITE_K_PRE, layer)->data;
+        trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
 }
 
 /* Queries or keys of all tokens as they are projected, before the norm of heads. */
