@@ -66,6 +66,7 @@ struct job {
     const struct text_pair *pair;
     size_t part;                  /* of --part */
     const struct tokenized *text; /* of the query */
+    const char *called;           /* what messages call it */
     struct explain_request request;
     bool several; /* --token all */
 };
@@ -82,6 +83,7 @@ static int choose_part(struct job *job, struct err *err)
                          attention_parts[first].name, model->name, attention_parts[part].name);
     job->request.part = has_encoder ? part : PART_SENTENCE;
     job->text = part == PART_SOURCE ? &job->pair->source : &job->pair->sentence;
+    job->called = part == PART_SOURCE ? "source" : "text";
     return 0;
 }
 
@@ -106,11 +108,6 @@ static int choose_layer_and_head(struct job *job, struct err *err)
     return 0;
 }
 
-static const char *called(const struct job *job)
-{
-    return job->request.part == PART_SOURCE ? "source" : "text";
-}
-
 static int unknown_token(struct job *job, const char *name, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
@@ -121,7 +118,7 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
         nearest_offer(&nearest, label_name(&tokenized->labels[i]));
     return err_usage(err,
                      "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
-                     called(job), tokenized->count - 1, name, names_guess(guess, nearest.name));
+                     job->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
 }
 
 /* The last token unless one is named, or all; of several with the same name the first. */
@@ -139,7 +136,7 @@ static int choose_query(struct job *job, struct err *err)
     job->request.query = match.index;
     if (match.alike)
         print_note("'%s' occurs %zu times in the %s: this is the first; --token %s is the next",
-                   name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
+                   name, match.alike + 1, job->called, tokenized->labels[match.next].exact);
     return 0;
 }
 

@@ -321,14 +321,9 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
                : 0;
 }
 
-static bool shows_all(const struct tour *tour)
-{
-    return tour->first == 0 && tour->end == STEPS;
-}
-
 static int write_page(struct tour *tour, struct err *err)
 {
-    bool all = shows_all(tour);
+    bool all = tour->end - tour->first == STEPS;
     struct output_options output = tour->options->output;
     output.format = "html";
     if (looks_read(&tour->style, tour->options, err) || output_choose(&tour->output, &output, err))
@@ -357,7 +352,7 @@ static int check_options(const struct tour *tour, struct err *err)
         return -1;
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
-    if (own_walk && (!path || !shows_all(tour)))
+    if (own_walk && (!path || tour->end - tour->first < STEPS))
         return err_usage(err, "--%s applies only to the page of all steps: expected -o FILE.html",
                          own_walk);
     return 0;

@@ -220,25 +220,19 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     return failed;
 }
 
-/* Read the heading and a line per step; a log may also have lines of steps after the saved one. */
-static void read_log(struct buf *log, const struct file *file, long long steps)
-{
-    size_t size = 0;
-    for (long long lines = 0; size < file->size && lines <= steps; size++)
-        lines += file->bytes[size] == '\n';
-    buf_bytes(log, file->bytes, size);
-}
-
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,
                             struct buf *log, const struct folder *folder, struct err *err)
 {
     struct file file = {0};
+    size_t size = 0; /* of the heading and the lines of its steps; later ones may follow */
     if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);
     if (read_optimizer(trainer, folder, err) || folder_open(&file, folder, log_file, err))
         return -1;
-    read_log(log, &file, state->step);
+    for (long long lines = 0; size < file.size && lines <= state->step; size++)
+        lines += file.bytes[size] == '\n';
+    buf_bytes(log, file.bytes, size);
     trainer->adamw.steps = (uint64_t)state->step;
     file_release(&file);
     return buf_check(log, err);
