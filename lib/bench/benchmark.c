@@ -26,8 +26,8 @@ struct peak {
 };
 
 /* Of a pass: a multiply-add is two operations; each weight and each cached key and value is read
- * once. Embeddings, norms, softmax and activations are not counted. Limits are what the machine does
- * in a second: products alone, in the precision of the pass, and reads from memory. */
+ * once. Embeddings, norms, softmax and activations are not counted. Of the machine in a second:
+ * products alone, in the precision of the pass, and reads from memory. */
 struct work {
     double operations, bytes;
 };
@@ -459,16 +459,6 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static void report_progress(const struct bench *bench, size_t round, size_t index)
-{
-    const struct task *task = &bench->tasks[index];
-    size_t count = bench->task_count;
-    char note[NOTE_BYTES];
-    snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
-    progress_tell_more(bench->plan->progress, round * count + index, bench->plan->rounds * count,
-                       note);
-}
-
 /* The fastest pass of a round counts, because other processes only make a pass longer. The first
  * two do not count: the first packs weights and finds how much memory a pass needs, the second
  * takes that in one piece, which later ones use. */
@@ -492,13 +482,17 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
 static int measure(struct bench *bench, struct err *err)
 {
     struct machine *machine = &bench->viewer.machine;
+    char note[NOTE_BYTES];
     for (size_t round = 0; round < bench->plan->rounds; round++) {
         if (!bench->plan->ways)
             bench->limits[round] = (struct work){measure_operations(&bench->peak, machine),
                                                  measure_reads(&bench->peak, machine->pool)};
         for (size_t i = 0; i < bench->task_count; i++) {
-            report_progress(bench, round, i);
-            if (measure_task(bench, &bench->tasks[i], round, err))
+            const struct task *task = &bench->tasks[i];
+            snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
+            progress_tell_more(bench->plan->progress, round * bench->task_count + i,
+                               bench->plan->rounds * bench->task_count, note);
+            if (measure_task(bench, task, round, err))
                 return -1;
         }
     }
