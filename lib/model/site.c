@@ -304,7 +304,8 @@ bool site_exists(const struct config *config, enum site site)
 
 enum site site_of_output(const struct config *config)
 {
-    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
+    bool normed = !config->norm_first && !mechanism_lacks(&config->mechanism, PART_MLP);
+    return normed ? SITE_LN_2 : SITE_RESID_POST;
 }
 
 enum site site_of_logits(const struct config *config)
