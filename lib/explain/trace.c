@@ -39,12 +39,8 @@ static enum site input_site(const struct config *config, enum site_part part)
 /* The input of keys and values of another text: its embedding, or the encoder's output. */
 static enum site source_site(const struct config *config)
 {
-    if (config->kind == MODEL_ATTENTION)
-        return SITE_SOURCE_EMBEDDING;
-    if (config->final_norm)
-        return SITE_ENC_LN_F;
-    bool ends_with_norm = !config->norm_first && !mechanism_lacks(&config->mechanism, PART_MLP);
-    return ends_with_norm ? SITE_ENC_LN_2 : SITE_ENC_RESID_POST;
+    return config->kind == MODEL_ATTENTION ? SITE_SOURCE_EMBEDDING
+                                           : site_of(PART_SOURCE, site_of_logits(config));
 }
 
 /* A decoder without an encoder is explained to the end of its layer. */
