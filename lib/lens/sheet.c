@@ -299,7 +299,9 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
     }
     const struct column whole = {
         .name = frame->name, .unit = frame->count ? frame->columns[frame->count - 1].unit : NULL};
-    const char *name = curves ? picture_label(&whole, arena, err) : frame->name;
+    const char *name = curves ? picture_label(&whole, arena, err)
+                       : coloured && count == 1 && !frame->running ? labels->text
+                                                                   : frame->name;
     if (!name)
         return -1;
     *sheet = (struct sheet){
