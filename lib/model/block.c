@@ -238,7 +238,7 @@ static enum pass_state parallel_block(struct pass *pass, size_t layer,
 static enum pass_state transformer_block(struct pass *pass, size_t layer,
                                          const struct block_weights *w)
 {
-    if (!pass->attended) /* else it is told, and edited, already */
+    if (!pass->attended) /* otherwise the caller has announced and edited it */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x));
     if (pass->config->parallel)
         return parallel_block(pass, layer, w);

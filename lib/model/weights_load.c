@@ -115,7 +115,7 @@ int weights_load_rows(struct weights *weights, enum parameter_id id, size_t laye
     return packing ? pack(weights, parameter, weight, err) : 0;
 }
 
-/* The view's numbers of a bias: where they lie, or converted. */
+/* The view's numbers of a bias, in place if they are float32, otherwise converted. */
 static int load_bias(struct weights *weights, struct parameter *bias, const struct row_view *view,
                      struct weight *weight, struct err *err)
 {
