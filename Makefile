@@ -83,10 +83,11 @@ run: all ## install missing packages, build and run an example
 # --- building ------------------------------------------------------------------------------------
 
 # Copy the linked file, as `make install` does: the kernel caches a file that a linker wrote in
-# small pages, from which a short run takes 10 % longer.
+# small pages, from which a short run takes 10 % longer. Rename the copy: a program that is being
+# written cannot be started.
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@.linked && \
-		rm -f $@ && cp $@.linked $@ && rm $@.linked
+		cp $@.linked $@.copy && mv -f $@.copy $@ && rm $@.linked
 
 # D: no times and users in the archive.
 ARCHIVE = rcs$(if $(LINUX),D)
