@@ -13,11 +13,11 @@
 #include "model/pass.h"
 
 enum {
-    GROUP_TOKENS = 1024, /* of the texts that share a pass */
+    GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
     GROUP_TEXTS = 256,
-    GROUPS_OF_THREAD = 4,        /* that are read, run and then written together */
-    HELD_BYTES = 1 << 30,        /* of results that all threads hold together, at most */
-    FOLDER_NAME_BYTES_MAX = 200, /* a longer one has the number of its setting */
+    GROUPS_OF_THREAD = 4,        /* groups per thread between two writes of results */
+    HELD_BYTES = 1 << 30,        /* limit for the results of all threads in memory */
+    FOLDER_NAME_BYTES_MAX = 200, /* longer names give the number of the setting instead */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static void close_setting(struct driver *driver)
     driver->setting = SIZE_MAX;
 }
 
-/* Say of an error which of several settings is open. */
+/* Name the open setting in an error if there are several. Returns -1. */
 static int blame_setting(const struct driver *driver, struct err *err)
 {
     struct buf words = {0};
@@ -44,7 +44,7 @@ static int blame_setting(const struct driver *driver, struct err *err)
     return -1;
 }
 
-/* Open the model of a setting, which attends and edits as that says; nothing where it is open. */
+/* Open the model of a setting, with its mechanism and edits, unless it is open. */
 static int open_setting(struct driver *driver, size_t setting, struct err *err)
 {
     struct session *session = &driver->session;
@@ -65,9 +65,9 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
     return 0;
 }
 
-/* --- where a result is ------------------------------------------------------------------------ */
+/* --- the place of a result -------------------------------------------------------------------- */
 
-/* The name of a job's folder: 0003, or 0003,head=2,repeat=1. NULL with `err`. */
+/* The name of a job's folder: 0003, or 0003,head=2,repeat=1. NULL on failure. */
 static const char *name_folder(const struct driver *driver, const struct work *work,
                                struct arena *arena, struct err *err)
 {
@@ -89,7 +89,7 @@ static const char *name_folder(const struct driver *driver, const struct work *w
     return buf_keep(&name, arena, err);
 }
 
-/* A member of JSON, "columns": {"region": "NP"}, unless no column has a value. */
+/* Write "columns": {"region": "NP"} with the columns that have a value, or nothing. */
 static void put_columns(struct json_writer *json, const char *name,
                         const struct place_column *extras, size_t count)
 {
@@ -110,15 +110,15 @@ static void put_columns(struct json_writer *json, const char *name,
         json_put_close(json, '}');
 }
 
-/* `index` results precede it; with `blank` added, the number of a text is that of its item. */
+/* Set the index of a result. The number of its item, which counts blank texts, is `blank` more. */
 static void set_index(struct place *place, const struct work *work, size_t index)
 {
     place->index = index;
     place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
 }
 
-/* Columns tell a result from others: settings, then those copied from the input. Its item, of a
- * batch: "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
+/* Columns that identify a result are the settings, then the columns of the input. In a batch the
+ * item is "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err)
 {
@@ -138,7 +138,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     place->extras = extras;
     place->extra_count = count;
     if (driver->sweep.of_models && place->count > place_sentences(place))
-        place->model = driver->session.viewer.model.name; /* the result is not about all of them */
+        place->model = driver->session.viewer.model.name; /* the result is of one model */
     if (work->index == SIZE_MAX)
         place->sentences = 1;
     set_index(place, work, work->before);
@@ -155,14 +155,14 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
 
 /* --- lines of the log ------------------------------------------------------------------------- */
 
-/* Whether each result, or failure, is a line of JSON. */
+/* True if each result or failure is a line of JSON. */
 static bool is_lines(const struct driver *driver)
 {
     return driver->is_batch && !driver->output.to_folder &&
            format_is(driver->output.format, "json jsonl");
 }
 
-/* The files of a job, in a folder of their own. */
+/* Write the files of a job to the job's own folder. */
 static int write_folder(struct driver *driver, const struct work *work, struct place place,
                         const char *name, struct arena *arena, struct err *err)
 {
@@ -177,7 +177,7 @@ static int write_folder(struct driver *driver, const struct work *work, struct p
                                &work->report, &place, err));
 }
 
-/* The bytes of a result, as the next after `index` others. */
+/* Write the bytes of a result, formatted as the result number `index`, as a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
                       const struct work *work, struct place place, size_t index, struct err *err)
 {
@@ -194,13 +194,13 @@ static int put_output(struct json_writer *json, const char *name, const struct d
     return err_if(failed);
 }
 
-/* A line for a failure, or for a result of any format but JSON: its bytes (of the first result also
- * as they would be after others), or its folder. */
+/* Write a line for a failure, or for a result in a format other than JSON: its folder, or its
+ * bytes. The first result also has its bytes as a later result. */
 static int write_line(struct driver *driver, struct stream *out, const struct work *work,
                       const struct place *place, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.stream = out};
-    size_t job = strcspn(place->item, ","); /* what follows the job comes after the result */
+    size_t job = strcspn(place->item, ","); /* the rest comes after the result */
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "job", (long long)work->job);
     if (work->fault) {
@@ -215,7 +215,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
         json_put_text(&json, "folder", name);
     } else if (put_output(&json, "output", driver, work, *place, place->index, err) ||
                (place->index == 0 && put_output(&json, "next", driver, work, *place, 1, err))) {
-        return -1; /* the log ends with half a line, which a resumed run cuts off */
+        return -1; /* the log ends with half a line, which --resume removes */
     }
     if (place->item[job])
         json_put_raw(&json, NULL, place->item + job + sizeof ",");
@@ -228,7 +228,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A result or a failure, to the log or the output. */
+/* Write a result or a failure to the log or the output. */
 static int write_result(struct driver *driver, struct stream *out, const struct work *work,
                         struct arena *arena, struct err *err)
 {
@@ -243,7 +243,7 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
                         &(struct target){.stream = out}, &work->report, &place, err);
 }
 
-/* Write a result to memory, in a thread that does not write to the output. */
+/* Format a result in memory, for a thread that may not write to the output. */
 static int make_bytes(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err)
 {
@@ -258,14 +258,14 @@ static int make_bytes(struct driver *driver, struct work *work, struct arena *ar
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
-/* A result, a failure, or the mean of a setting, which has the setting's number. */
+/* Write a result, a failure, or the mean of a setting, whose job is the number of the setting. */
 static int write_work(struct driver *driver, struct work *work, struct arena *arena,
                       struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
-    driver->expected -= work->fault && work->before != SIZE_MAX; /* it failed since it was read */
+    driver->expected -= work->fault && work->before != SIZE_MAX; /* failed after it was read */
     work->before = driver->written;
     if (is_array)
         stream_text(out, work->job * driver->jobs_of_result == driver->first ? "[" : ",");
@@ -335,8 +335,8 @@ static int write_mean(struct driver *driver, struct err *err)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* Note why a job has no result. Except in a batch, for a mean, and where memory was out, which
- * another time may be enough, that is the error of all. */
+/* Keep the reason why a job failed. The whole command fails outside a batch, with --fail-fast, for
+ * a mean, and if memory ran out, since another run may have enough. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
                      struct arena *arena, struct err *err)
 {
@@ -349,8 +349,8 @@ static int fail_work(const struct driver *driver, struct work *work, struct err 
     return work->message ? 0 : -1;
 }
 
-/* Read a job of the setting that is open. What is wrong with it is in `why`, with its place in the
- * input, but for options that an only text does not fit. */
+/* Read a job of the open setting. On failure `why` names the item, unless the only text does not
+ * fit the options. */
 static int read_work(struct driver *driver, size_t job, struct work *work, struct arena *arena,
                      struct err *why)
 {
@@ -373,7 +373,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
-/* The job after the last of a setting that this process does. */
+/* The end of the range of jobs of a setting in this process. */
 static size_t end_of_setting(const struct driver *driver, size_t setting)
 {
     return num_min(driver->end, (setting + 1) * driver->items.count);
@@ -405,7 +405,7 @@ static int survey_work(struct driver *driver, const struct work *work, struct er
     return 0;
 }
 
-/* What would be ended by the system after minutes, or take all memory from others, is refused. */
+/* Refuses jobs beyond the available memory: the system would end them after minutes. */
 int driver_check(struct driver *driver, struct err *err)
 {
     const struct survey *survey = &driver->survey;
@@ -430,7 +430,7 @@ int driver_check(struct driver *driver, struct err *err)
         return -1;
     if (driver->options->batch.dry_run)
         return 0;
-    driver->failed = 0; /* they are counted again when they are written */
+    driver->failed = 0; /* driver_run counts them again */
     driver->failure = NULL;
     if (!heap_expect(survey->memory, driver->session.viewer.model.name, err))
         return 0;
@@ -461,11 +461,11 @@ int group_look(const struct group *group, const struct selection *selection, str
     return 0;
 }
 
-/* Jobs in a row, some of which may have failed already. */
+/* Consecutive jobs that run as one group; some may have failed when they were read. */
 struct round {
     struct work *works;
     size_t count;
-    struct err err; /* why it could not be run */
+    struct err err; /* error that ends the command */
     struct arena arena;
 };
 
@@ -495,14 +495,14 @@ static int read_round(struct driver *driver, struct round *round, struct err *er
             return -1;
         tokens += work->pair.sentence.count;
         if (round->count && tokens > GROUP_TOKENS)
-            return 0; /* it begins the next round */
+            return 0; /* the text is read again in the next round */
         work->before = work->fault ? SIZE_MAX : driver->expected++;
         round->count++;
     }
     return 0;
 }
 
-/* A pass that failed does not say for which of its texts: a batch runs each of them alone. */
+/* A failed pass does not tell which text caused it: a batch then runs each text alone. */
 static int run_works(struct driver *driver, const struct group *group, struct err *err)
 {
     struct err why = {0};
@@ -524,7 +524,7 @@ static int run_works(struct driver *driver, const struct group *group, struct er
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* Groups that are run at the same time, each by a thread with a viewer of its own. */
+/* Groups that run in parallel, each in a thread with its own viewer. */
 struct wave {
     struct driver *driver;
     struct viewer *viewers; /* [threads] */
@@ -532,7 +532,7 @@ struct wave {
     size_t most;
 };
 
-/* Run a group, derive means and words and, in one of several threads, make the results' bytes. */
+/* Run a group and apply --mean and --words. In one of several threads, also format the results. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct wave *wave = context;
@@ -573,7 +573,7 @@ static int run_wave(struct wave *wave, struct err *err)
     if (wave->most == 1)
         run_group(wave, 0, 0);
     else
-        pool_run(driver->session.viewer.machine.pool, /* much work, for all threads */
+        pool_run(driver->session.viewer.machine.pool, /* .work: large, for all threads */
                  (struct loop){.rounds = count, .work = 1e12, .round = run_group}, wave);
     for (size_t i = 0; i < count; i++) {
         struct round *round = &wave->rounds[i];
@@ -585,9 +585,9 @@ static int run_wave(struct wave *wave, struct err *err)
     return 0;
 }
 
-/* The jobs of the open setting that are left. If they are many and short, each thread runs groups
- * of its own; else all threads work inside each pass. The first group packs the weights, which the
- * threads' viewers share from then on. */
+/* Run the remaining jobs of the open setting. Many short jobs run in groups, each in one thread;
+ * otherwise all threads share each pass. The first group packs the weights, and the threads'
+ * viewers share them afterwards. */
 static int run_groups(struct driver *driver, struct err *err)
 {
     struct arena arena = {0};
@@ -627,20 +627,20 @@ static int run_groups(struct driver *driver, struct err *err)
     return err_if(failed);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static int run_setting(struct driver *driver, size_t setting, struct err *err)
 {
     const struct task *task = driver->task;
     bool counts_parts = driver->end - driver->first == 1 && task->parts;
     bool is_quiet = progress_is_quiet();
-    progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* notes were made */
+    progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* driver_check printed the notes */
     int failed = open_setting(driver, setting, err);
     progress_set_quiet(is_quiet);
     driver->session.viewer.machine.progress = counts_parts ? &driver->progress.sink : NULL;
     driver->expected = driver->written;
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
-    if (!failed && task->expect) /* how many tokens follow decides whether weights are packed */
+    if (!failed && task->expect) /* weights are packed if enough tokens will follow */
         task->expect(driver->state, driver, driver->survey.tokens);
     else if (!failed)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
@@ -664,7 +664,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     progress_begin(progress, things);
     if (!(is_one && driver->output.format->write) && driver->output.to_stdout &&
         (fstat(STDOUT_FILENO, &status) || !S_ISREG(status.st_mode)))
-        progress->shows = false; /* results that are printed show by themselves how far it is */
+        progress->shows = false; /* printed results show the progress */
     done *= driver->jobs_of_result;
     progress->before = done;
     driver->next = driver->first + done;
@@ -689,7 +689,7 @@ void driver_accumulate(struct driver *driver, size_t results)
     driver->place.sentences = 1;
 }
 
-/* The jobs of this process and their settings: at least one, since a task may have own texts. */
+/* Set the jobs and settings of this process: at least one setting, as a task may have own texts. */
 static void find_jobs(struct driver *driver)
 {
     size_t items = driver->items.count;
@@ -713,7 +713,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     close_setting(driver);
     driver->state = arena_alloc(&driver->kept, 1, num_max(task->state_bytes, 1), err);
     struct output_options output = options->output;
-    output.force |= driver->is_batch; /* the log says what may be there */
+    output.force |= driver->is_batch; /* the log checks for existing results */
     if (!output.format && output_is_folder(output.path) && !driver->is_batch)
         output.format = task->folder;
     if (!driver->state || session_read_options(&driver->session, err) ||

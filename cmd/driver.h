@@ -1,12 +1,12 @@
-/* driver.h: the loop of every command that reads texts and gives a result for each.
+/* driver.h: runs the commands that read texts and write a result for each.
  *
- * A job is an item (items.h) with a setting (sweep.h). All jobs are read and checked first; then
- * groups of texts run, each group in one pass of the model, and results are written in the order of
- * the jobs. Several groups of short texts run at the same time, one per thread. One model is open
- * at a time: all items of a setting run before the next setting.
+ * A job is one item (items.h) with one setting (sweep.h). All jobs are read and checked first. Then
+ * they run in groups, each group in one pass of the model, and results are written in the order of
+ * the jobs. Several groups of short texts run in parallel, one per thread. One model is open at a
+ * time: all items of a setting run before the next setting.
  *
- * A command is a `task`, a table of hooks. This one writes a table for each text: how far the last
- * hidden state of each token is from the origin.
+ * A command is a `task`, a table of hooks. This one writes a table for each text: the norm of the
+ * last hidden state of each token.
  *
  *     static int open(void *state, struct driver *driver, struct err *err)
  *     {
@@ -28,12 +28,12 @@
  *         .state_bytes = sizeof(struct selection), .open = open, .run = run};
  *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
  *
- * make_table finds [tokens, channels] in report->tensors, and puts report->frames in their place,
- * as lens_report in measure/logit_lens.c does. For one result of all texts, `prepare` calls
- * driver_accumulate, `add` gets the texts in the order of the jobs, and `finish` calls
+ * make_table reads [tokens, channels] from report->tensors and replaces it by report->frames, as
+ * lens_report in measure/logit_lens.c does. To write one result for all texts, `prepare` calls
+ * driver_accumulate, `add` processes the texts in the order of the jobs, and `finish` calls
  * driver_write, as in heads.c.
  *
- * A command refuses the first broken job and writes nothing. `batch` (batch_command.c) runs the
+ * A command stops at the first invalid job and writes nothing. `batch` (batch_command.c) runs the
  * same tasks, but writes a failure in place of the result, continues, and keeps a log.
  */
 #ifndef ATTN_CMD_DRIVER_H
@@ -51,73 +51,73 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct work {
-    size_t job, index; /* from 0: among all jobs, among the items; SIZE_MAX: a result of many */
+    size_t job, index; /* indices of the job and of its item (SIZE_MAX: several jobs) */
     struct item item;
-    struct text_pair pair; /* its text and --source as tokens */
-    void *own;             /* the task's, in memory of the arena */
-    struct report report;  /* the result */
-    size_t before;         /* results that are written before it */
-    struct buf bytes;      /* the result as written after these, if a thread made it */
-    bool is_written;       /* the task wrote it during the pass */
-    enum err_kind fault;   /* why there is no result; ERR_NONE: there is one */
+    struct text_pair pair; /* the text and --source as tokens */
+    void *own;             /* data of the task, in the group's arena */
+    struct report report;
+    size_t before;       /* number of earlier results; SIZE_MAX: reading this job failed */
+    struct buf bytes;    /* the result, formatted by a thread for that `before`; or empty */
+    bool is_written;     /* the task wrote the result during the pass */
+    enum err_kind fault; /* why there is no result; ERR_NONE: there is one */
     const char *message;
 };
 
 /* Jobs of one setting that run together. */
 struct group {
     struct driver *driver;
-    struct viewer *viewer; /* attends, and edits, as the setting says */
+    struct viewer *viewer; /* has the mechanism and the edits of the setting */
     struct work **works;   /* [count] */
     size_t count;
-    struct arena *arena; /* lives until the results are written */
+    struct arena *arena; /* freed after the results are written */
 };
 
 struct task {
-    unsigned fields; /* 1 << ITEM_…: columns of a table that it takes, besides the usual ones */
-    enum items_many many; /* number of texts that its command takes; a batch takes any number */
-    enum mean_axes means; /* axes of --mean; 0: all */
-    bool takes_source;    /* models with cross-attention need --source */
-    bool alone;           /* each job is a group of its own: its pass is long, its result large */
-    bool at_once;         /* groups may run at the same time: `run` changes only its group */
-    const char *way_out;  /* for a text longer than the context: "--stride N …"; NULL: --long */
-    const char *pages;    /* the command that writes its pages; NULL: this one */
-    const char *folder;   /* format of files in a folder without --format; NULL: refused */
-    const char *parts;    /* what progress counts of a single text: "layers"; NULL: nothing */
-    size_t state_bytes;   /* of the state that hooks share, zero at first */
+    unsigned fields; /* 1 << ITEM_…: columns of a table that it reads besides the common ones */
+    enum items_many many; /* number of texts that the command reads; a batch reads any number */
+    enum mean_axes means; /* axes that --mean accepts; 0: all */
+    bool takes_source;    /* models with cross-attention require --source */
+    bool alone;           /* each job is a group: its pass is long, its result large */
+    bool at_once;         /* groups may run in parallel: `run` changes only its group */
+    const char *way_out;  /* advice for texts beyond the context: "--stride N …"; NULL: --long */
+    const char *pages;    /* the command that writes HTML pages instead; NULL: this one does */
+    const char *folder;   /* default format of files in a folder; NULL: --format is required */
+    const char *parts;    /* unit of progress for a single text, such as "layers"; NULL: none */
+    size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
 
-    /* Hooks, in the order of their calls; NULL: nothing to do. */
+    /* Hooks in the order of their calls. A hook that is NULL is skipped. */
 
-    /* Check options, before there is a model. */
+    /* Check the options before a model is open. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
 
-    /* A setting's model is open: read options that need it, in driver->session.arena. Required. */
+    /* Read options that need the model of a setting, in driver->session.arena. Required. */
     int (*open)(void *state, struct driver *driver, struct err *err);
 
-    /* Tell the viewer how many tokens will run; NULL: viewer_expect. */
+    /* Tell the viewer how many tokens will run. NULL: the driver calls viewer_expect. */
     void (*expect)(void *state, struct driver *driver, size_t tokens);
 
-    /* Refuse a text, or add to `work->own`, such as texts that run in its place. */
+    /* Refuse a text, or set `work->own`, for example to texts that run in its place. */
     int (*read)(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err);
 
-    /* Before the first job of a setting. */
+    /* Called before the first job of a setting. */
     int (*begin)(void *state, struct driver *driver, struct err *err);
 
-    /* Fill the report of each job, by group_look or by passes of its own. */
+    /* Fill the report of each job, with group_look or with other passes. Required. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
-    /* Take a job into account, in the order of the jobs, before its result is written. It may
-     * change the report if there are several settings. */
+    /* Process a job before its result is written; called in the order of the jobs. It may change
+     * the report only if there are several settings. */
     int (*add)(void *state, struct work *work, struct err *err);
 
-    /* Print a note about a result of a command, which was written. */
+    /* Print a note about a result that was written. Not called in a batch. */
     void (*note)(void *state, const struct work *work);
 
-    /* After the last job of a setting, and of all: write what was accumulated, or what follows. */
+    /* Called after the last job of a setting, and of all: write accumulated or final results. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 
-    /* Bytes of a job's result, and how many of them are in memory at once; NULL: few, and all. */
+    /* Bytes of a job's result, and how many of them are in memory at once. NULL: few, and all. */
     size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
     size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
 };
@@ -127,65 +127,65 @@ struct driver {
     const struct options *options; /* of the command line */
     bool is_batch;
     struct items items;
-    struct listing models; /* of --model; of one model it may be empty */
+    struct listing models; /* matches of --model; may be empty if there is one model */
     struct sweep sweep;
     struct job_shard shard;
-    size_t jobs, first, end, next;     /* in all; those of this process, the next to be read */
-    size_t first_setting, end_setting; /* theirs */
-    size_t jobs_of_result;             /* in a batch with --mean texts those of a setting, else 1 */
+    size_t jobs, first, end, next;     /* number of jobs; range of this process; next job to read */
+    size_t first_setting, end_setting; /* range of settings of this process */
+    size_t jobs_of_result;             /* batch --mean texts: jobs of a setting; else 1 */
 
-    /* The setting that is open. */
+    /* The open setting. */
     size_t setting;
-    struct options current; /* its options */
-    struct session session; /* its model */
-    void *state;            /* the task's */
+    struct options current; /* options of the command line with the values of the setting */
+    struct session session;
+    void *state; /* of the task */
 
-    /* Found when all jobs are checked. */
+    /* Totals over all jobs, from driver_check. */
     struct survey {
         size_t tokens, longest, longest_source;
-        struct dropped dropped; /* characters that vocabularies lack */
-        size_t bytes, largest;  /* of all results, of the largest */
-        size_t memory;          /* that a job takes, at least */
+        struct dropped dropped; /* characters that are not in the vocabulary */
+        size_t bytes, largest;  /* of all results, and of the largest result */
+        size_t memory;          /* lower bound for the largest job, in bytes */
     } survey;
 
-    struct derivation derivation; /* of every report: --mean, or as an open hook sets it */
-    struct text_mean mean;        /* --mean texts: of the open setting */
-    bool begins_texts;            /* as in input_options; a prepare hook sets it */
+    struct derivation derivation; /* for every report: from --mean, or set by `open` */
+    struct text_mean mean;        /* with --mean texts: sums of the open setting */
+    bool begins_texts;            /* copied to input_options; set by a `prepare` hook */
     bool accumulates;             /* see driver_accumulate */
     struct output output;
     struct style style;
     struct place place;
     struct log *log;          /* NULL: results go to `output` */
-    size_t failed;            /* jobs so far */
-    const char *failure;      /* the message of the first of them */
-    size_t written, expected; /* results so far; and with those read, not yet written */
+    size_t failed;            /* number of failed jobs so far */
+    const char *failure;      /* message of the first failure */
+    size_t written, expected; /* results so far; those plus jobs read but not yet written */
     struct progress progress;
-    double seconds;    /* that all passes took */
-    struct arena kept; /* lives as long as the driver */
+    double seconds;    /* duration of all passes */
+    struct arena kept; /* freed with the driver */
 };
 
-/* Run a command: everything from the options to the result. */
+/* Run a command, from its options to its result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);
 
-/* Its parts, for batch: read options and find all items; check all jobs; run those whose results
- * follow the first `done`. */
+/* The steps of driver_do, for batch: read the options and find all items; check all jobs; run all
+ * jobs except those of the first `done` results. */
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err);
 int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
 
-/* For a prepare hook: jobs have no results of their own; `add` takes each into account, and `end`
- * or `finish` writes that many results by driver_write. */
+/* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or
+ * `finish` writes `results` results with driver_write. */
 void driver_accumulate(struct driver *driver, size_t results);
 
-/* Write a result that is not a single job's, in any format. */
+/* Write a result of several jobs, in any format. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
 
-/* One pass over the texts of a group: their reports, with the tensors of the selection. */
+/* Run one pass over the texts of a group. Their reports get the selected tensors. */
 int group_look(const struct group *group, const struct selection *selection, struct err *err);
 
-/* The place of a result among all, for a task that writes it during the pass. */
+/* Set the place of a result in the output, for a task that writes it during the pass. */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 

@@ -1,5 +1,5 @@
-/* progress.h: a line on a terminal's standard error that shows how far a command is. It appears
- * after a second and is removed at the end. Nothing with --quiet, in a pipe or a file.
+/* progress.h: a progress line on standard error. It appears after a second, if standard error is a
+ * terminal and --quiet is not given, and is removed at the end.
  *
  *     4000 of 10000 items, 812/s, 7 s left, 2 failed
  *
@@ -15,23 +15,23 @@
 
 struct progress {
     bool shows;
-    const char *things; /* what is counted; NULL: shown as a percentage */
-    size_t before;      /* done by another process, left out of the speed */
+    const char *things; /* unit of the count; NULL: a percentage is shown */
+    size_t before;      /* done by an earlier process; not part of the speed */
     double begin, shown;
-    struct progress_sink sink; /* for library functions: shows their progress here */
+    struct progress_sink sink; /* passes progress of library functions to this line */
 };
 
-/* --quiet: neither progress nor notes. */
+/* With --quiet, neither progress nor notes are printed. */
 void progress_set_quiet(bool quiet);
 bool progress_is_quiet(void);
 
 void progress_begin(struct progress *progress, const char *things);
 
-/* Show the state, if it is time; `note` is appended, NULL: nothing. */
+/* Update the line if a tenth of a second has passed. `note` is appended unless it is NULL. */
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note);
 
-/* Remove the line, which does not come back after progress_end. The third writes to standard error
- * in its place, also in a signal handler. */
+/* progress_end removes the line for good; progress_wipe, until the next progress_show. progress_say
+ * writes to standard error in place of the line and is safe in a signal handler. */
 void progress_end(struct progress *progress);
 void progress_wipe(void);
 void progress_say(const char *bytes, size_t size);

@@ -1,10 +1,10 @@
-/* sweep.h: the settings of a batch: each item runs once with each of them.
+/* sweep.h: the settings of a batch; each item runs once with each setting.
  *
- *     -m tiny -m life                  2 settings, of commands that take several models
+ *     -m tiny -m life                  2 settings, for commands that accept several models
  *     --sweep head=0-2 --repeat 2      6 settings: head 0 twice, head 1 twice, head 2 twice
  *
- * A setting is the command line with a few options replaced. The last sweep changes fastest, then
- * repetitions; repetition I has the seed --seed + I.
+ * A setting is the command line with the values of some options replaced. Repetitions vary fastest,
+ * then the last --sweep. Repetition I has the seed --seed + I.
  *
  *     if (sweep_read(&sweep, options, &models, &arena, err)) ...
  *     for (size_t setting = 0; setting < sweep.settings; setting++)
@@ -18,25 +18,25 @@
 
 struct swept_option {
     const char *name;
-    const char **values; /* [count]; NULL of "repeat", which adds its index to the seed */
+    const char **values; /* [count]; NULL for "repeat", which adds its index to the seed */
     size_t count;
-    const char *value; /* in the setting that sweep_set set last */
+    const char *value; /* the value in the setting of the last sweep_set */
 };
 
 struct sweep {
     const struct options *options; /* of the command line */
-    struct swept_option *items;    /* [count]; that of --repeat is the last */
+    struct swept_option *items;    /* [count]; --repeat is the last */
     size_t count;
-    bool of_models;  /* the first is that of several --model, which results name by themselves */
+    bool of_models;  /* the first one is --model, repeated: results name the model anyway */
     size_t settings; /* at least 1 */
 };
 
 /* Read --sweep and --repeat; several `models` are swept, too. Refused: an option that cannot vary,
- * a value twice. */
+ * and a value given twice. */
 int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
                struct arena *arena, struct err *err);
 
-/* The options of a setting, and its values. */
+/* Set `options` to those of a setting, and the `value` of each swept option. */
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err);
 
@@ -44,34 +44,34 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
 size_t sweep_model(const struct sweep *sweep, size_t setting);
 bool sweep_has(const struct sweep *sweep, const char *name);
 
-/* The models of --model in the order given; for a pattern, pythia/step*, the directories that
- * match, in the order of their numbers. A pattern without a match is refused. */
+/* List the models of --model. A pattern, pythia/step*, gives the directories that match, in the
+ * order of the numbers in their names. A pattern without a match is refused. */
 int models_read(struct listing *models, const struct options *options, struct arena *arena,
                 struct err *err);
 
-/* Name the model, of several, in an error. Returns -1. */
+/* Name one of several models in an error. Returns -1. */
 int model_blame(const char *name, struct err *err);
 
-/* --- shards: the part of all jobs that one process does -----------------------------------------
+/* --- shards: the part of all jobs that one process runs -----------------------------------------
  *
- * Shard I of N is a contiguous range of the jobs, so that the logs of all shards, one after the
- * other, are that of a single process.
+ * Shard I of N is a contiguous range of the jobs, so that the logs of all shards, joined in order,
+ * are the same as the log of a single process.
  *
- *     --shard 2/16     the second of sixteen
+ *     --shard 2/16     the second of sixteen shards
  *     --shard auto     SLURM_ARRAY_TASK_ID of SLURM_ARRAY_TASK_MIN … MAX; OMPI_COMM_WORLD_RANK of
  *                      …_SIZE; PMI_RANK of PMI_SIZE; SLURM_PROCID of SLURM_STEP_NUM_TASKS, which
- *                      only srun sets. Ranks within the tasks of an array multiply them.
+ *                      only srun sets. Ranks within array tasks: their numbers are multiplied.
  */
 
 struct job_shard {
     size_t index; /* from 1 */
-    size_t count; /* 0: the batch is not divided */
+    size_t count; /* 0: no --shard */
 };
 
-/* Read the option; NULL: not divided. */
+/* Read the value of --shard. NULL: not given. */
 int shard_read(struct job_shard *shard, const char *text, struct err *err);
 
-/* The jobs of the shard, from `first` up to `end`. */
+/* Set the range of jobs of a shard, from `first` up to but excluding `end`. */
 void shard_range(const struct job_shard *shard, size_t jobs, size_t *first, size_t *end);
 
 #endif
