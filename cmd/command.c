@@ -25,7 +25,7 @@ const struct command *const commands[] = {
 
 const size_t command_count = sizeof commands / sizeof *commands;
 
-enum { SENTENCE_BYTES = 60 }; /* of what is said twice in a message */
+enum { SENTENCE_BYTES = 60 }; /* longer names are not repeated in the message */
 
 struct option_set command_set(const struct command *command)
 {
@@ -45,7 +45,7 @@ const struct command *command_find(const char *name, struct err *err)
     if (removed_refuse((struct option_set){0}, name, err))
         return NULL;
     const char *near = nearest.name;
-    if (strchr(name, ' ')) /* a sentence */
+    if (strchr(name, ' ')) /* probably a text */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
                   strlen(name) <= SENTENCE_BYTES ? name : "…");
     else if (near)
@@ -55,7 +55,7 @@ const struct command *command_find(const char *name, struct err *err)
     return NULL;
 }
 
-/* The way out of an error that the library cannot know, because it leads through other commands. */
+/* Append advice that the library cannot give, because it names other commands. */
 static void add_advice(struct err *err, const struct command *command, const char *model)
 {
     size_t size = strlen(err->text);
@@ -117,9 +117,9 @@ int only_model(const char **name, const struct options *options, struct err *err
 
 /* --- standard error --------------------------------------------------------------------------- */
 
-enum { KIND_BYTES = 32 }; /* the longest "attn-cli: error: " */
+enum { KIND_BYTES = 32 }; /* at least the size of "attn-cli: error: " */
 
-/* Without memory of its own: what is printed may be that there is none. */
+/* Print a line without allocating memory, since memory may have run out. */
 static void print_line(const char *kind, const char *text)
 {
     enum { VISIBLE_BYTES = 4 };                                    /* \xNN for each byte */

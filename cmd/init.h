@@ -1,5 +1,5 @@
-/* init.h: the making of a model, which `init` and `train` share: a config from a model, a shape or
- * a file, changed by --set; a vocabulary that is learnt, given or that of the model; tensors of 0.
+/* init.h: makes a model for `init` and `train`: a config from a model, a shape or a file, edited by
+ * --set; a tokenizer learnt from texts, read from files or copied from the model; tensors of zeros.
  *
  *     struct model_maker maker = {.options = options, .like = folder};
  *     if (model_maker_open(&maker, path, err)) ...
@@ -17,28 +17,28 @@
 
 struct model_maker {
     const struct options *options;
-    struct folder like; /* a model that lends its config and vocabulary; no path: none */
+    struct folder like; /* model whose config and vocabulary are used; no path: none */
 
-    const char *label;  /* of the config, in messages */
-    struct file config; /* before changes */
-    struct buf shape;   /* the bytes of --shape's */
-    struct buf text;    /* after changes */
+    const char *label;  /* name of the config in messages */
+    struct file config; /* before --set */
+    struct buf shape;   /* config of --shape */
+    struct buf text;    /* config after --set */
     struct config_edit edit;
 
-    struct folder words; /* the files of the tokenizer; its path is the folder to be written */
+    struct folder words; /* files of the tokenizer; the path is the folder to write */
     struct folder_file files[TOKENIZER_FILES];
-    struct file sources[TOKENIZER_FILES]; /* that files were read from */
-    struct file *texts;                   /* [text_count] of --vocab-from, then --sentence */
+    struct file sources[TOKENIZER_FILES]; /* input files, mapped */
+    struct file *texts;                   /* [text_count] of --vocab-from, then of --sentence */
     size_t text_count;
     struct buf json, merges; /* learnt from the texts */
-    size_t word_count;       /* one more than the largest id; 0: no tokenizer */
+    size_t word_count;       /* largest id + 1; 0: no tokenizer */
 
     struct new_model new_model;
     struct arena arena;
 };
 
-/* Refused as well: a folder at `path` with a file of another tokenizer, which would be read with
- * the new files. Errors name the option or the file. */
+/* Prepare the model for the folder at `path`. Refused: a folder with a file of another tokenizer,
+ * which would be read together with the new files. Errors name the option or the file. */
 int model_maker_open(struct model_maker *maker, const char *path, struct err *err);
 void model_maker_release(struct model_maker *maker);
 

@@ -1,7 +1,7 @@
-/* options.h: options as rows of tables, and the parsed command line.
+/* options.h: tables of options, and the parsed command line.
  *
- * A command has the options of its own table and of the shared tables (shared_options.c) that it
- * names, without those it excepts. If two tables have an option of the same name, the first row is
+ * A command has the options of its own table and of the shared tables (shared_options.c) that its
+ * row lists, minus its `without`. If two tables have an option of the same name, the first row is
  * used. The parser, help, manual pages and completions all read these rows.
  *
  *     static const struct option_row own_options[] = {
@@ -25,7 +25,7 @@
 
 struct command;
 
-/* The options of a command; `done`: the command that a batch runs (--do), else NULL. */
+/* The options of a command. `done` is the command that a batch runs (--do), else NULL. */
 struct option_set {
     const struct command *command, *done;
 };
@@ -35,20 +35,20 @@ struct texts {
     size_t count;
 };
 
-/* Append a borrowed text; the list is allocated in the arena. */
+/* Append a text, which is not copied; the list is in the arena. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
 struct input_options {
-    struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
+    struct texts operands; /* texts, or a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source, *special;
     bool literal_special, any_length, document, chat;
-    bool begins_texts; /* without --special: after the beginning token, if the model has one */
+    bool begins_texts; /* without --special: prepend the model's beginning-of-text token */
 };
 
 struct model_options {
-    struct texts names; /* of --model, in the order given; see sweep.h */
-    const char *name;   /* the last one, for commands that take one */
+    struct texts names; /* every --model in the order given; see sweep.h */
+    const char *name;   /* the last --model */
     const char *precision;
     long long threads;
 };
@@ -76,7 +76,7 @@ struct output_options {
     bool force;
 };
 
-/* How pages and figures look. */
+/* Options of pages and figures. */
 struct looks_options {
     struct style_words style;
     const char *color, *title;
@@ -106,10 +106,10 @@ struct batch_options {
     bool dry_run, resume, join, fail_fast;
 };
 
-/* Of init and train. */
+/* Options of init and train. */
 struct make_options {
     const char *shape, *like, *config, *vocab, *merges, *draw;
-    struct texts sets, texts; /* --vocab-from */
+    struct texts sets, texts; /* --set; --vocab-from */
     long long table, seed, size;
 };
 
@@ -117,7 +117,7 @@ enum { OWN_BYTES = 256 };
 
 struct options {
     struct option_set set;
-    struct texts given; /* the long names of all options on the command line, in its order */
+    struct texts given; /* long names of the options on the command line, in order */
     const char *line;   /* " -m 'my model' 'Life is'", without OPTION_PROCESS options */
     bool quiet, verbose, help;
     struct input_options input;
@@ -144,7 +144,7 @@ struct options {
     } heads; /* files that a batch hashes */
     struct {
         const char *answer, *position, *by;
-    } attribute; /* the first two of patch, too */
+    } attribute; /* patch uses answer and position, too */
     struct {
         const char *explain, *scores;
         bool live;
@@ -155,13 +155,13 @@ struct options {
         const char *clean, *corrupt, *over, *path;
         bool noise;
     } patch;
-    struct { /* of tokenize; the first of patch, too */
+    struct { /* patch uses only_ids, too */
         bool only_ids, decode;
     } tokens;
-    _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options */
+    _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options of a command */
 };
 
-/* Where a row stores its value: a field of struct options, or of the own_options of its file. */
+/* Where a row stores its value: a field of struct options, or of struct own_options in its file. */
 #define IN(field) offsetof(struct options, field)
 #define OWN(field)                                                         \
     (offsetof(struct options, own) + offsetof(struct own_options, field) + \
@@ -178,27 +178,27 @@ enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION
 
 enum option_flags {
     OPTION_FIXED = 1 << 0,     /* --sweep cannot vary it */
-    OPTION_PROCESS = 1 << 1,   /* does not change results: not in options.line */
-    OPTION_NOT_BATCH = 1 << 2, /* batch --do does not have it */
+    OPTION_PROCESS = 1 << 1,   /* does not affect results; not in options.line */
+    OPTION_NOT_BATCH = 1 << 2, /* not available in batch --do */
 };
 
 struct option_row {
     const char *name; /* NULL: the end of the table */
     char letter;      /* 0: none */
     enum option_kind kind;
-    const char *argument;            /* its value's name in help: DIR, N, … */
+    const char *argument;            /* name of its value in help: DIR, N, … */
     size_t offset;                   /* IN(…) or OWN(…) */
-    long long min, max;              /* of numbers */
+    long long min, max;              /* limits of a number */
     const char *about;               /* one line of help */
     double preset;                   /* default of a number */
-    const char *heading;             /* of this row and the following ones; NULL: no new one */
+    const char *heading;             /* of this row and those below; NULL: as above */
     const struct value_list *values; /* NULL: any text */
-    const char *joints;              /* characters that separate values; NULL: one value */
+    const char *joints;              /* separators of several values; NULL: one value */
     unsigned looks;                  /* LOOKS_… of the formats that it affects; 0: all */
     unsigned flags;
 };
 
-/* The line of help comes last; other fields may follow it, such as .preset = 3. */
+/* The last argument is the line of help; more fields may follow it, such as .preset = 3. */
 #define FLAG(option, abbreviation, field, ...) \
     OPTION_(option, abbreviation, OPTION_FLAG, NULL, field, 0, 0, __VA_ARGS__)
 #define STRING(option, abbreviation, value, field, ...) \
@@ -219,17 +219,17 @@ struct option_row {
 extern const struct option_row text_options[], model_options[], mechanism_options[], edit_options[],
     select_options[], output_options[], terminal_options[], figure_options[], running_options[];
 
-/* Find an option by its long name of `size` bytes, or by its letter; NULL if there is none. */
+/* Find an option by its long name of `size` bytes, or by its letter. NULL if there is none. */
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);
 
-/* Whether a list of names with spaces between them contains a name. */
+/* True if a list of names, separated by spaces, contains a name. */
 bool name_is_among(const char *names, const char *name);
 
-/* Whether an argument, `-s` or `--layer=0`, begins an option. */
+/* True if an argument, such as `-s` or `--layer=0`, names an option. */
 bool option_is_known(struct option_set set, const char *argument);
 
-/* All options of a set, each once:
+/* Iterate over all options of a set:
  *
  *     struct option_walk walk = {.set = set};
  *     while (option_next(&walk))
@@ -239,31 +239,31 @@ struct option_walk {
     struct option_set set;
     const struct option_row *row;
     const char *heading;
-    bool is_shared;      /* the row is of a shared table */
-    size_t table, place; /* of the next row to look at */
+    bool is_shared;      /* the row is in a shared table */
+    size_t table, place; /* of the next row */
 };
 
 bool option_next(struct option_walk *walk);
 
 /* --- values of options and operands ----------------------------------------------------------- */
 
-/* Alive until the next value of its list. */
+/* A value of a list. Its texts are valid until the next value. */
 struct value {
     const char *name;
-    char end;             /* ':' or '=' must follow the name; 0: nothing */
-    const char *argument; /* help for what follows, "W"; or NULL */
+    char end;             /* ':' or '=', which follows the name; 0: none */
+    const char *argument; /* help for the text after `end`, "W"; or NULL */
     const char *about;    /* a line of help, or NULL */
-    const char *heading;  /* help lists only the name, after this heading; or NULL */
+    const char *heading;  /* help lists only the name, under this heading; or NULL */
 };
 
 struct value_list {
     const char *name;                              /* one word, for completion scripts */
-    const char *title;                             /* in help; NULL: help does not list it */
+    const char *title;                             /* in help; NULL: not listed */
     bool (*at)(struct value *value, size_t index); /* false after the last value */
 };
 
-/* Define values_LIST of `count` values, each described by expressions in `index`; after the line of
- * help other fields may follow, such as .end = '='. */
+/* Define values_LIST of `count` values, each given by expressions in `index`. More fields may
+ * follow the line of help, such as .end = '='. */
 #define VALUES_(storage, list, title, count, name_of, ...)                  \
     static bool list##_at(struct value *value, size_t index)                \
     {                                                                       \
@@ -273,7 +273,7 @@ struct value_list {
     }                                                                       \
     storage const struct value_list values_##list = {#list, title, list##_at};
 
-/* Or of a few words, each {name, description or NULL}. */
+/* The same for words, each {name, description or NULL}. */
 #define WORDS_(storage, list, title, ...)                                     \
     static const char *const list##_words[][2] = {__VA_ARGS__};               \
     VALUES_(storage, list, title, sizeof list##_words / sizeof *list##_words, \
@@ -290,35 +290,35 @@ extern const struct value_list values_formats, values_models, values_attention, 
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* Set the numbers to their defaults and clear everything else. */
+/* Set all options to their defaults. */
 void options_init(struct options *options, struct option_set set);
 
-/* Parse the arguments after the command's name; texts are borrowed from them. */
+/* Parse the arguments after the command's name. Texts point into the arguments. */
 int options_parse(struct options *options, const struct command *command, char **arguments,
                   struct arena *arena, struct err *err);
 
-/* The first option on the command line of several, "ids source", or of one; NULL: none is there. */
+/* The first option on the command line among `names`, such as "ids source". NULL: none is given. */
 const char *options_are_given(const struct options *options, const char *names);
 
-/* Refuse an option combined with any of `others`, "ids source". */
+/* Refuse an option combined with any of `others`, such as "ids source". */
 int options_exclude(const struct options *options, const char *name, const char *others,
                     struct err *err);
 
-/* Set an option by its long name; a flag's value is true or false. */
+/* Set an option by its long name. The value of a flag is true or false. */
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err);
 
 /* Refuse a long name that the command does not have. */
 int options_check_name(struct option_set set, const char *name, struct err *err);
 
-/* Refuse an option of an earlier version, or a command (of an empty set), and name its replacement
- * (removed.c). */
+/* Refuse an option or, with an empty set, a command of an earlier version; the message names its
+ * replacement (removed.c). */
 int removed_refuse(struct option_set set, const char *name, struct err *err);
 
-/* Whether --sweep may vary an option. */
+/* True if --sweep may vary the option. */
 bool settings_may_vary(const struct option_row *row);
 
-/* Append a text or a number that was given as on a command line. */
+/* Append the value of a text or number, as on a command line. */
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
 
 #endif
