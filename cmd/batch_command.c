@@ -1,6 +1,6 @@
-/* batch_command.c: `attn-cli batch`: another command over many texts and settings, resumable.
+/* batch_command.c: `attn-cli batch`: runs another command on many texts and settings, resumable.
  *
- * The loop is the driver's; here are the header of the log, --dry-run, --join and the exit status.
+ * The loop is in driver.c. This file has the header of the log, --dry-run, --join and the status.
  */
 #include <limits.h>
 #include <string.h>
@@ -89,7 +89,7 @@ const struct command command_batch = {
 
 /* --- the header of a log ---------------------------------------------------------------------- */
 
-/* Append a name and the digest of what was hashed. */
+/* Append a name and its hash. */
 static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
 {
     char digits[SHA256_DIGITS + 1];
@@ -97,7 +97,7 @@ static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
     buf_format(text, "%s%s sha256:%s", text->size ? ", " : "", name, digits);
 }
 
-/* A file's bytes, or those that were read from it already (not NULL). */
+/* Append a file with the hash of its bytes. `read` is the file if it was read before, else NULL. */
 static int add_file(struct buf *text, const char *path, const struct file *read, struct err *err)
 {
     struct sha256 hash;
@@ -112,7 +112,7 @@ static int add_file(struct buf *text, const char *path, const struct file *read,
     return 0;
 }
 
-/* The file whose values an edit takes, at its end: 'v + steer.npy'. */
+/* Append the .npy file at the end of an edit: 'v + steer.npy'. Other edits have none. */
 static int add_file_of_edit(struct buf *text, const char *edit, struct err *err)
 {
     const char *name = strrchr(edit, '+');
@@ -122,7 +122,7 @@ static int add_file_of_edit(struct buf *text, const char *edit, struct err *err)
     return add_file(text, name + 1 + strspn(name + 1, " "), NULL, err);
 }
 
-/* A model: a sample of its weights, which are large, and the files that describe them. */
+/* Append a model with the hash of a sample of its weights, as they are large, and of its files. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};
@@ -152,8 +152,8 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* Every model, and every other file that results depend on; of the instructions for bf16 the bits
- * depend, too. */
+/* Append all models and all other files that results depend on. Results in bf16 also depend on the
+ * machine's bf16 instructions. */
 static int add_files(struct buf *models, struct buf *input, const struct driver *driver,
                      struct err *err)
 {
@@ -189,7 +189,7 @@ static int add_files(struct buf *models, struct buf *input, const struct driver 
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-/* What can be written only in place gets no log: standard output, a device, a pipe. */
+/* True if a batch can keep a log: not for standard output, a device or a pipe. */
 static bool gets_log(const char *path)
 {
     struct stat status;
@@ -255,7 +255,7 @@ static int run_logged(struct driver *driver, struct err *err)
     return err_if(failed);
 }
 
-/* The status of a batch that went on without the items that failed. */
+/* Fail with a summary if items failed, though the batch continued without them. */
 static int check_failed(size_t failed, size_t jobs, const char *how, const char *first,
                         struct err *err)
 {
@@ -276,7 +276,7 @@ static int run_batch(struct driver *driver, struct err *err)
         check_failed(driver->failed, driver->end - driver->first, "failed", driver->failure, err));
 }
 
-/* --dry-run; items that would fail were printed.
+/* Print the summary of --dry-run, after the items that would fail:
  *
  *     3 jobs, 1 for each item; 1 would fail
  *     5 tokens, at most 3 in a text
@@ -306,7 +306,7 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 /* --- --join ----------------------------------------------------------------------------------- */
 
-/* The format of the result is that of the shards; json and jsonl hold the same lines. */
+/* Choose the format of the result: that of the shards; json and jsonl have the same log. */
 static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
     const struct names formats = NAMES(format_rows, format_count);
@@ -353,7 +353,7 @@ static int join_logs(const struct options *options, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* One operand is the file, as --file, unless it has a blank and no file has that name. */
+/* An operand is the input file, as with --file, unless it has a blank and no such file exists. */
 static int read_operand(struct options *options, struct err *err)
 {
     struct texts *operands = &options->input.operands;

@@ -124,7 +124,7 @@ static int read_options(struct job *job, struct err *err)
     return precision ? precision_choose(&job->plan.precision, "--precision", precision, err) : 0;
 }
 
-/* The model of --shape; for --growth without a model, one attention head. */
+/* Use the model of --shape or, for --growth without a model, a single attention head. */
 static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;

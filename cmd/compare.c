@@ -1,5 +1,5 @@
-/* compare.c: `attn-cli compare`: attention patterns and edits compared with dense attention, or two
- * models. */
+/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, or two
+ * models with each other. */
 #include <limits.h>
 #include <string.h>
 
@@ -41,17 +41,17 @@ const struct command command_compare = {
 };
 
 struct job {
-    struct options options; /* without --attention, and without models among the operands */
+    struct options options; /* without --attention and without operands that are models */
     struct output output;
     struct items items;
-    struct session sessions[2]; /* the second only with two models */
+    struct session sessions[2]; /* the second is used for two models */
     const struct text_pair *pairs;
     struct selection selection;
 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Open the texts and a model, and read which layers and heads are compared. */
+/* Open the texts and the first model, and select layers and heads. */
 static int open_first(struct job *job, struct err *err)
 {
     const struct select_options *select = &job->options.select;
@@ -63,7 +63,7 @@ static int open_first(struct job *job, struct err *err)
                   selection_heads(&job->selection, select->head, config, &first->arena, err));
 }
 
-/* Both models must read a text as the same ids. Notes on dropped characters are printed once. */
+/* Read the texts with both models, which must give the same ids. Notes are printed once. */
 static int read_both(struct job *job, struct err *err)
 {
     bool is_quiet = progress_is_quiet();
@@ -106,7 +106,7 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
     return failed ? -1 : output_write_table(&job->output, &report, &job->options, NULL, err);
 }
 
-/* Dense attention without edits, then each kind of --attention, edited. */
+/* Compare dense attention without edits with each kind of --attention, with the edits. */
 static int compare_settings(struct job *job, const struct options *options, struct err *err)
 {
     static const struct mechanism dense;
@@ -162,8 +162,8 @@ static int compare_models(struct job *job, const struct options *options, struct
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Operands that name models are not texts. Without --attention or an edit, an operand of one word
- * is the misspelt name of a model. */
+/* Move operands that are models to `models`. Without --attention or an edit, an operand of one word
+ * that is not a model is refused as a misspelt name. */
 static int find_models(struct listing *models, struct options *options, struct arena *arena,
                        struct err *err)
 {

@@ -1,4 +1,4 @@
-/* explain.c: `attn-cli explain`: one query of one head, from its embedding to what comes out. */
+/* explain.c: `attn-cli explain`: the arithmetic of one query in one head, step by step. */
 #include <string.h>
 
 #include "command.h"
@@ -64,14 +64,14 @@ struct job {
     struct items items;
     struct session session;
     const struct text_pair *pair;
-    size_t part;                  /* of --part */
-    const struct tokenized *text; /* of the query */
-    const char *called;           /* what messages call it */
+    size_t part;                  /* index of --part */
+    const struct tokenized *text; /* text of the query */
+    const char *called;           /* name of that text in messages */
     struct explain_request request;
     bool several; /* --token all */
 };
 
-/* The attention of --part, or the model's first. */
+/* Choose the attention of --part, by default the first one of the model. */
 static int choose_part(struct job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
@@ -121,7 +121,7 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
                      job->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
 }
 
-/* The last token unless one is named, or all; of several with the same name the first. */
+/* Choose the query of --token, by default the last token; of equal tokens, the first. */
 static int choose_query(struct job *job, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
@@ -140,7 +140,7 @@ static int choose_query(struct job *job, struct err *err)
     return 0;
 }
 
-/* Checks that need no model. */
+/* Check the options that need no model. */
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;

@@ -1,7 +1,7 @@
-/* generate.c: `attn-cli generate`: continue a text, token by token.
+/* generate.c: `attn-cli generate`: continues a text, token by token.
  *
- * The text is printed while it grows: to the output, or to standard output if tensors (--show) go
- * to a file. Tensors, tables and the results of a batch are written at its end. */
+ * The text is printed as it grows: to the output, or to standard output if tensors (--show) go to a
+ * file. Tensors, tables and the results of a batch are written at the end. */
 #include <limits.h>
 #include <unistd.h>
 
@@ -64,11 +64,11 @@ const struct command command_generate = {
     .reads_texts = true,
 };
 
-/* Of a setting. */
+/* The state of a setting. */
 struct state {
     struct request request;              /* of --show */
-    struct generation_config generation; /* its seed is that of item 0 */
-    size_t beams;                        /* of a search; 0: none */
+    struct generation_config generation; /* with the seed of item 0 */
+    size_t beams;                        /* 0: no beam search */
 };
 
 /* One text while it grows. */
@@ -76,8 +76,8 @@ struct growth {
     struct driver *driver;
     struct arena *arena; /* of the result */
     struct continuation text;
-    struct stream beside; /* standard output, while tensors go to a file */
-    struct stream *typed; /* where the text is printed; NULL: nowhere */
+    struct stream beside; /* standard output, if tensors go to a file */
+    struct stream *typed; /* prints the text; NULL: it is not printed */
     double start, read;   /* seconds: before and after the first step, which reads the prompt */
 };
 
@@ -103,7 +103,7 @@ static int check_output(const struct driver *driver, const struct options *optio
     return 0;
 }
 
-/* Refuse options that only change the effect of another, without that one. */
+/* Refuse options that only modify another option, if that is missing. */
 static int check_options(const struct options *options, struct err *err)
 {
     const char *selecting = options_are_given(options, "layer head query mean words hide-first");
@@ -122,7 +122,7 @@ static int check_options(const struct options *options, struct err *err)
     return 0;
 }
 
-/* As run chooses: text shows the last layer unless told otherwise. */
+/* Select tensors as `run` does: the text format shows the last layer by default. */
 static int choose_selection(struct request *request, struct driver *driver, struct err *err)
 {
     struct session *session = &driver->session;
@@ -163,7 +163,7 @@ static int open(void *state, struct driver *driver, struct err *err)
         continuation_prepare(&session->viewer, &own->generation, driver->items.count, err));
 }
 
-/* Refuse a --source that the model does not read, and none where it has an encoder. */
+/* Check --source, if it is given or the model has an encoder. */
 static int read_item(void *state, struct driver *driver, struct work *work, struct arena *arena,
                      struct err *err)
 {
@@ -177,13 +177,13 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* A reader that has gone, or a full disk, ends the work. */
+/* True if standard output was closed or the disk is full: generation ends. */
 static bool is_broken(const struct growth *growth)
 {
     return growth->typed && growth->typed->failure;
 }
 
-/* Print what was added to the text, without waiting for more. */
+/* Print the new part of the text and flush it. */
 static void type_from(struct stream *typed, const struct continuation *text, size_t start)
 {
     if (!typed)
@@ -192,7 +192,7 @@ static void type_from(struct stream *typed, const struct continuation *text, siz
     stream_flush(typed);
 }
 
-/* Choose where the text is printed; a batch prints none. */
+/* Choose where to print the text. A batch does not print it. */
 static int choose_typed(struct growth *growth, struct err *err)
 {
     struct output *output = &growth->driver->output;
@@ -240,7 +240,7 @@ static int grow(struct growth *growth, struct err *err)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Print the table of choices below the text; fill the report, unless the text is the result. */
+/* Print the table of --logprobs below the text. Fill the report, unless the text is the result. */
 static int fill_report(struct growth *growth, struct work *work, struct err *err)
 {
     struct driver *driver = growth->driver;
@@ -283,7 +283,7 @@ static void note_work(const struct growth *growth)
                cache);
 }
 
-/* Item N draws the random numbers of --seed SEED + N·2³². */
+/* Item N uses the random numbers of the seed --seed + N·2³². */
 static int run(void *state, const struct group *group, struct err *err)
 {
     struct work *work = group->works[0];
