@@ -1,9 +1,9 @@
 /* heads.c: `attn-cli heads`: scores of every head of a model, measured on texts and on repeated
- * random tokens; or, with --composition, how heads compose.
+ * random tokens; with --composition, scores of how heads compose.
  *
- * The command adds up the sums of all texts and writes one result; `batch --do heads` writes a
- * result for each text. Scores that need no text of the user (random tokens, weights, needles) are
- * measured once for each model.
+ * The command sums the measurements of all texts and writes one result; `batch --do heads` writes a
+ * result for each text. Scores that need no text (random tokens, weights, needles) are measured
+ * once for each model.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -95,11 +95,11 @@ const struct command command_heads = {
 struct state {
     const struct own_options *options;
     struct score_list scores;
-    const struct score *map;      /* NULL: none */
-    const struct score *sort;     /* NULL: by layer and head */
-    size_t way;                   /* of the composition */
-    bool in_maps;                 /* matrices of layers by heads, not a table */
-    bool accumulates;             /* all texts have one result; false: each has its own */
+    const struct score *map;      /* NULL: a table */
+    const struct score *sort;     /* NULL: order of layers and heads */
+    size_t way;                   /* index of --composition */
+    bool in_maps;                 /* write matrices of layers by heads, not a table */
+    bool accumulates;             /* one result for all texts; false: one for each */
     size_t layers, heads;         /* of the first model */
     struct head_survey survey;    /* of the open model */
     struct head_sums sums;        /* of the open model */
@@ -109,8 +109,8 @@ struct state {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* All scores, without "offset", which needs a number; or the usual ones and those whose file is
- * given. */
+/* Choose the usual scores, or `all` except "offset", which needs a number. Scores that read a file
+ * are chosen if the file is given. */
 static int choose_rows(struct state *own, const struct options *options, bool all, struct err *err)
 {
     for (size_t i = 0; i < score_row_count; i++) {
@@ -137,7 +137,7 @@ static int choose_listed(struct state *own, const char *list, struct arena *aren
     }
 }
 
-/* A score needs its file or texts, and a file its score. */
+/* Refuse a score without its file or texts, and a file without its score. */
 static int check_materials(const struct state *own, const struct driver *driver, struct err *err)
 {
     const char *pairs = driver->options->heads.pairs;
@@ -178,14 +178,14 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Common to tables and maps. One table holds all models; maps are a report for each model. */
+/* Set up the output. A table holds all models; maps are one report for each model. */
 static void prepare_output(struct state *own, struct driver *driver)
 {
     own->accumulates = !driver->is_batch || driver->accumulates;
     driver->output.draws_pages = true;
     if (!own->in_maps)
-        driver->place.lines = 0;              /* every head has its row */
-    driver->derivation.mean_of_texts = false; /* sums are added up */
+        driver->place.lines = 0;              /* show every head */
+    driver->derivation.mean_of_texts = false; /* sums are added instead */
     if (!driver->is_batch)
         driver_accumulate(driver, own->in_maps ? num_max(driver->models.count, 1) : 1);
 }
@@ -237,7 +237,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return 0;
 }
 
-/* Rows of one CSV table have the same columns, which are heads. */
+/* Refuse models of different shapes in one CSV table of maps, whose columns are heads. */
 static int check_shape(struct state *own, const struct driver *driver, struct err *err)
 {
     const struct config *c = &driver->session.viewer.model.config;
@@ -257,7 +257,7 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
 
 /* --- a model ---------------------------------------------------------------------------------- */
 
-/* Scores that a model lacks are missing values with --score all, and refused by name. */
+/* Refuse scores that the model lacks, if they are named; with --score all they have no values. */
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
     const char *list = own->options->score;
@@ -295,14 +295,14 @@ static int open(void *state, struct driver *driver, struct err *err)
         (viewer->tokenizer &&
          tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)))
         return -1;
-    /* The token that begins texts: the tokenizer's, else the config's. */
+    /* The beginning-of-text token: that of the tokenizer, else that of the config. */
     survey->bos = has_bos ? (long long)bos : viewer->tokenizer ? -1 : viewer->model.config.bos_id;
     return head_survey_open(survey, &driver->session.arena, err);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* A line holds 3 bytes at least: "a,b". */
+/* Read the words of --pairs. A line has at least 3 bytes: "a,b". */
 static int read_pairs(struct circuit_words *words, const struct file *file, const char *path,
                       const struct viewer *viewer, struct arena *arena, struct err *err)
 {
@@ -346,7 +346,7 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
     return 0;
 }
 
-/* Scores of weights alone: of all words, or of those of --pairs. */
+/* Measure the scores of weights alone, on all words or on those of --pairs. */
 static int measure_words(struct state *own, struct driver *driver, enum score_material material,
                          struct err *err)
 {
@@ -374,7 +374,7 @@ static int measure_words(struct state *own, struct driver *driver, enum score_ma
 
 /* --- needles ---------------------------------------------------------------------------------- */
 
-/* The bytes of a text's needle. */
+/* Set the range of bytes of a text's needle. */
 static int find_needle(size_t *first, size_t *end, const char *text, const char *needle,
                        struct err *err)
 {
@@ -452,13 +452,13 @@ static int begin(void *state, struct driver *driver, struct err *err)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The number in a row for --sort; a missing one is the lowest. */
+/* The value of a row in the column of --sort. A missing value is the lowest. */
 static double rank_of(const struct column *sort, size_t row)
 {
     return sort ? fmax(column_float(sort, row), (double)-INFINITY) : 0;
 }
 
-/* The table, with the rows of each model that --sort and --top choose. */
+/* Make the table, with the rows of each model in the order of --sort and limited to --top. */
 static int make_table(struct report *report, const struct state *own,
                       const struct head_results *results, struct arena *arena, struct err *err)
 {
@@ -478,7 +478,7 @@ static int make_table(struct report *report, const struct state *own,
                 at--;
             memmove(&rows[at + 1], &rows[at], (count - at) * sizeof *rows);
             rows[at] = row;
-            count += count < first + top; /* else the last one is cut */
+            count += count < first + top; /* beyond --top the last row is dropped */
         }
     }
     return frame_pick(table, rows, count, arena, err);
@@ -486,7 +486,7 @@ static int make_table(struct report *report, const struct state *own,
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* The report of one model, or of one text of a batch; NULL: of all models. */
+/* Make the report of one model, of one text in a batch, or of all models (NULL). */
 static int make_report(struct report *report, const struct state *own, struct head_result *result,
                        struct arena *arena, struct err *err)
 {
@@ -517,7 +517,7 @@ static int run(void *state, const struct group *group, struct err *err)
     if (head_survey_needs(&own->survey, OF_TEXTS) &&
         head_survey_run(&own->survey, group->viewer, OF_TEXTS, texts, group->count, err))
         return -1;
-    /* The result of one text: its own sums and those that need no text. */
+    /* The result of a text: its own sums and those that need no text. */
     for (size_t i = 0; i < group->count && group->driver->is_batch; i++) {
         struct work *work = group->works[i];
         struct head_result result;
@@ -541,7 +541,7 @@ static int add(void *state, struct work *work, struct err *err)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Text and JSON say what each score is measured on; a note says it for other formats, unless all
+/* Print a note on the material of the scores, unless the format contains it (text, JSON) or all
  * scores are measured on the texts. */
 static void note_material(const struct state *own, const struct driver *driver, const char *origin)
 {
@@ -553,7 +553,7 @@ static void note_material(const struct state *own, const struct driver *driver, 
         print_note("measured on %s", origin);
 }
 
-/* All texts of a model were added. */
+/* Write the result of a model after its last text. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;

@@ -1,5 +1,5 @@
-/* info.c: `attn-cli info`: a model's architecture, tokenizer, weights and the memory of a run; or a
- * tokenizer alone. A fact has a label in text output, a name in data, or both. */
+/* info.c: `attn-cli info`: a model's architecture, tokenizer, weights and memory use; or a
+ * tokenizer alone. A fact has a label for text output, a name for data, or both. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ const struct command command_info = {
 };
 
 enum {
-    TOKENS_SHOWN = 16, /* of a run, where a model has no limit of its own */
+    TOKENS_SHOWN = 16, /* length of a run, if the model has no limit */
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
 };
@@ -61,7 +61,7 @@ enum {
 struct info {
     const struct options *options;
     const struct folder *folder;
-    const struct tokenizer *tokenizer; /* NULL: there is none */
+    const struct tokenizer *tokenizer; /* NULL: none */
     struct facts *facts;
     struct report report;
     struct frame frames[FRAMES_MAX];
@@ -73,14 +73,14 @@ struct info {
 
 #define FORMAT(info, ...) arena_format(&(info)->arena, (info)->err, __VA_ARGS__)
 
-/* `label` is NULL for data only, `name` for text output only. */
+/* Add a fact: only to data if `label` is NULL, only to text output if `name` is NULL. */
 static void tell(struct info *info, const char *label, const char *name, const char *text)
 {
     facts_text(info->facts, name, text);
     facts_title(info->facts, label, NULL);
 }
 
-/* Nothing for an empty text. */
+/* Add a fact and release its buffer. An empty text is no value. */
 static void tell_buf(struct info *info, const char *label, const char *name, struct buf *gathered)
 {
     bool empty = !gathered->size && !gathered->out_of_memory;
@@ -118,7 +118,7 @@ static void add_token(const struct info *info, struct buf *row, uint32_t id)
     label_visible(row, bytes ? bytes : "", bytes ? size : 0);
 }
 
-/* "bos <s> 1, eos </s> 2" */
+/* Add the special tokens, "bos <s> 1, eos </s> 2". */
 static void tell_roles(struct info *info)
 {
     static const struct {
@@ -139,7 +139,7 @@ static void tell_roles(struct info *info)
     tell_buf(info, "special tokens", NULL, &row);
 }
 
-/* The tokens that the tokenizer adds before and after a text. */
+/* Add the tokens that the tokenizer adds before and after a text. */
 static void tell_around(struct info *info)
 {
     struct special_ids special = {0};
@@ -173,7 +173,7 @@ static void list_added(struct info *info)
     frame->flags = added->count ? 0 : COLUMN_DATA_ONLY;
 }
 
-/* A model with a vocabulary of words reads no others. */
+/* List the vocabulary of a tokenizer of words, since a text may contain no other words. */
 static void list_words(struct info *info)
 {
     size_t count = tokenizer_size(info->tokenizer);
@@ -261,7 +261,7 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
-/* The weights in their file, and the memory of a run besides them. */
+/* Add the sizes of the weights in their file, and of the memory that a run needs in addition. */
 static void tell_sizes(struct info *info, const struct model *model, size_t tokens)
 {
     const struct weights *weights = &model->weights;
@@ -270,7 +270,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t converted = 0; /* of weights that become float32 when they are first used */
+    size_t converted = 0; /* bytes of weights that are converted to float32 when first used */
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
         if (!entry)
@@ -299,9 +299,9 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     tell_bytes(info, converted ? "+ as float32" : NULL, "converted_bytes", converted);
 }
 
-/* --- its tables ------------------------------------------------------------------------------- */
+/* --- tables of a model ------------------------------------------------------------------------ */
 
-/* The float32 of a site over all its layers; false: the size exceeds 64 bits. */
+/* Set `*bytes` to the size of a site in all its layers as float32. False: it exceeds 64 bits. */
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
     bool of_encoder = site_rows[site].part == PART_SOURCE;
@@ -312,7 +312,7 @@ static bool site_bytes(size_t *bytes, const struct config *c, enum site site, si
            num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
 }
 
-/* The bytes of a run with --show all. */
+/* List the size of each site, and the total of --show all. */
 static int list_sizes(struct info *info, const struct config *c, size_t tokens)
 {
     struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
@@ -341,7 +341,7 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     return err_if(info->err->kind);
 }
 
-/* The field of the output of a Hugging Face model, without and with an encoder, if it returns
+/* The field of a Hugging Face model's output, without and with an encoder, if the model returns
  * hidden states and attentions. */
 static const char *const hugging_face[SITE_COUNT][2] = {
     [SITE_EMBEDDING] = {"hidden_states[0]", "decoder_hidden_states[0]"},
@@ -358,7 +358,7 @@ static const char *const hugging_face[SITE_COUNT][2] = {
     [SITE_CROSS_WEIGHTS] = {NULL, "cross_attentions[L]"},
 };
 
-/* --sites: the names of the model's tensors here and in other libraries. */
+/* List the names of the model's tensors here and in other libraries (--sites). */
 static void list_site_names(struct info *info, const struct config *c)
 {
     struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
@@ -411,7 +411,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer && *tokenizer_gap(info->tokenizer)) /* others are written without a gap */
+    if (info->tokenizer && *tokenizer_gap(info->tokenizer)) /* the vocabulary is a list of words */
         list_words(info);
     info->report.model = model;
     info->report.untitled = true;
@@ -421,7 +421,7 @@ static int write_report(struct info *info, const char *model)
                   output_write_table(&info->output, &info->report, info->options, NULL, info->err));
 }
 
-/* A folder that holds only a tokenizer. */
+/* Report on a folder that has only a tokenizer. */
 static int show_tokenizer(struct info *info)
 {
     const char *path = info->folder->path;

@@ -1,5 +1,5 @@
 /* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that explain the
- * prediction after a token of each text.
+ * prediction at a position of each text.
  */
 #include <math.h>
 #include <string.h>
@@ -16,22 +16,22 @@
 struct inquiry;
 
 struct instrument {
-    struct task task; /* first: the driver knows the instrument by it */
+    struct task task; /* first: driver->task points to the instrument */
 
-    /* Read the options and refuse a text that does not fit them; later fill the report. */
+    /* `ask` reads the options and refuses texts that do not fit them; `find` fills the report. */
     int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
     int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
 };
 
-/* At the end of the file. */
+/* Defined at the end of the file. */
 static const struct instrument lens_instrument, attribute_instrument, patch_instrument;
 
-/* The options of a command, read for one text (or, without a text, to check them first). */
+/* The options of a command for one text; without a text, they are only checked. */
 struct inquiry {
     const struct driver *driver;
     const struct options *options;
     struct viewer *viewer;    /* of the setting, or of the thread that runs it */
-    struct work *work;        /* NULL: texts are not read yet */
+    struct work *work;        /* NULL: no text yet */
     struct question question; /* --answer or --target, and --position */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct facts *facts;      /* of the report */
@@ -43,7 +43,7 @@ struct inquiry {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* --show: by default the first number (and --target's) for people, all for data. */
+/* Read --show. Default: all numbers for data, else the first one and that of --target. */
 static int read_numbers(struct inquiry *inquiry, struct names names, struct err *err)
 {
     const char *list = inquiry->options->select.show;
@@ -55,14 +55,14 @@ static int read_numbers(struct inquiry *inquiry, struct names names, struct err 
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
-/* The option that names tokens, and its value. */
+/* The option that names tokens, --target or --answer, and its value. */
 static const char *answer_option(const char **value, const struct options *options)
 {
     *value = options->lens.target ? options->lens.target : options->attribute.answer;
     return options->lens.target ? "--target" : "--answer";
 }
 
-/* One token, or two: ' Mary: John'. */
+/* Read one token, or two: ' Mary: John'. */
 static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct viewer *viewer = inquiry->viewer;
@@ -95,8 +95,8 @@ static int read_position(struct inquiry *inquiry, struct err *err)
         count - 1, count, position);
 }
 
-/* "logit difference ␣Mary - ␣John after ␣to", and the facts of the answer; `soft_cap`: whether its
- * logit is "before" or "after" the cap of models that cap logits. NULL with `err`. */
+/* Describe the answer, "logit difference ␣Mary - ␣John after ␣to", and add its facts. `soft_cap` is
+ * "before" or "after" the cap, for models that cap logits. Returns NULL on failure. */
 static const char *describe_answer(const struct inquiry *inquiry, const char *soft_cap,
                                    struct arena *arena, struct err *err)
 {
@@ -351,7 +351,7 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
     return 0;
 }
 
-/* `9.6` */
+/* Read `9.6`, a layer and a head. */
 static int read_head(size_t *layer, size_t *head, const char *text, size_t size, size_t heads,
                      const struct config *config, struct err *err)
 {
@@ -367,7 +367,7 @@ static int read_head(size_t *layer, size_t *head, const char *text, size_t size,
                      (int)size, text);
 }
 
-/* `9.6:10.0.q`, `9.6:logits` or `:10.0.q` */
+/* Read `9.6:10.0.q`, `9.6:logits` or `:10.0.q`. */
 static int read_path(struct patching_plan *plan, const struct options *options, struct err *err)
 {
     static const char *const parts[] = {"q", "k", "v"};
@@ -401,7 +401,7 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
     return 0;
 }
 
-/* The corrupt text is the source of the pair. */
+/* Read the corrupt text as the source of the pair. */
 static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct options *options = inquiry->options;
@@ -428,7 +428,7 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
                   (inquiry->work && read_corrupt(inquiry, arena, err)));
 }
 
-/* logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
+/* Report "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003". */
 static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct patching_plan *plan = &inquiry->plan;
@@ -495,7 +495,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     return ask(&inquiry, &session->arena, err);
 }
 
-/* A lens makes the logits of every layer; patches run about as many copies as there are tokens. */
+/* A lens has logits of every layer; patching runs a copy of the text per token and layer. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -517,7 +517,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     return ask(inquiry, arena, err);
 }
 
-/* One text after another. Progress counts the patches of a text, not layers. */
+/* Run one text after another. Progress counts the patches of a text, not layers. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct progress_sink **progress = &group->viewer->machine.progress;
@@ -564,7 +564,7 @@ static const struct instrument patch_instrument = {
     ask_patch,
     find_patch};
 
-/* The clean text is the command's only text, or those of a file are. */
+/* The clean text is the command's only text, or the text of each item of a file. */
 int patch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;

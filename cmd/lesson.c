@@ -16,7 +16,7 @@
 #define JOURNEY "-s \"Your journey starts with one step\""
 #define LIFE "-s \"Life is short eat dessert first\""
 
-/* Numbers with decimals are those that the step's command prints; a test compares them. */
+/* All numbers with decimals in a step are printed by its command; a test compares them. */
 static const struct page_lesson steps[] = {
     {"Scores are dot products",
      "A model represents each word as a vector, its embedding. In the simplest form of attention, "
@@ -136,7 +136,7 @@ static const struct page_lesson steps[] = {
      "weights:0.0:5:2 weights:0.1:5:2 attn_out:1:0 attn_out:1:1 attn_out:1:2 attn_out:1:3",
      "How many numbers are stored for these six words, and how many without sharing?",
      "36: two key heads with 2 numbers per word, two value heads with 1. Without sharing, 72."},
-    {"A text's path through a model", /* only of a page */
+    {"A text's path through a model", /* only in the page */
      "Each token has a vector, the residual stream, from its embedding to the logits of the next "
      "token. In every layer, the attention and the MLP read it and add their results to it. Select "
      "a station of the diagram to see its tensor; the arrow keys move between stations.",
@@ -147,7 +147,7 @@ static const struct page_lesson steps[] = {
      .is_walk = true},
 };
 
-enum { STEPS = sizeof steps / sizeof *steps - 1 }; /* of the text */
+enum { STEPS = sizeof steps / sizeof *steps - 1 }; /* in text output */
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -203,20 +203,20 @@ enum {
 struct tour {
     const struct options *options;
     size_t columns;
-    size_t first, end;    /* the steps that are shown */
-    struct output output; /* of a page for browsers */
+    size_t first, end;    /* range of steps to show */
+    struct output output; /* of the HTML page */
     struct style style;
     struct place place;
     struct arena arena;
 };
 
-/* The words of a step's command line, with NULL after the last; blanks in quotes separate none. */
+/* Split a step's command line into words, with NULL after the last. Text in quotes is one word. */
 static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *line,
                       struct arena *arena, struct err *err)
 {
     *count = 0;
     while (*line) {
-        assert(*count < WORDS_MAX); /* the table is ours */
+        assert(*count < WORDS_MAX); /* `steps` is constant */
         bool quoted = *line == '"';
         line += quoted;
         size_t size = strcspn(line, quoted ? "\"" : " ");
@@ -242,7 +242,7 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     return command_do(words[1], words + 2, &tour->arena, err);
 }
 
-/* A line before the next step, or how to go on. */
+/* Write a line before the next step, or how to continue. */
 static void write_end(struct stream *out, const struct tour *tour, size_t step)
 {
     if (step + 1 < tour->end) {
@@ -293,7 +293,7 @@ static int write_list(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* --- a page for browsers ---------------------------------------------------------------------- */
+/* --- the HTML page ---------------------------------------------------------------------------- */
 
 static int add_step(struct tour *tour, size_t step, struct err *err)
 {
@@ -358,7 +358,7 @@ static int check_options(const struct tour *tour, struct err *err)
     return 0;
 }
 
-/* The operand's, or all; by default the first step as text, all of a list or a page. */
+/* Choose the step of the operand, or all. The default is step 1 for text, else all. */
 static int choose_steps(struct tour *tour, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
