@@ -1,5 +1,5 @@
-/* help.c: `attn-cli help`: pages of text and of the manual, and completions, from rows of commands
- * and options. */
+/* help.c: `attn-cli help`: help pages, manual pages and completions, made from the tables of
+ * commands and options. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,16 +63,16 @@ const struct command command_help = {
 #endif
 
 enum {
-    NAME_COLUMNS = 22, /* of the left column of lists */
+    NAME_COLUMNS = 22, /* width of names in lists */
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
     MANUAL_COLUMNS = 72, /* man indents by 7 */
     FORM_BYTES = 80,
-    COMMAND_COLUMN = 21, /* in the overview */
+    COMMAND_COLUMN = 21, /* of the descriptions in the overview */
     TOPIC_PARTS = 7,
 };
 
-/* Pages about more than one command: tables of options, and lists of values. */
+/* Pages about several commands: tables of options, and lists of values. */
 static const struct help_topic {
     const char *name, *about;
     const struct option_row *tables[TOPIC_PARTS];
@@ -119,7 +119,7 @@ struct page {
     struct err *err; /* set if memory ran out: the page is incomplete */
 };
 
-/* A name with its argument, and a line about it. */
+/* Write a name with its argument, and a line about it. */
 static void write_entry(const struct page *page, const char *form, const char *about)
 {
     if (strlen(form) > NAME_COLUMNS)
@@ -129,14 +129,14 @@ static void write_entry(const struct page *page, const char *form, const char *a
     text_wrap(page->out, about, ABOUT_COLUMN, ABOUT_COLUMN, page->columns);
 }
 
-/* Append a name to a list of names; the heading is written before the first. */
+/* Append a name to a list of names. The heading comes before the first name. */
 static void add_name(struct buf *names, const char *heading, const char *name)
 {
     buf_format(names, "%s%s%s", names->size ? ", " : heading, names->size || !*heading ? "" : " ",
                name);
 }
 
-/* Write a list of names, unless it is empty, and clear it. */
+/* Write a list of names and clear it; nothing if it is empty. */
 static void write_names(const struct page *page, struct buf *names, const char *first,
                         size_t column)
 {
@@ -156,7 +156,7 @@ static void write_option(const struct page *page, const struct option_row *row)
     write_entry(page, form, row->about);
 }
 
-/* Values without a description, and those under a heading, are listed by name alone. */
+/* Write a list of values. Without a description, or under a heading, only the name is listed. */
 static void write_list(const struct page *page, const struct value_list *list)
 {
     struct value value;
@@ -189,7 +189,7 @@ static bool is_in_topic(const struct value_list *list)
     return false;
 }
 
-/* The values of a command's operands and own options, unless a topic lists them. */
+/* Write the values of a command's operands and own options, unless a topic lists them. */
 static void write_lists(const struct page *page, const struct command *command)
 {
     const struct value_list *last = command->operand_values;
@@ -204,7 +204,7 @@ static void write_lists(const struct page *page, const struct command *command)
     }
 }
 
-/* The options that 'help options' describes are only named. */
+/* Write the options. Shared options of commands that read texts are only named. */
 static void write_options(const struct page *page, const struct command *command)
 {
     const char *heading = NULL;
@@ -232,7 +232,7 @@ static void write_options(const struct page *page, const struct command *command
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* It fits on a terminal of 24 lines. */
+/* Write the overview. It must fit on a terminal of 24 lines. */
 static void write_overview(const struct page *page)
 {
     const char *group = "";
@@ -282,8 +282,8 @@ static void write_topic(const struct page *page, const struct help_topic *topic)
 
 /* --- manual pages ----------------------------------------------------------------------------- */
 
-/* A line of text in roff; a line that ends in a colon is a heading. Characters that roff would
- * change, and those that the C locale cannot show, are escaped. */
+/* Write a line of text in roff. A line that ends in a colon is a heading. Characters that roff
+ * would change, or that the C locale cannot show, are escaped. */
 static void write_roff(struct stream *out, const char *line, size_t size)
 {
     static const char *const escapes[][2] = {
@@ -306,7 +306,7 @@ static void write_roff(struct stream *out, const char *line, size_t size)
     stream_text(out, is_heading ? "\n.nf\n" : "\n");
 }
 
-/* The page of a command; or of the program (NULL): the overview and all topics. */
+/* Write the manual page of a command, or of the program (NULL): the overview and all topics. */
 static void write_manual(struct stream *out, const struct command *command, struct err *err)
 {
     struct buf text = {0};
@@ -344,7 +344,7 @@ static void write_manual(struct stream *out, const struct command *command, stru
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-/* The paths that an argument may be, as help calls it, besides the values of a list. */
+/* The kind of paths that an argument accepts, by its name in help, in addition to its list. */
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
@@ -360,7 +360,7 @@ static const char *or_dash(const char *text)
     return text && *text ? text : "-";
 }
 
-/* Append `value LIST NAME ABOUT` for each value, unless the list is there already. */
+/* Append `value LIST NAME ABOUT` for each value, unless the list was appended before. */
 static void add_values(struct buf *rows, const struct value_list *list)
 {
     char key[FORM_BYTES];
@@ -400,7 +400,7 @@ static void add_command(struct buf *rows, const struct command *command)
 
 extern const unsigned char completion_bash[], completion_zsh[], completion_fish[]; /* embed.sh */
 
-/* Print the script of a shell in cmd/completion; the rows, which it quotes, replace a mark. */
+/* Print the completion script of a shell. The rows replace a mark in the script. */
 static int write_completion(const char *shell, struct err *err)
 {
     static const char mark[] = "#@ rows\n";
@@ -420,21 +420,21 @@ static int write_completion(const char *shell, struct err *err)
         add_command(&rows, commands[i]);
     for (size_t i = begin; i < rows.size; i++)
         if (rows.bytes[i] == '\'')
-            rows.bytes[i] = '"'; /* the rows are in single quotes */
+            rows.bytes[i] = '"'; /* the script has the rows in single quotes */
     buf_text(&rows, rest + sizeof mark - 1);
     int failed = text_send(&out, &rows, err);
     buf_release(&rows);
     return stream_end(&out, failed, err);
 }
 
-/* --- words that are no page ------------------------------------------------------------------- */
+/* --- search ----------------------------------------------------------------------------------- */
 
-/* Pages that mention a word in the names of options and values, or in their descriptions. */
+/* Finds pages that mention a word in the names of options and values, or in their descriptions. */
 struct search {
     const char *word;
     size_t size;
     bool in_names;
-    const char *page; /* the last of `pages` */
+    const char *page; /* the last page found */
     size_t pages;
     struct buf found; /* "help score (--bits, --words" */
 };

@@ -32,7 +32,7 @@ static const char *const fact_names[LOG_FACTS] = {
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
 
-/* Of the two lines of NAME.batch: where their facts begin. */
+/* Line i of NAME.batch has the facts from line_begins[i] to line_begins[i + 1]. */
 static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -69,7 +69,7 @@ struct span {
     const char *at, *end;
 };
 
-/* A last line without a newline was cut off while it was written: it does not count. */
+/* Get the next line. A last line without a newline is not counted: writing it was interrupted. */
 static bool next_line(struct span *line, struct span *rest)
 {
     const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
@@ -105,14 +105,14 @@ static int count_line(struct log *log, struct span line, struct span value, stru
     return err_if(failed || !log->failure);
 }
 
-/* A result that is put together from lines. */
+/* A result that is written from the lines of logs. */
 struct assembly {
     struct stream out;
     bool is_lines, is_array; /* lines are results; they become an array */
     bool begun;              /* a result was written */
 };
 
-/* Add a line, or the bytes of a result, where it has some: "output", or "next" after others. */
+/* Add a line, or the bytes of a result if it has any: "output", or "next" after other results. */
 static void add_line(struct assembly *result, struct span line, struct span value)
 {
     static const char digits[] = "0123456789abcdef";
@@ -139,7 +139,7 @@ static void add_line(struct assembly *result, struct span line, struct span valu
     }
 }
 
-/* Add the whole lines of NAME.part to a result, or count them (NULL). */
+/* Add the complete lines of NAME.part to a result or, if that is NULL, count them. */
 static int read_lines(struct log *log, struct assembly *result, struct err *err)
 {
     struct file file = {0};
@@ -149,7 +149,7 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
         char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
         struct span line = rest;
         bool is_there = next_line(&line, &rest);
-        struct span value = line; /* behind `{"job": 3, ` */
+        struct span value = line; /* after `{"job": 3, ` */
         if (!is_there && (!log->finished || job == log->end))
             break;
         snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
@@ -171,8 +171,8 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Write the header; or the line of the end, once all lines of the log are on disk, in place of what
- * an interruption left after the header. */
+/* Write the header; or, when all lines of the log are on disk, the second line, in place of any
+ * remains of an interrupted write. */
 static int write_facts(struct log *log, bool is_end, struct err *err)
 {
     struct buf line = {0};
@@ -196,7 +196,7 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
     return err_if(failed);
 }
 
-/* Facts that are not known yet are taken; with --resume others must be the same. */
+/* Read the facts of a line. Missing facts are set; with --resume all others must be the same. */
 static int read_facts(struct log *log, const struct json *line, bool is_end, struct err *err)
 {
     long long failed = 0;
@@ -221,8 +221,8 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
     return 0;
 }
 
-/* Read NAME.batch: the header, and the line of the end, if they are there. An error that says more
- * than that it is none stays. */
+/* Read the header and the second line of NAME.batch, if they exist. A more specific error has
+ * precedence over "expected the header". */
 static int read_header(struct log *log, bool is_needed, struct err *err)
 {
     struct file file = {0};
@@ -249,7 +249,7 @@ static int read_header(struct log *log, bool is_needed, struct err *err)
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* Other shards write into the folder, too: it may hold folders of items. */
+/* Check the folder of a shard. It may have folders of items, which other shards wrote. */
 static int check_shared_folder(const char *path, struct err *err)
 {
     struct arena arena = {0};
@@ -265,7 +265,7 @@ static int check_shared_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* Of a file NAME must be a file that may be replaced, or nothing; where no batch has begun, other
+/* Check the output. NAME may be a file that can be replaced. If no batch has begun, other existing
  * files are refused, too. */
 static int check_place(const struct log *log, bool has_begun, struct err *err)
 {
@@ -288,8 +288,8 @@ static int check_place(const struct log *log, bool has_begun, struct err *err)
                                 : 0;
 }
 
-/* Open the log at its end: empty, or without the line that was being written when the batch was
- * interrupted. */
+/* Open the log at its end. A new log is emptied; from an interrupted one, an incomplete last line
+ * is removed. */
 static int open_part(struct log *log, bool continues, struct err *err)
 {
     int flags = O_WRONLY | O_APPEND | (continues ? 0 : O_TRUNC);
@@ -321,7 +321,7 @@ int log_open(struct log *log, struct err *err)
         log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard->index, shard->count);
     }
     shard_range(shard, log->jobs, &log->first, &log->end);
-    if (name_files(log, name, err) || err->kind) /* of the facts, too */
+    if (name_files(log, name, err) || err->kind) /* or a fact failed */
         return -1;
     replacement_keep_private(log->name);
     if (check_place(log, file_exists(log->header), err) ||
@@ -414,7 +414,7 @@ static int read_shard(struct log *log, const char *path, struct err *err)
     return 0;
 }
 
-/* Refuse shards that differ in more than their index: "2/16" has the number of all after it. */
+/* Refuse shards that differ in more than their index; all of them have the 16 of "2/16". */
 static int check_same(const struct log *first, const struct log *other, struct err *err)
 {
     for (size_t i = 0; i <= LOG_SHARD; i++) {

@@ -1,4 +1,4 @@
-/* main.c: from argv to a command, from its error to a line and an exit status. */
+/* main.c: runs the command of argv; turns its error into a line and an exit status. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,19 +10,18 @@
 #include "base/names.h"
 #include "command.h"
 
-/* A stream that was closed before we began leaves its number to the first file we open: a note
- * would be written into a result. /dev/null takes the place, opened so that using it still fails.
- */
+/* Open /dev/null for each closed standard stream, in a mode in which using it still fails.
+ * Otherwise the first file would get the descriptor, and notes would be written into a result. */
 static void hold_standard_streams(void)
 {
-    static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* by descriptor */
+    static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* wrong modes */
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", unusable[descriptor]) < 0)
-            errno = 0; /* a system without it: there is nothing better */
+            errno = 0; /* no /dev/null: continue without it */
 }
 
-/* Sooner than a signal in the middle of the work. Half of it is for a JSON text of all levels that
- * it may have, which goes deepest; as much may be taken by arguments and environment. */
+/* Refuse a small stack now instead of crashing later. The deepest recursion, into all levels of a
+ * JSON text, needs half of the limit; arguments and environment may use the other half. */
 static int check_stack(struct err *err)
 {
     enum { KIB = 1024, LEAST_KIB = 256 };
@@ -65,7 +64,7 @@ int main(int argc, char **argv)
     }
     int failed = check_stack(&err) || dispatch(argv, &arena, &err);
     arena_release(&arena);
-    if (!failed && close(STDOUT_FILENO) && errno != EBADF) /* a full disk may say so only now */
+    if (!failed && close(STDOUT_FILENO) && errno != EBADF) /* a full disk may show only now */
         failed = err_output(&err, "cannot write 'standard output': %s", strerror(errno));
     if (failed)
         print_failure(err.text);

@@ -11,7 +11,7 @@
 
 enum { TABLES = 1 + OPTION_USES };
 
-/* A command's own table, then the shared ones; then the tables of the command of --do. */
+/* A command's own table, then its shared ones; then the tables of the command of --do. */
 static const struct option_row *table_at(struct option_set set, size_t index)
 {
     const struct command *command = index < TABLES ? set.command : set.done;
@@ -87,13 +87,13 @@ enum { WORD_BYTES = 64 };
 
 static int unknown_name(struct option_set set, const char *name, size_t size, struct err *err)
 {
-    char word[WORD_BYTES] = ""; /* `Max_New_Tokens` as max-new-tokens */
+    char word[WORD_BYTES] = ""; /* `Max_New_Tokens` becomes max-new-tokens */
     struct nearest nearest;
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
     if (removed_refuse(set, word, err))
         return -1;
-    /* explain calls it --token, other commands --query */
+    /* explain has --token, other commands have --query */
     static const char *const same[][2] = {{"query", "token"}, {"token", "query"}};
     const char *near = find_text(set, word) ? word : NULL;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
@@ -151,8 +151,8 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
     return 0;
 }
 
-/* Put an option's value into its field; of several values the last one holds. A second --file or
- * --output is refused, since the first would not be read or written. */
+/* Store the value of an option. The last of several values counts; but a second --file or --output
+ * is refused, since the first one would not be read or written. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
@@ -196,7 +196,7 @@ static bool takes_any_text(const struct option_row *row)
     return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
 }
 
-/* Take the next argument as a value, unless it is an option. */
+/* Use the next argument as a value, unless it is an option. */
 static const char *take_next(struct reader *reader, const struct option_row *row)
 {
     const char *value = *reader->next;
@@ -220,7 +220,7 @@ static int read_long(struct reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "");
-    const char *blank = value ? "" : "="; /* of `--layer= 0` and `--layer = 0` */
+    const char *blank = value ? "" : "="; /* from `--layer= 0` and `--layer = 0` */
     if (!value && !(value = take_next(reader, row)))
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))
@@ -230,7 +230,7 @@ static int read_long(struct reader *reader, char *argument)
     return give_option(reader, row, value);
 }
 
-/* `-q`, `-qv`, `-m life`, `-mlife`. */
+/* Read `-q`, `-qv`, `-m life` or `-mlife`. */
 static int read_letters(struct reader *reader, char *argument)
 {
     for (const char *letter = argument + 1; *letter; letter++) {
@@ -268,7 +268,7 @@ static void add_word(struct buf *line, const char *word)
     buf_char(line, '\'');
 }
 
-/* Find the command of a batch (--do), which adds its options, wherever --do is on the line. */
+/* Find the command of a batch, --do, anywhere on the line. Its options are valid in all of it. */
 static int find_done(struct option_set *set, char *const *arguments, struct err *err)
 {
     for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
@@ -288,7 +288,7 @@ static int find_done(struct option_set *set, char *const *arguments, struct err 
     return 0;
 }
 
-/* The next operand, or option with its value. */
+/* Read the next operand, or the next option with its value. */
 static int read_argument(struct reader *reader, bool *only_operands)
 {
     char *argument = *reader->next++;
@@ -320,7 +320,7 @@ void options_init(struct options *options, struct option_set set)
     struct option_walk walk = {.set = set};
     *options = (struct options){.set = set};
     for (const struct option_row *row = mechanism_options; row->name; row++)
-        preset(options, row); /* of commands without these options, too */
+        preset(options, row); /* also for commands without these options */
     while (option_next(&walk))
         preset(options, walk.row);
 }
@@ -373,7 +373,7 @@ int options_set(struct options *options, const char *name, const char *value, st
     const struct option_row *row = find_text(options->set, name);
     if (!row)
         return unknown_name(options->set, name, strlen(name), err);
-    if (row->kind == OPTION_TEXTS) /* an item's values replace those of the command line */
+    if (row->kind == OPTION_TEXTS) /* replace the values of the command line */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     if (row->kind != OPTION_FLAG)
         return set_option(&reader, row, value);

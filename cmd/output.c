@@ -27,10 +27,10 @@ int output_to(struct stream *out, const char *path, struct err *err)
                                     : stream_open(out, path, err);
 }
 
-/* The longest ending that fits: `.tidy.csv` before `.csv`. */
+/* The extensions of a table of formats. The longest match counts: `.tidy.csv` before `.csv`. */
 static struct names endings_of(struct names formats)
 {
-    formats.first++; /* the ending comes after the name */
+    formats.first++; /* the extension follows the name */
     return formats;
 }
 
@@ -173,10 +173,10 @@ int output_clear_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* --- where results come from ------------------------------------------------------------------ */
+/* --- provenance ------------------------------------------------------------------------------- */
 
 static struct provenance provenance;
-static struct arena provenance_arena; /* as long as the process lives */
+static struct arena provenance_arena; /* never released */
 
 int provenance_begin(const struct options *options, struct err *err)
 {
@@ -202,7 +202,7 @@ int provenance_add_model(const struct model *model, struct err *err)
 /* --- display ---------------------------------------------------------------------------------- */
 
 enum {
-    PAGE_COLUMNS = 80, /* where no option says otherwise */
+    PAGE_COLUMNS = 80, /* default */
     PAGE_LINES = 24,
     NARROWEST = 20,
 };
@@ -221,7 +221,7 @@ struct place page_place(const struct looks_options *options, const struct style 
 
 /* --- colours ---------------------------------------------------------------------------------- */
 
-/* --color auto: https://no-color.org takes any value but none. */
+/* Read --color. With auto, any NO_COLOR that is not empty disables colours: https://no-color.org */
 static int read_colour(struct style *style, const struct options *options, struct err *err)
 {
     enum { AUTO, ALWAYS, NEVER };
@@ -245,7 +245,7 @@ static int read_colour(struct style *style, const struct options *options, struc
 
 int looks_read(struct style *style, const struct options *options, struct err *err)
 {
-    const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
+    const char *colours = getenv("COLORFGBG"); /* ends with the background: 7 and 15 are white */
     const char *ground = colours ? strrchr(colours, ';') : NULL;
     const struct looks_options *looks = &options->looks;
     struct style_words words = looks->style;
@@ -260,12 +260,11 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     return err_if(style_read(style, &words, err) || read_colour(style, options, err));
 }
 
-/* Name the options given that have no effect on a format. Where pages hold pictures, html has the
- * LOOKS_ of svg. */
+/* If a page contains pictures, html has the LOOKS_… of svg. */
 void looks_note(const struct looks_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};
-    static const char none[sizeof(long long)] = {0}; /* of fields that have no preset */
+    static const char none[sizeof(long long)] = {0}; /* value of options that were not given */
     const struct options given = {.looks = *options};
     const struct format *format = output->format;
     bool is_drawn = output->folder.path || (output->draws_pages && format_is(format, "html"));
@@ -301,7 +300,7 @@ int output_write_table(struct output *output, const struct report *report,
                        const struct options *options, const struct style *style, struct err *err)
 {
     struct place place = page_place(&options->looks, style);
-    place.lines = 0; /* such commands have no --full */
+    place.lines = 0; /* these commands have no --full */
     return err_if(output_open(output, err) || output_write(output, report, &place, err) ||
                   output_commit(output, err));
 }
