@@ -1,5 +1,5 @@
-/* init.c: `attn-cli init`: a model folder with the weights that PyTorch would draw; and the making
- * of a model, which train shares (init.h). */
+/* init.c: `attn-cli init`: writes a model folder with the random weights that PyTorch would draw;
+ * and makes models for `train` (init.h). */
 #include "init.h"
 
 #include <limits.h>
@@ -91,7 +91,7 @@ static void add_file(struct model_maker *maker, const char *name, const char *by
 
 /* --- a vocabulary learnt from texts ----------------------------------------------------------- */
 
-/* Add each text to the list of words or, if there is a learner, to it. */
+/* Add each text to the learner or, if that is NULL, to the list of words. */
 static int add_texts(struct model_maker *maker, struct word_list *list, struct bpe_learner *learner,
                      struct err *err)
 {
@@ -135,7 +135,7 @@ static int list_words(struct model_maker *maker, struct err *err)
     return err_if(failed);
 }
 
-/* Byte-level BPE of at most `size` tokens. */
+/* Learn byte-level BPE with at most `size` tokens. */
 static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
 {
     struct bpe_learner learner = {0};
@@ -168,9 +168,9 @@ static int learn_words(struct model_maker *maker, struct err *err)
     return 0;
 }
 
-/* --- a vocabulary that exists ----------------------------------------------------------------- */
+/* --- an existing vocabulary ------------------------------------------------------------------- */
 
-/* A file of the new model; without a path that of the model it is like. */
+/* Add a file to the new model, from `path` or, if that is NULL, from the model of --like. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
 {
     struct file *source = &maker->sources[maker->words.file_count];
@@ -190,7 +190,7 @@ static int copy_files(struct model_maker *maker, struct err *err)
     return 0;
 }
 
-/* --vocab and --merges: the first is a tokenizer.json if it is called so, else a vocab.json. */
+/* Add --vocab and --merges. The name of --vocab tells a tokenizer.json from a vocab.json. */
 static int map_vocab(struct model_maker *maker, struct err *err)
 {
     const struct make_options *make = &maker->options->make;
@@ -204,7 +204,7 @@ static int map_vocab(struct model_maker *maker, struct err *err)
     return make->merges ? map_file(maker, "merges.txt", make->merges, err) : 0;
 }
 
-/* A message names a file of the new folder, which does not exist yet: name its source instead. */
+/* In an error, replace a file of the new folder, which does not exist yet, by its source. */
 static int name_source(const struct model_maker *maker, struct err *err)
 {
     const char *const sources[] = {maker->options->make.vocab, maker->options->make.merges};
@@ -238,7 +238,7 @@ static int find_words(struct model_maker *maker, struct err *err)
     maker->word_count = tokenizer ? tokenizer_size(tokenizer) : 0;
     bool lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
     tokenizer_free(tokenizer);
-    if (options->make.vocab && lacks_merges) /* its subwords are not words */
+    if (options->make.vocab && lacks_merges) /* subwords are not words */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
                          "BPE: give its merges, too (--merges merges.txt)",
@@ -267,7 +267,7 @@ static int find_config(struct model_maker *maker, struct err *err)
     return maker->label ? folder_open(&maker->config, &maker->like, "config.json", err) : -1;
 }
 
-/* A file of --config that sets vocab_size keeps it: there may be more rows than words. */
+/* Apply --set. A vocab_size in the file of --config is kept: there may be more rows than words. */
 static int change_config(struct model_maker *maker, struct err *err)
 {
     struct json *root = NULL;
@@ -286,7 +286,7 @@ static int change_config(struct model_maker *maker, struct err *err)
     }
     if (config_edit_apply(&maker->text, &maker->edit, maker->config.bytes, maker->config.size, err))
         return err_prefix(err, "'%s'", maker->label);
-    /* an error in a config that was right before --set is one of the command line */
+    /* if the config was valid before --set, the error is one of the command line */
     if (maker->options->make.sets.count &&
         config_parse(&config, maker->text.bytes, maker->text.size, &wrong) &&
         config_parse(&config, maker->config.bytes, maker->config.size, NULL) == 0)
@@ -367,7 +367,7 @@ void model_maker_release(struct model_maker *maker)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* One source of sizes, and one of words. */
+/* Allow one source of sizes, and one of words. */
 static int check_options(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;
@@ -434,7 +434,7 @@ int init_command(const struct options *options, struct err *err)
     size_t way = 0;
     int failed = (make->draw && names_choose(&way, NAMES_LIST(ways), "--draw", make->draw, err)) ||
                  check_options(options, err);
-    if (!failed && !make->shape && !make->config) /* without sizes: those of life */
+    if (!failed && !make->shape && !make->config) /* sizes of --like, or of life */
         failed = model_find(&maker.like, make->like ? make->like : "life", &maker.arena, err);
     failed = failed || model_maker_open(&maker, options->output.path, err) ||
              draw_weights(&maker, way, err) || save(&maker, err);
