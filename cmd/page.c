@@ -1,5 +1,5 @@
-/* page.c: `attn-cli page`: texts as one page to look around in, with all that such a page
- * can tell besides its tensors. */
+/* page.c: `attn-cli page`: writes texts as one interactive HTML page: their tensors, predictions,
+ * head scores, and explanations of weights. */
 #include <math.h>
 #include <string.h>
 
@@ -47,27 +47,27 @@ const struct command command_page = {
     .reads_texts = true,
 };
 
-/* What all texts of a page share. */
+/* Settings that all texts of a page share. */
 struct page_source {
     const struct options *options;
-    struct viewer *viewer; /* it attends, and edits, as the options say */
-    size_t texts;          /* of the page, of all models */
+    struct viewer *viewer; /* has the mechanism and edits of the options */
+    size_t texts;          /* in the page, of all models */
     bool *explains;        /* [layers, heads] named by --explain; NULL: all */
-    bool usual;            /* without --explain: all of them, if that is not too much */
+    bool usual;            /* without --explain: all heads, if they are small enough */
 };
 
 struct state {
     struct driver *driver;
     struct request request;
     struct page_source source;
-    const struct page_lesson *lesson; /* NULL: it is none */
+    const struct page_lesson *lesson; /* NULL: not of a lesson */
     struct place place;
 };
 
-enum { PAGE_NEXT_BEST = 50 };            /* most likely next tokens, without --top */
-static const double LENS_COST_MAX = 5e9; /* products for which predictions take half a second */
+enum { PAGE_NEXT_BEST = 50 };            /* default of --top */
+static const double LENS_COST_MAX = 5e9; /* products: predictions then take half a second */
 
-/* What the page holds of a text: one run or, with --unedited, two. */
+/* The runs of a text: one or, with --unedited, two. */
 struct page_runs {
     size_t count;
     struct page_run {
@@ -76,11 +76,11 @@ struct page_runs {
     } items[2];
 };
 
-/* --- --explain: exact tensors of the heads whose cells a page explains ------------------------ */
+/* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
 enum {
-    DEFAULT_BYTES = 1000000, /* of a page, for the tensors of all heads without --explain */
-    LARGE_BYTES = 10000000,  /* of a live page, whose size is stated */
+    DEFAULT_BYTES = 1000000, /* limit for the tensors of all heads without --explain */
+    LARGE_BYTES = 10000000,  /* a live page of this size prints a note */
 };
 
 static size_t layers_of(const struct config *config)
@@ -120,8 +120,8 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
     }
 }
 
-/* Keep the heads of a tensor that are explained (NULL: all), or their key/value heads; the shape
- * begins with their count. */
+/* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. Their number
+ * becomes shape[0]. */
 static int narrow(struct kept *kept, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
@@ -146,7 +146,7 @@ static int narrow(struct kept *kept, const bool *explains, const struct config *
     return 0;
 }
 
-/* The layers that have heads to explain; without any no sites. */
+/* Select the layers that have heads to explain; if there are none, select no sites. */
 static int select_layers(struct selection *selection, const bool *explains,
                          const struct config *config, struct arena *arena, struct err *err)
 {
@@ -197,12 +197,12 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
     return 0;
 }
 
-/* --- --scores: as `heads` measures them on the text and on repeated random tokens ------------- */
+/* --- --scores: those of `heads`, on the text and on repeated random tokens -------------------- */
 
-/* Weights of layers of a model whose scores take less than half a second. */
+/* Limit for the number of weights: scores then take less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
-/* Those that `heads` shows by default: a row for each head. */
+/* Measure the scores that `heads` shows by default, with a row for each head. */
 static int measure_scores(struct sheet *scores, const struct page_source *source,
                           const struct tokenized *sentence, struct arena *arena, struct err *err)
 {
@@ -245,10 +245,10 @@ static int find_scores(struct page_facts *facts, const struct page_source *sourc
         facts->scores = scores;
     else if (wanted || none.out_of_memory)
         return err_adopt(err, &none);
-    return 0; /* a model without scores has a page, too */
+    return 0; /* the page is written without scores */
 }
 
-/* --- beginning -------------------------------------------------------------------------------- */
+/* --- setup ------------------------------------------------------------------------------------ */
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
@@ -271,7 +271,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return 0;
     if (pages != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
-    /* A live page has fields for what it can change, and would not keep the rest. */
+    /* A live page has fields for some settings, which can be changed; it would not keep these. */
     if (select->words || select->mean || select->hide_first || select->layer || select->head)
         return err_usage(err, "--live: expected no --layer, --head, --words, --mean or "
                               "--hide-first: a live page shows everything");
@@ -292,15 +292,15 @@ static int open(void *state, struct driver *driver, struct err *err)
                   read_explain(&own->source, &session->arena, err));
 }
 
-/* --- what a page tells of a text besides its tensors ------------------------------------------ */
+/* --- facts about a text ----------------------------------------------------------------------- */
 
-/* The page adds the options of the model, of texts and of tensors itself. */
+/* Options in the commands that a page shows. The page adds those of model, texts and tensors. */
 static const char *const told[] = {
     "attention", "mask-after", "scale",    "attention-temperature", "dropout", "without", "seed",
     "source",    "precision",  "special",  "literal-special",       "long",    "edit",    "ablate",
     "knockout",  "from",       "reference"};
 
-enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
+enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last ones */ };
 
 static int add_option(struct texts *words, const struct option_row *row,
                       const struct options *options, struct arena *arena, struct err *err)
@@ -322,7 +322,7 @@ static int add_option(struct texts *words, const struct option_row *row,
                   (row->kind != OPTION_FLAG && texts_add(words, text, arena, err)));
 }
 
-/* The words of a command line that attends as this one does. */
+/* Set the words of a command line with the same mechanism and edits; the edits come last. */
 static int find_words(struct page_facts *facts, const struct options *options, struct arena *arena,
                       struct err *err)
 {
@@ -340,7 +340,7 @@ static int find_words(struct page_facts *facts, const struct options *options, s
     return 0;
 }
 
-/* The prediction after every token and, with --lens or where it is cheap, after every step. */
+/* Find the predictions after every token and, with --lens or if that is cheap, in every layer. */
 static int find_next(struct page_facts *facts, const struct page_source *source,
                      const struct text_pair *pair, struct arena *arena, struct err *err)
 {
@@ -363,7 +363,7 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
                   next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err));
 }
 
-/* What only the model and its text tell of a live page. */
+/* Check and set the model of a live page. */
 static int find_live(struct page_facts *facts, const struct page_source *source, struct err *err)
 {
     char text[NUM_SIZE_BYTES];
@@ -388,7 +388,7 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* One run of a text; `name` says which, of an edited and an unedited one. */
+/* Run a text once. `name` is "unedited" or "edited"; NULL if there is one run. */
 static int look_once(struct page_run *page_run, const struct state *own, const struct group *group,
                      const char *name, struct err *err)
 {
@@ -481,7 +481,7 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
         work.pair = *pairs;
     failed = failed || run(&own, &group, err) || add(&own, &work, err);
     *output = driver.output;
-    driver.output = (struct output){.path = NULL}; /* it is the caller's */
+    driver.output = (struct output){.path = NULL}; /* owned by the caller */
     place->index = own.place.index;
     driver_release(&driver);
     return err_if(failed);
@@ -495,6 +495,6 @@ int page_command(const struct options *options, struct err *err)
     own.output.format = "html";
     if (!output_is_standard(path) && strchr(name, '.') && !name_has_ending(path, ".html"))
         return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
-                         path); /* as another format it would not be opened by a browser */
+                         path); /* browsers would not open a file of another name */
     return driver_do(&page_task, &own, err);
 }

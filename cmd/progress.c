@@ -14,7 +14,7 @@
 
 enum { LINE_COLUMNS = 80 };
 
-static const double FIRST_SECONDS = 1; /* what takes less needs no line */
+static const double FIRST_SECONDS = 1; /* shorter commands show no line */
 static const double NEXT_SECONDS = 0.1;
 
 static volatile sig_atomic_t visible; /* a line is on the terminal */
@@ -50,7 +50,7 @@ void progress_begin(struct progress *progress, const char *things)
     };
 }
 
-/* 48 s, 3 min 20 s, 2 h 5 min */
+/* Size of a duration such as 48 s, 3 min 20 s or 2 h 5 min. */
 enum { PROGRESS_TIME_BYTES = 64 };
 
 static const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds)
@@ -96,7 +96,7 @@ void progress_show(struct progress *progress, size_t done, size_t count, const c
     if (note)
         buf_format(&line, ", %s", note);
     bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    text_shorten(&line, (known ? window.ws_col : LINE_COLUMNS) - 1); /* the last one may wrap */
+    text_shorten(&line, (known ? window.ws_col : LINE_COLUMNS) - 1); /* the last column may wrap */
     if (!line.out_of_memory) {
         visible = 1;
         fprintf(stderr, "\r\033[K%s", line.bytes);
@@ -123,6 +123,6 @@ void progress_say(const char *bytes, size_t size)
         progress_say(wipe, sizeof wipe - 1);
     }
     while (size && write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
-        continue; /* any other reason: no one is left to tell */
+        continue; /* other errors cannot be reported */
     errno = 0;
 }

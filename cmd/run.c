@@ -31,7 +31,7 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted; /* that characters are shown as their parts */
+    bool noted; /* a note about characters of several tokens was printed */
 };
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -52,7 +52,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     return output_check_selection(&driver->output, &request->selection, err);
 }
 
-/* True where a token begins inside a character, as those of Chinese and emoji may. */
+/* True if a token begins inside a character, as in Chinese and emoji. */
 static bool has_parts(const struct tokenized *tokenized)
 {
     for (size_t i = 0; tokenized->bytes && i < tokenized->count; i++)
@@ -62,7 +62,7 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
-/* Refuse a text without the selected queries, or with nothing left after its first token. */
+/* Refuse a text without the selected queries, or without a second token if the first is hidden. */
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
@@ -111,7 +111,7 @@ static int begin_stream(struct streamed *streamed, const struct report *whole, s
                         &streamed->place, err);
 }
 
-/* Write the next maps. */
+/* Write the next attention maps. */
 static int take_maps(void *context, const struct report *whole, struct report *part,
                      struct arena *arena, struct err *err)
 {
@@ -120,7 +120,7 @@ static int take_maps(void *context, const struct report *whole, struct report *p
     if ((!streamed->writer.format && begin_stream(streamed, whole, err)) ||
         derive(part, &driver->derivation, driver->session.viewer.tokenizer, arena, err))
         return -1;
-    for (size_t i = 0; i < kept_sheet_count(part->tensors); i++) { /* it is one tensor */
+    for (size_t i = 0; i < kept_sheet_count(part->tensors); i++) { /* a part has one tensor */
         struct sheet sheet = kept_sheet(part, part->tensors, i);
         if (writer_sheet(&streamed->writer, &sheet, err))
             return -1;
@@ -128,7 +128,7 @@ static int take_maps(void *context, const struct report *whole, struct report *p
     return 0;
 }
 
-/* Whether a look's maps are written one after another, so that few are in memory. */
+/* True if attention maps are written during the pass, so that few are in memory. */
 static bool is_streamed(const struct driver *driver, const struct look *look)
 {
     const struct derivation *how = &driver->derivation;
@@ -154,9 +154,9 @@ static int run(void *state, const struct group *group, struct err *err)
     return err_if(failed);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
-/* More than can be counted is the most that can. */
+/* The size of a result. SIZE_MAX if it is larger than a size_t. */
 static size_t result_bytes(const void *state, const struct driver *driver, const struct work *work)
 {
     const struct config *config = &driver->session.viewer.model.config;
@@ -180,7 +180,7 @@ static size_t result_bytes(const void *state, const struct driver *driver, const
     return total;
 }
 
-/* A long text's maps are written as they are made. */
+/* The maps of a long text are written as they are computed. */
 static size_t held_bytes(const void *state, const struct driver *driver, const struct work *work)
 {
     const struct selection *selection = &((const struct state *)state)->request.selection;
@@ -188,7 +188,7 @@ static size_t held_bytes(const void *state, const struct driver *driver, const s
     return is_streamed(driver, &look) ? 0 : result_bytes(state, driver, work);
 }
 
-/* Below a page that shows a part: how to see the rest. Files hold results alone. */
+/* Print how to see the rest below a partial result. Files contain only results. */
 static void write_hint(struct driver *driver)
 {
     const struct config *config = &driver->session.viewer.model.config;
@@ -215,7 +215,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
     const struct viewer *viewer = &driver->session.viewer;
     size_t texts = driver->jobs;
     size_t threads = pool_threads(viewer->machine.pool);
-    (void)err; /* what can fail here sticks to the stream */
+    (void)err; /* errors of writing stay in the stream */
     if (!((struct state *)state)->request.chosen && driver->output.to_stdout)
         write_hint(driver);
     if (driver->options->verbose)
@@ -240,8 +240,8 @@ static const struct task run_task = {
     .finish = finish,
 };
 
-/* A file of HTML is the page of `page`, which shows whole texts one by one; else a page without
- * its extras. */
+/* HTML in a file is the page of `page`, if it shows whole texts one by one; otherwise it is a page
+ * without its extras. */
 int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};

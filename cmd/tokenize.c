@@ -1,7 +1,7 @@
-/* tokenize.c: `attn-cli tokenize`: text to tokens and back.
+/* tokenize.c: `attn-cli tokenize`: converts text to tokens, and ids to text.
  *
  * A file that is not a table is one text, including its last newline. All texts are read before the
- * first is printed: --only-ids keeps its lines, a table reads its text again.
+ * first is printed: --only-ids keeps its lines; tables read each text again.
  */
 #include <string.h>
 
@@ -48,8 +48,8 @@ struct job {
     struct tokenizer *tokenizer;
     const struct chat *chat;
     struct items items;
-    size_t count;     /* of the tokens of a text */
-    struct buf lines; /* of --only-ids: those of a text, with blanks between them */
+    size_t count;     /* tokens of the current text */
+    struct buf lines; /* of --only-ids: a line of ids per text, separated by blanks */
     struct arena arena;
 };
 
@@ -67,7 +67,7 @@ static int take_ids(void *context, const struct token *tokens, size_t count, str
     return buf_check(&job->lines, err);
 }
 
-/* The tokens of a text, and how many of its characters were dropped. */
+/* Read the tokens of a text, and add its dropped characters to `dropped`. */
 static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
 {
     struct item item;
@@ -145,7 +145,7 @@ static int print_tables(struct job *job, struct err *err)
 {
     struct arena arena = {0};
     struct place place = page_place(&job->options->looks, NULL);
-    place.columns = place.lines = 0; /* all of it */
+    place.columns = place.lines = 0; /* no limit */
     place.count = job->items.count;
     int failed =
         output_check_count(&job->output, place.count, err) || output_open(&job->output, err);
@@ -157,9 +157,9 @@ static int print_tables(struct job *job, struct err *err)
     return err_if(failed || output_commit(&job->output, err));
 }
 
-/* --- from ids back to the text ---------------------------------------------------------------- */
+/* --- from ids to text ------------------------------------------------------------------------- */
 
-/* Decode the ids of a text; `list` counts those of all texts. */
+/* Decode a list of ids. `list` counts the ids of all lists. */
 static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                        struct id_list *list, const char *text, size_t size, struct err *err)
 {
@@ -173,7 +173,7 @@ static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *
     return err_if(list->failed);
 }
 
-/* The ids of the operands, of the file or of standard input. */
+/* Decode the ids of the operands, of the file or of standard input. */
 static int decode(const struct job *job, struct err *err)
 {
     const struct tokenizer *tokenizer = job->tokenizer;
@@ -227,7 +227,7 @@ static int open_tokenizer(struct job *job, struct err *err)
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
-    if (!job->options->tokens.decode) /* there is no text */
+    if (!job->options->tokens.decode) /* decoding tokenizes no text */
         print_note_of_tokenizer(job->tokenizer);
     return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options,
                                  &job->arena, err);

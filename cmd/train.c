@@ -95,24 +95,24 @@ enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 struct job {
     const struct options *options;
     const char *output; /* the folder to write */
-    bool replaces;      /* files in it */
+    bool replaces;      /* existing files in it */
     struct train_checkpoint state;
     struct dataset texts;
     struct model_maker model;
     struct machine machine;
     struct trainer trainer;
-    double step_tokens; /* of all texts of a step */
+    double step_tokens; /* tokens of all texts of a step */
     struct buf log;
     struct stream out;
     struct target_folder target;
-    double seconds; /* of training, without evaluating and saving */
+    double seconds; /* duration of training, without evaluation and saving */
     long long first_step;
     struct progress progress;
 };
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* One source of the model. */
+/* Allow one source of the model. */
 static int check_sources(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;
@@ -158,7 +158,7 @@ static int check_options(struct job *job, struct err *err)
     return target_folder_check(output, job->replaces, err);
 }
 
-/* The options, with their defaults. */
+/* The options with their defaults. */
 static struct trainer_settings settings_of(const struct options *options)
 {
     struct trainer_settings settings = options_own(options)->settings;
@@ -251,7 +251,7 @@ static int save(const struct job *job, const struct target_folder *target, struc
     return train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, target, err);
 }
 
-/* Into a folder of its own, OUTPUT/step-00000064. */
+/* Save to a folder OUTPUT/step-00000064. */
 static int save_step(struct job *job, struct err *err)
 {
     struct target_folder step = {0};
@@ -264,7 +264,7 @@ static int save_step(struct job *job, struct err *err)
     return failed;
 }
 
-/* A line of log.csv and, where the held-out loss was measured (not NaN), of the output. */
+/* Write a line of log.csv and, if the held-out loss was measured (not NaN), a line of output. */
 static void write_line(struct job *job, const struct trainer_report *report, double held_out)
 {
     double steps = (double)(step_of(job) - job->first_step);
@@ -285,12 +285,12 @@ static void write_line(struct job *job, const struct trainer_report *report, dou
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
-static struct sigaction usual; /* the action elsewhere in the program, for all three signals */
+static struct sigaction usual; /* action of signals.c, the same for all three */
 
 static void note_signal(int number)
 {
     interrupted = 1;
-    sigaction(number, &usual, NULL); /* a second signal does not wait for the step to end */
+    sigaction(number, &usual, NULL); /* a second signal ends the program at once */
 }
 
 static void catch_signals(void)
