@@ -6,8 +6,8 @@
 
 /* One row for each removed command or option; kept until version 1.0. */
 static const struct removed {
-    const char *commands; /* that had the option; NULL: all; "": it is a command */
-    const char *name;     /* or several, without dashes */
+    const char *commands; /* that had the option; NULL: all; "": `name` is a command */
+    const char *name;     /* one or several, without dashes */
     const char *now;      /* what to use instead */
 } rows[] = {
     {"generate", "temp", "use --temperature"},

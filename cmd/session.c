@@ -10,7 +10,7 @@
 #include "model/mechanism.h"
 #include "output.h"
 
-/* --- the way a model attends ------------------------------------------------------------------ */
+/* --- the mechanism ---------------------------------------------------------------------------- */
 
 int session_read_options(struct session *session, struct err *err)
 {
@@ -26,7 +26,7 @@ int session_read_options(struct session *session, struct err *err)
         .seed = (uint64_t)options->seed,
         .renormalise = options->mask_after,
     };
-    if ((float)options->temperature == 0) /* ranges that end before their end */
+    if ((float)options->temperature == 0) /* ranges of options include their ends */
         return err_usage(err, "--attention-temperature: expected a number above 0, found %g",
                          options->temperature);
     if ((float)options->dropout == 1)
@@ -60,7 +60,7 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* --- edits and the texts that supply their values --------------------------------------------- */
 
-/* A text, in the template of --chat, and its source (NULL: none) as tokens. */
+/* Read a text, in the template of --chat, and its source (NULL: none) as tokens. */
 static int read_pair(struct text_pair *pair, const struct viewer *viewer, struct input input,
                      const char *source, struct arena *arena, struct err *err)
 {
@@ -70,7 +70,7 @@ static int read_pair(struct text_pair *pair, const struct viewer *viewer, struct
                               source ? &other : NULL, arena, err));
 }
 
-/* Ids in place of a text, where the model has no tokenizer. */
+/* Read a text of an edit. If the model has no tokenizer, the text is a list of ids. */
 static int read_edit_text(struct session *session, struct text_pair *pair, struct input input,
                           struct err *err)
 {
@@ -83,7 +83,7 @@ static int read_edit_text(struct session *session, struct text_pair *pair, struc
     return read_pair(pair, &session->viewer, input, session->options->input.source, arena, err);
 }
 
-/* The texts point into what was opened. */
+/* Read the texts of --reference, which point into `items`. */
 static int read_reference(struct session *session, struct edit_texts *texts, struct items *items,
                           struct err *err)
 {
@@ -102,7 +102,8 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-/* Each origin of values comes with what gives them, so that neither is there without the other. */
+/* Get the values of --from and --reference. Refused: one of these without an edit that uses it, and
+ * an edit without the option that it needs. */
 static int fill_edits(struct session *session, struct err *err)
 {
     struct edit_list *list = &session->edits;
@@ -136,8 +137,8 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-/* Read --edit, --ablate and --knockout for a model that attends as its config says; then, by the
- * viewer that does, the values that they take of --from and --reference. */
+/* Read --edit, --ablate and --knockout, and get their values from --from and --reference by runs
+ * with the mechanism of the viewer. */
 static int read_edits(struct session *session, struct err *err)
 {
     const struct edit_options *options = &session->options->edit;
@@ -161,7 +162,7 @@ static int read_edits(struct session *session, struct err *err)
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
-/* With --long a model reads texts of any length; what it lacks is noted. */
+/* With --long the model reads texts of any length. Notes tell what the model lacks. */
 int session_begin(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
@@ -224,7 +225,7 @@ struct text_pair *session_read_items(struct session *session, const struct items
             return NULL;
         }
         dropped_add(&dropped, &pairs[i].sentence, i);
-        if (i == 0) /* it is the same for all */
+        if (i == 0) /* the same for all */
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
@@ -314,12 +315,12 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         (input->chat && set_chat(chat, tokenizer, folder, options, arena, err)))
         return -1;
     if (!tokenizer || input->ids)
-        return 0; /* texts are refused for that; ids are taken as they are */
+        return 0; /* texts are refused later; ids are used as they are */
     if (input->literal_special)
         tokenizer_spell_special(tokenizer);
     if (when == BOS)
         return tokenizer_begin_texts(tokenizer, folder, err);
-    if (*chat) /* the template has its own */
+    if (*chat) /* the template has special tokens */
         return 0;
     if (when == AUTO && tokenizer_add_special(tokenizer, err))
         return -1;
@@ -345,7 +346,7 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
     return chat && input->text ? chat_wrap(chat, &input->text, &input->size, arena, err) : 0;
 }
 
-/* --- a token that an option names ------------------------------------------------------------- */
+/* --- the token of an option ------------------------------------------------------------------- */
 
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err)
@@ -385,7 +386,7 @@ void note_missing_space(const struct viewer *viewer, const struct tokenized *tex
     print_note("%s '%s' has no space before it: did you mean ' %s'?", option, more, more);
 }
 
-/* --- what is looked at ------------------------------------------------------------------------ */
+/* --- the selection ---------------------------------------------------------------------------- */
 
 int request_make(struct request *request, struct session *session, const struct format *format,
                  struct err *err)
@@ -405,7 +406,7 @@ int request_make(struct request *request, struct session *session, const struct 
     };
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
-    const char *layer = options->layer; /* a mean over layers is one over all */
+    const char *layer = options->layer; /* a mean over layers is over all by default */
     layer = layer ? layer : format_layer(how->mean_of_layers ? NULL : format);
     if (selection_sites(selection, show, config, err) ||
         selection_layers(selection, layer, config, &session->arena, err) ||

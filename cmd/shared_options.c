@@ -1,5 +1,5 @@
-/* shared_options.c: options that several commands have, in tables that commands refer to; and lists
- * of values of options, for help and completions. */
+/* shared_options.c: tables of options that several commands have, and lists of values of options
+ * for help and completions. */
 #include <limits.h>
 #include <stdio.h>
 
@@ -188,7 +188,7 @@ const struct option_row running_options[] = {
     {0},
 };
 
-/* --- values of tables of the library ---------------------------------------------------------- */
+/* --- values from tables of the library -------------------------------------------------------- */
 
 VALUES_(, formats, "Formats (--format)", format_count, format_rows[index].name,
         format_rows[index].about)
@@ -235,7 +235,7 @@ static const char *about_shape(const struct shape_row *row)
 VALUES_(, shapes, "Shapes (--shape)", shape_count, shape_rows[index].name,
         about_shape(&shape_rows[index]))
 
-/* Options that --sweep may vary where a batch does `run`. */
+/* Options that --sweep may vary in a batch of `run`. */
 static bool settings_at(struct value *value, size_t index)
 {
     struct option_walk walk = {.set = command_set(&command_batch)};
@@ -268,7 +268,7 @@ WORDS_(, edits, "Edits",
        {"SITE = from", "set it to its value in a run on the text of --from"},
        {"SITE + FILE.npy", "add an array from a NumPy file; = FILE.npy replaces the tensor"})
 
-/* A test compares them with what is shown. */
+/* A test compares these with the output. */
 WORDS_(, defaults, "Default tensors and layers",
        {"text", "layer -1: tokens, weights, context; with an encoder: tokens, enc.weights, "
                 "weights, cross_weights"},

@@ -13,9 +13,9 @@
 
 enum { STATUS_OF_SIGNALS = 128 };
 
-static const char *volatile hint = ""; /* how to go on */
+static const char *volatile hint = ""; /* how to continue */
 
-/* One thread cleans up and ends the program; another that a signal comes to meanwhile waits. */
+/* One thread cleans up and ends the program. Another one that receives a signal meanwhile waits. */
 static void begin_to_leave(const char *message)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
@@ -25,11 +25,11 @@ static void begin_to_leave(const char *message)
     progress_say(message, strlen(message));
 }
 
-/* A sanitizer looks for the end of the stack before a call that does not return, and takes locks to
- * do so: its own search for leaks may hold them when a signal comes. */
+/* Before a call that does not return, the address sanitizer looks for the end of the stack and
+ * takes locks, which its own search for leaks may hold when a signal arrives. */
 #define ENDS_THE_PROGRAM __attribute__((no_sanitize("address")))
 
-/* Interrupted: no half-written file stays. */
+/* End after an interruption, without half-written files. */
 ENDS_THE_PROGRAM
 static void leave(int signal_number)
 {
@@ -37,15 +37,15 @@ static void leave(int signal_number)
     _exit(STATUS_OF_SIGNALS + signal_number);
 }
 
-/* What the system does with it otherwise: whoever started us sees which signal it was. */
+/* Perform the default action of the signal: the parent process sees which signal it was. */
 static void take_course(int signal_number)
 {
     begin_to_leave("");
     signal(signal_number, SIG_DFL);
-    raise(signal_number); /* it comes when this handler has returned */
+    raise(signal_number); /* delivered when this handler returns */
 }
 
-/* The reader of a result has left, which ends us quietly. A note that is not read costs nothing. */
+/* End quietly if the reader of a result closed the pipe. If notes are not read, continue. */
 static void end_at_closed_pipe(int signal_number)
 {
     if (transfer_is_writing)
@@ -60,7 +60,7 @@ static void explain_time_limit(int signal_number)
     _exit(ERR_OUTPUT);
 }
 
-/* A mapped file that is shorter than it was: the system has no other way to say so. */
+/* A mapped file became shorter: the system reports it only by this signal. */
 ENDS_THE_PROGRAM
 static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
 {
@@ -102,8 +102,8 @@ static const struct answer {
     {SIGSEGV, take_course},
 };
 
-/* While a handler runs all other signals wait: one that came on top of it, as SIGPIPE of a hint
- * that is not read, would wait for the handler below it to end the program. */
+/* Block all signals in handlers: a second handler on top of the first, such as SIGPIPE for a hint
+ * that is not read, would wait for the first one to end the program. */
 static void set_answer(int signal_number, struct sigaction action)
 {
     sigfillset(&action.sa_mask);
@@ -120,8 +120,8 @@ void signals_set(void)
             set_answer(answers[i].signal_number,
                        (struct sigaction){.sa_handler = answers[i].handler});
     }
-    /* whatever the parent process ignored */
+    /* even if the parent process ignores it */
     set_answer(SIGPIPE,
                (struct sigaction){.sa_handler = end_at_closed_pipe, .sa_flags = SA_RESTART});
-    signal(SIGXFSZ, SIG_IGN); /* too large a file is a write error */
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too large becomes a write error */
 }

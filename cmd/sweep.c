@@ -12,7 +12,7 @@
 #include "base/num.h"
 
 enum {
-    VALUES_MAX = 10000, /* of one sweep: a range is easily written */
+    VALUES_MAX = 10000, /* of one sweep: a range is easily too long */
     SETTINGS_MAX = 1000000,
     SHARDS_MAX = 1000000,
 };
@@ -32,7 +32,7 @@ static int add_value(struct swept_option *swept, const char *value, struct err *
     return 0;
 }
 
-/* Add a value, or each of a range of whole numbers as `3-7`. */
+/* Add a value, or each number of a range such as `3-7`. */
 static int add_values(struct swept_option *swept, const char *value, struct arena *arena,
                       struct err *err)
 {
@@ -69,7 +69,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
     return 0;
 }
 
-/* head=0-3,7 */
+/* Read NAME=LIST, such as head=0-3,7. */
 static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
 {
     struct swept_option *swept = &sweep->items[sweep->count];
@@ -83,7 +83,7 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     if (!swept->values)
         return -1;
     for (const char *at = text + name_size; *at;) {
-        size_t size = 0; /* up to a comma that is not in brackets, as of 'v[head=1,token=2] = 0' */
+        size_t size = 0; /* up to a comma outside brackets: 'v[head=1,token=2] = 0' */
         at++;
         for (bool inside = false; at[size] && (inside || at[size] != ','); size++)
             inside = at[size] == '[' || (inside && at[size] != ']');
@@ -155,7 +155,7 @@ size_t sweep_model(const struct sweep *sweep, size_t setting)
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* step8 before step64 before step512: the shorter of two numbers comes first. */
+/* Order of names by their numbers: step8, step64, step512. A shorter number comes first. */
 static int compare_names(const void *a, const void *b)
 {
     static const char digits[] = "0123456789";
@@ -171,7 +171,7 @@ static int compare_names(const void *a, const void *b)
                                                                   : strcmp(one, other);
 }
 
-/* Add the directories that fit a pattern, in the order of their numbers. */
+/* Add the directories that match a pattern, in the order of the numbers in their names. */
 static int add_pattern(struct listing *found, const char *pattern, struct arena *arena,
                        struct err *err)
 {
@@ -216,7 +216,7 @@ int model_blame(const char *name, struct err *err)
 
 /* --- shards ----------------------------------------------------------------------------------- */
 
-/* A number of the environment; -1: it is not set, or `err` says what it is. */
+/* Read a number from the environment. -1: it is not set, or with `err` invalid. */
 static long long read_variable(const char *name, struct err *err)
 {
     const char *text = getenv(name);
@@ -226,7 +226,7 @@ static long long read_variable(const char *name, struct err *err)
     return number;
 }
 
-/* The index among the tasks of an array, times that among the processes of each task. */
+/* The shard is the array task, the rank of MPI or srun, or the rank within an array task. */
 static int find_shard(struct job_shard *shard, struct err *err)
 {
     static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
@@ -287,7 +287,7 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
                      names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
 }
 
-/* Quotients and remainders apart: jobs times shards may exceed a size. */
+/* Divides before it multiplies: the product of jobs and shards may overflow. */
 static size_t shard_begin(const struct job_shard *shard, size_t jobs, size_t index)
 {
     return jobs / shard->count * index + jobs % shard->count * index / shard->count;
