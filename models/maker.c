@@ -1,9 +1,9 @@
-/* generate: write the models in models/ anew: the same bytes every time, on every machine.
+/* generate-models: writes the models in models/ again, with the same bytes on every machine.
  *
- *     build/generate-models models models life journey     read from FROM, write to TO, those two
+ *     build/generate-models models models life journey     FROM TO MODEL...
  *
- * A worked example has a config.json; its numbers are drawn by recipe, or written in this file.
- * `tiny` is none: it is trained, by models/train.sh.
+ * A worked example has a config.json. Its weights are drawn by recipe, or are in this file. `tiny`
+ * is not a worked example: models/train.sh trains it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Begin the file TO/MODEL/NAME. */
+/* Open the file TO/MODEL/NAME for writing. */
 static int open_file(struct stream *out, const char *to, const char *model, const char *name,
                      struct err *err)
 {
@@ -44,7 +44,7 @@ static int write_weights(const char *to, const char *model, const struct new_mod
 
 /* --- worked examples ------------------------------------------------------------------------- */
 
-/* A row of a matrix is a line here. */
+/* One line per row of the matrix. */
 /* clang-format off */
 static const float journey_words[] = {
     0.43f, 0.15f, 0.89f, /* Your */
@@ -56,7 +56,7 @@ static const float journey_words[] = {
 };
 /* clang-format on */
 
-/* The words of journey were written by hand. */
+/* Set the embeddings of journey, which were written by hand. */
 static int give(const struct new_model *new_model, const char *model, struct err *err)
 {
     struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
@@ -66,7 +66,7 @@ static int give(const struct new_model *new_model, const char *model, struct err
     return 0;
 }
 
-enum { SOURCE_ROWS = 8 }; /* of life-cross: words of a second text, which torch.rand makes */
+enum { SOURCE_ROWS = 8 }; /* life-cross: words of the second text, drawn by torch.rand */
 
 static int fill_example(struct new_model *new_model, const char *model, struct err *err)
 {
