@@ -22,7 +22,7 @@ from ctypes import c_void_p
 
 import numpy
 
-VERSION = "0.2"  # of the library; while it begins with 0, each 0.N has its own ABI
+VERSION = "0.2"  # of the library; each version 0.N has its own ABI
 
 
 class Error(Exception):
@@ -52,7 +52,7 @@ class _Tensor(Structure):
 
 
 class Counts(Structure):
-    """Sizes of a model; positions 0: no limit on the number of tokens."""
+    """Sizes of a model. `positions` is 0 if the number of tokens is not limited."""
 
     _fields_ = [(name, c_size_t) for name in
                 ("layers", "encoder_layers", "heads", "kv_heads", "channels", "hidden_channels",
@@ -101,7 +101,7 @@ def _check(failed, error):
 
 
 def _words(name, text):
-    """A text as a C string, which cannot contain a zero; None: no text."""
+    """Convert a text, or None, to a C string, which cannot contain a NUL character."""
     if text is not None and "\0" in str(text):
         raise ValueError("%s: expected no NUL character, found %r" % (name, str(text)))
     return None if text is None else str(text).encode()
@@ -142,7 +142,7 @@ class Run(dict):
         self._model = model
         self._names = model._names(ids)
         self._source = model._names(source)
-        self._before = list(before)  # ids that a cache ran before
+        self._before = list(before)  # texts of earlier tokens in a cache
         self.axes = {}    # ("head", "query", "key")
         self.heads = {}   # numbers of the heads, for tensors of heads
         self.layers = {}  # None: no layer
@@ -161,7 +161,7 @@ class Run(dict):
             self.heads[name] = tensor.heads[:shape[0]]
 
     def _texts(self, tensor, axis):
-        """Labels of an axis: the number of the first token, and the texts; None: not tokens."""
+        """The index of the first token of an axis, and all texts; None if it has no tokens."""
         what = self.axes[tensor][axis]
         if what == "word":
             return 0, self._model._vocabulary()
@@ -182,8 +182,8 @@ class Run(dict):
         return numbers + first, labels[numbers]
 
     def frame(self, name=None):
-        """A row for each cell of a tensor, or of all; columns as of attn-cli run --format tidy:
-        tensor, layer, head, row, row_token, column, column_token, value."""
+        """A data frame with a row for each cell of a tensor or of all. The columns are as in attn-cli
+        run --format tidy: tensor, layer, head, row, row_token, column, column_token, value."""
         import pandas
         parts = []
         for tensor in [name] if name else self:
@@ -206,9 +206,9 @@ class Run(dict):
 
 
 class _Closing:
-    """An object opened by the library. `_lock` is that of the model. A thread may take it twice, as
-    in a signal handler: then the library refuses the second call, or closes when the first one
-    ends."""
+    """An object of the library. `_lock` is the lock of the model. A thread may acquire it twice, as
+    in a signal handler: the library then refuses the second call or, for close, delays it until
+    the first call ends."""
 
     _handle = None
 
@@ -261,14 +261,14 @@ class Model(_Closing):
         return numbers
 
     def token(self, number):
-        """The text of an id; None if it has none. Bytes that are not UTF-8 become U+FFFD."""
+        """The text of an id, or None if there is none. Bytes that are not UTF-8 become U+FFFD."""
         size, number = c_size_t(), _whole("an id", number, 2**32)
         with self._lock:
             at = _library.attn_token_text(self._opened(), number, byref(size))
             return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
 
     def _names(self, numbers):
-        """Texts of ids; an id without text is shown as a number."""
+        """The texts of ids. For an id without text it is the number."""
         texts = [self.token(number) for number in numbers]
         return [str(n) if text is None else text for n, text in zip(numbers, texts)]
 
@@ -308,8 +308,8 @@ class Model(_Closing):
 
     def run(self, text, show="weights", layers=None, heads=None, source=None, edits=None,
             attention=None, temperature=0):
-        """Run a text, or ids. The arguments are those of attn-cli run --show, --layer, --head,
-        --edit, --attention and --attention-temperature."""
+        """Run a text or ids. The arguments have the values of attn-cli run --show, --layer, --head,
+        --source, --edit, --attention and --attention-temperature."""
         return self._look(_library.attn_run, self, text, source, show=show, layers=layers,
                           heads=heads, edits=edits, attention=attention, temperature=temperature)
 
@@ -333,7 +333,7 @@ class Cache(_Closing):
 
     def __init__(self, model):
         error = _Error()
-        self._model = model  # keeps the model alive
+        self._model = model  # a reference keeps the model open
         self._lock = model._lock
         self._free = _library.attn_cache_close
         self._read = []      # texts of the tokens read so far
