@@ -23,7 +23,7 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS)
 # them. Not for sanitizers and gcov, which need full paths.
 ANYWHERE = $(if $(INSTRUMENTS),,-ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(BUILD)/=build/)
 
-# A static archive if there is one, so that the program needs no package; else the shared library.
+# Link a static archive if it exists, so that the program needs no package; else the shared library.
 library = $(or $(call archive,$(1)),-l$(1))
 archive = $(filter %/lib$(1).a,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(if $(GENERATES),$(call library,xsmmgen)) $(call library,utf8proc) $(call library,cjson) \
@@ -105,7 +105,7 @@ $(BUILD)/archives: | $(BUILD)/dependencies-of-static
 $(BUILD)/internal.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
-# For other programs: one object that exports only the names in attn.h, so that names cannot clash.
+# For other programs: one object that exports only the names in attn.h, which prevents conflicts.
 OBJCOPY = objcopy
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; \
@@ -131,7 +131,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 
 compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) \
 	$(if $(filter $(BUILD)/tests/%,$@),$(LIGHTLY)) -MMD -MP -c $< -o $@
-# Tests compile in half the time, and run as fast, with few optimisations.
+# With few optimisations, tests compile in half the time and run as fast.
 LIGHTLY = $(if $(filter file,$(origin CFLAGS)),-O1)
 
 # The bundled models as bytes in a C table.
@@ -139,7 +139,7 @@ $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	@mkdir -p $(@D)
 	$(call SAY,embed,models) sh models/embed.sh $(BUNDLED) >$@.part; mv $@.part $@
 
-# The page of --format html as a C table; with the engine of live pages if `make wasm` built it.
+# The page of --format html as a C table, with the engine of live pages if `make wasm` built it.
 ENGINE = $(wildcard $(BUILD)/wasm/live.wasm)
 $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*) $(ENGINE)
 	@mkdir -p $(@D)
@@ -153,7 +153,7 @@ $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/comple
 $(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags | $(BUILD)/dependencies
 	$(call SAY,compile,$<) $(compile)
 
-# Changes with the compiler and its flags, so that all objects are compiled with the same.
+# Changes with the compiler and its flags: then all objects are compiled again.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	$(if $(machine),$(call note,$(COMPILE) $(SHAREABLE)))
@@ -225,7 +225,7 @@ $(BUILD)/footprint: $(FOOTPRINT_OBJECTS)
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# All of cmd except main.
+# All objects of cmd except main.o.
 $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
 	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
@@ -276,9 +276,9 @@ test-page: $(BUILD)/attn-cli ## test the HTML page in Chromium, which it install
 	@$(SETUP) page
 	@sh tests/page/run.sh $(BUILD) modules
 
-# With sanitizers gcc warns of things that cannot happen, so warnings are not errors here. -march:
-# functions have no clones for several instruction sets here; without it each fmaf in C would be a
-# call, and the tests would take an hour. -O1 compiles in two thirds of the time of -O2. -g1:
+# With sanitizers gcc gives false warnings, so warnings are not errors here. -march: functions have
+# no clones for several instruction sets here; without it each fmaf in C would be a call, and the
+# tests would take an hour. -O1 compiles in two thirds of the time of -O2. -g1:
 # reports need only line numbers; all debug information would take a sixth of the compile time.
 # The checks are for cmd and lib: without most of them, tests compile in a third of the time.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -419,7 +419,7 @@ MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/co
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# Nothing depends on the user's language: in many locales awk reads and writes 0,5.
+# Use one locale everywhere: in many others awk reads and writes 0,5.
 export LC_ALL := C.UTF-8
 
 # --- installing ----------------------------------------------------------------------------------
@@ -435,7 +435,7 @@ PKGS = $(ROOT)/$(LIBDIR)/pkgconfig
 DATA = $(ROOT)/share/attn-cli
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
 COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp' cmd/command.c)
-# An rpath if the loader does not search PREFIX.
+# Sets an rpath if the loader does not search PREFIX.
 FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,
 
@@ -475,7 +475,7 @@ uninstall: ## remove the installed files
 	rm -f '$(PKGS)/attn.pc'
 	rm -rf '$(DOCS)' '$(DATA)'
 
-# TAR names a GNU tar. Takes the files that git has, or all if the sources are an unpacked archive.
+# TAR names a GNU tar. Packs the files that git tracks, or all files of an unpacked archive.
 dist: ## pack the sources as BUILD/attn-cli-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@sh data/packages/dist.sh $(BUILD)/attn-cli-$(VERSION).tar.gz

@@ -53,7 +53,7 @@ utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
 Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma"
 wanted='rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
-# Small enough for `make test`; the others are installed by `make test-all`.
+# jq is small enough for `make test`; `make test-all` installs the others.
 wanted_by_tests='jq|program jq||jq|jq|jq'
 node='node|program node||nodejs|nodejs|node
 npm|program npm||npm|npm|node'
@@ -152,7 +152,7 @@ explain() {
             printf '  Fedora, EPEL    dnf install %s\n' "$(column 5 "$missing")"
             printf '  macOS           brew install %s\n' "$(column 6 "$missing")"
         } | grep -v ' $' # no such package
-        # Homebrew's folders, where the compiler does not search.
+        # The compiler does not search Homebrew's folders.
         # shellcheck disable=SC2016 # printed, not expanded
         [ "$(uname 2>/dev/null)" != Darwin ] || printf '                  then make %s %s\n' \
             'CPPFLAGS=-I$(brew --prefix)/include' 'LDFLAGS=-L$(brew --prefix)/lib'
@@ -171,15 +171,15 @@ explain() {
     } >&2
 }
 
-# Download lists of packages only if installing fails without. If one of many packages cannot be
-# installed, install the others.
+# Download the lists of packages only if installing fails without them. If one of many packages
+# cannot be installed, install the others.
 # shellcheck disable=SC2016 # expanded by the shell that sudo starts
 steps='
     apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 --no-install-recommends "$@"; }
     apt install "$@" || { apt update && apt install "$@"; } ||
         { [ $# -gt 9 ] && for package in "$@"; do apt install "$package"; done; }'
 
-# All in one process of sudo, so that it asks for a password at most once.
+# Install packages in one process of sudo, which asks for a password at most once.
 install() { # PACKAGE...
     tried=1
     printf 'installing with apt-get: %s\n' "$*"

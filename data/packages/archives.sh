@@ -5,8 +5,8 @@
 #     sh data/packages/archives.sh build/archives
 #     CC='clang --target=wasm32-wasi' CFLAGS=-O3 AR=llvm-ar sh data/packages/archives.sh FOLDER
 #
-# FOLDER must not exist. It is created, with include and lib, when everything has been compiled. The
-# status is 69 if something is missing.
+# FOLDER must not exist. It is created, with include and lib, after everything was compiled. The
+# status is 69 if a tool is missing or the libraries cannot be fetched or compiled.
 set -eu
 target=$1
 
@@ -15,7 +15,7 @@ do_without() { # WHY
     exit 69 # EX_UNAVAILABLE: no compiler exits with it
 }
 
-# apt-get with its own lists and state: those of the system do not change.
+# Run apt-get with separate lists and state, so that those of the system do not change.
 apt() {
     apt-get -q -o APT::Sandbox::User= -o Dir::State="$fetched/state" \
         -o Dir::State::status="$fetched/status" -o Dir::Cache="$fetched/cache" \
@@ -66,7 +66,7 @@ library() { # NAME SOURCE...
     ${AR:-ar} rcs "$sysroot/lib/lib$name.a" "$sysroot/$name"/*.o && rm -r "${sysroot:?}/$name"
 }
 
-# Headers and libraries; of Oniguruma only the encoding and the syntax that lib/text/regex.c uses.
+# Add headers and libraries; Oniguruma only with the encoding and syntax of lib/text/regex.c.
 fill_sysroot() {
     sysroot=$fetched/sysroot
     mkdir -p "$sysroot/include/cjson" "$sysroot/lib"

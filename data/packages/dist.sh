@@ -18,7 +18,7 @@ ${TAR:-tar} --version | grep -q GNU || {
     exit 1
 }
 
-# git refuses folders of other users, as they occur in containers, unless they are safe.directory.
+# git refuses a folder of another user, such as in a container, unless safe.directory names it.
 ours() { # GIT-COMMAND...
     git -c safe.directory='*' "$@"
 }
