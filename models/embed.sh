@@ -1,10 +1,10 @@
 #!/bin/sh
-# Print C that holds the files of the named models: the table that lib/model/bundled.h declares.
+# Print C code with the files of the named models: the table that lib/model/bundled.h declares.
 #
 #     sh models/embed.sh tiny life >build/lib/model/bundled_models.c
 #
-# A table of numbers compiles in a fifth of a second and needs nothing but C. Each file stands on a
-# 64-byte boundary; inside, safetensors' data stand on 8 bytes: floats can be used where they are.
+# A table of numbers compiles in a fifth of a second and needs only standard C. Each file begins on
+# a 64-byte boundary, and data in safetensors files on 8 bytes: floats can be used in place.
 set -eu
 cd "$(dirname "$0")"
 

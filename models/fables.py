@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write texts drawn from a grammar: the corpus that the bundled model tiny is trained on.
+"""Write random texts from a grammar: the corpus of the bundled model tiny.
 
     python3 models/fables.py GRAMMAR [--count N] [--seed N] [--rule NAME] > texts.txt
 
-The same seed gives the same texts on every machine. A grammar has a rule a line; a line that begins
-with a blank continues the rule above; # begins a comment line.
+The same seed gives the same texts on every machine. A grammar has one rule per line; a line that
+begins with a blank continues the rule above; # begins a comment line.
 
     story = *3 The <s:noun> near the <noun!s> <be/s> old. | <n:name> sees <m:name!n>. <n> waves.
     noun  = key #one | keys #many
@@ -38,7 +38,7 @@ def fail(message):
 
 
 def read_choice(text, rules):
-    """(weight, tag, parts) of an alternative; a part is a text or (name, rule, sign, like)."""
+    """Read an alternative: (weight, tag, parts). A part is a text or (name, rule, sign, like)."""
     weight = re.match(r"\*([0-9]+) ", text)
     text = text[weight.end():].strip() if weight else text
     tag = re.search(r"(^| )(#[\w-]+)$", text)
@@ -58,7 +58,7 @@ def read_choice(text, rules):
 
 
 def read_grammar(path):
-    """{rule: [(weight, tag, parts)]}, in the order of the file."""
+    """Read a grammar as {rule: [(weight, tag, parts)]}, in the order of the file."""
     bodies = {}
     for number, line in enumerate(open(path, encoding="utf-8"), 1):
         if line.startswith("#") or not line.strip():
@@ -78,7 +78,7 @@ def read_grammar(path):
 
 
 class Text:
-    """One text: what it remembers, and how many random numbers it has drawn."""
+    """A text with its remembered parts and the count of random numbers that it has drawn."""
 
     def __init__(self, rules, key):
         self.rules, self.key, self.drawn, self.memory = rules, key, 0, {}

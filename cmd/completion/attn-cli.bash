@@ -4,7 +4,7 @@ _attn_cli_rows='
 #@ rows
 '
 
-# COMMAND OPTION: set what its values can be; false where it takes none. OPTION may be "operands".
+# COMMAND OPTION: set words, paths and joints for a value of OPTION (or "operands"); else false.
 _attn_cli_values()
 {
     local kind command name letter argument path list joint about
@@ -20,7 +20,7 @@ _attn_cli_values()
     return 1
 }
 
-# COMMAND, or nothing: its options, or the commands.
+# COMMAND: add its options to words; '': add the commands.
 _attn_cli_words()
 {
     local kind command name rest

@@ -6,7 +6,7 @@ _attn_cli_text='
 '
 typeset -ga _attn_cli_rows=("${(@f)_attn_cli_text}")
 
-# LIST [JOINTS]: its values, each a name and what it is.
+# LIST [JOINTS]: offer the values of a list with their descriptions.
 _attn_cli_list() {
   local list=$1 joints=$2 kept= value row
   local -a ending values field
@@ -37,7 +37,7 @@ _attn_cli_sweep() {
   done
 }
 
-# The fields of a row: what may stand there, for _arguments.
+# FIELD...: set REPLY to the action of _arguments for the fields of a row.
 _attn_cli_action() {
   local files=' ' list=$7 joints=${8#-}
   [[ $6 == file ]] && files=_files

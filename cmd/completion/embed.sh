@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print C that holds the scripts of completion.c, each a text with a zero at its end.
+# Print C code with the scripts of `help --completion`, each a text that ends with a zero.
 #
 #     sh cmd/completion/embed.sh >build/cmd/completion_scripts.c
 set -eu

@@ -1,9 +1,9 @@
-"""Compare the npy files of a folder that `attn-cli run --format npy -o DIR/` wrote with those of another program.
+"""Compare the npy files of `attn-cli run --format npy -o DIR/` with the files of another program.
 
 python3 data/guides/differences.py ATTN PORT
 
-Each line: the largest difference, divided by the largest element of ATTN, and the index where it is. Masked scores (-inf) are left out,
-files that PORT lacks are skipped.
+Each line has the largest difference, divided by the largest element of ATTN, and its index. Masked
+scores (-inf) are left out. Files that are missing in PORT are only named.
 """
 
 import json

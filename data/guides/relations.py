@@ -20,7 +20,7 @@ def attn(*words, text=""):
 
 
 def read_conllu(path):
-    """Yield each sentence: its rows without multi-word tokens, its text, and where each word ends."""
+    """Yield each sentence: rows without multi-word tokens, the text, and the end of each word."""
     with open(path, encoding="utf-8") as file:
         for block in file.read().split("\n\n"):
             lines = [line.split("\t") for line in block.splitlines() if line[:1] not in ("", "#")]
@@ -34,7 +34,7 @@ def read_conllu(path):
 
 
 def word_of(text, token, ends):
-    """The word that contains the token's first character other than a blank."""
+    """The index of the word that contains the first character of a token that is not a blank."""
     part = text[token["start"]:token["end"]].lstrip(b" ")
     return next((i for i, end in enumerate(ends) if part and token["end"] - len(part) < end), None)
 
@@ -45,7 +45,7 @@ def found_by(weights, words, word):
         for key in range(query + 1 if words[query] == word else 0):
             if words[key] in given:
                 given[words[key]] += row[key]
-    return max(given, key=given.get)  # the first of equals
+    return max(given, key=given.get)  # the first, if several are equal
 
 
 def main(path, model="tiny"):
