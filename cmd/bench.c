@@ -1,4 +1,4 @@
-/* bench.c: `attn-cli bench`: the speed of a model compared with the limits of this machine. */
+/* bench.c: `attn-cli bench`: compares the speed of a model with the limits of this machine. */
 #include <stdio.h>
 #include <string.h>
 

@@ -73,7 +73,7 @@ struct group {
 };
 
 struct task {
-    unsigned fields; /* 1 << ITEM_…: columns of a table that it reads besides the common ones */
+    unsigned fields; /* 1 << ITEM_…: table columns that it reads in addition to the common ones */
     enum items_many many; /* number of texts that the command reads; a batch reads any number */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     bool takes_source;    /* models with cross-attention require --source */
@@ -110,7 +110,7 @@ struct task {
      * the report only if there are several settings. */
     int (*add)(void *state, struct work *work, struct err *err);
 
-    /* Print a note about a result that was written. Not called in a batch. */
+    /* Print a note about a written result of a command. Not called in a batch. */
     void (*note)(void *state, const struct work *work);
 
     /* Called after the last job of a setting, and of all: write accumulated or final results. */

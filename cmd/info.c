@@ -270,7 +270,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t converted = 0; /* bytes of weights that are converted to float32 when first used */
+    size_t converted = 0; /* bytes of weights that become float32 when first used */
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
         if (!entry)

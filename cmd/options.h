@@ -191,7 +191,7 @@ struct option_row {
     long long min, max;              /* limits of a number */
     const char *about;               /* one line of help */
     double preset;                   /* default of a number */
-    const char *heading;             /* of this row and those below; NULL: as above */
+    const char *heading;             /* of this row and the following ones; NULL: as above */
     const struct value_list *values; /* NULL: any text */
     const char *joints;              /* separators of several values; NULL: one value */
     unsigned looks;                  /* LOOKS_… of the formats that it affects; 0: all */

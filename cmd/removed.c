@@ -1,4 +1,4 @@
-/* removed.c: commands and options of earlier versions, and what replaces them. */
+/* removed.c: replacements for commands and options of earlier versions. */
 #include <string.h>
 
 #include "base/names.h"
@@ -8,7 +8,7 @@
 static const struct removed {
     const char *commands; /* that had the option; NULL: all; "": `name` is a command */
     const char *name;     /* one or several, without dashes */
-    const char *now;      /* what to use instead */
+    const char *now;      /* advice of the message */
 } rows[] = {
     {"generate", "temp", "use --temperature"},
     {"generate", "no-stop", "use --ignore-eos"},

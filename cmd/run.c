@@ -1,4 +1,4 @@
-/* run.c: `attn-cli run`: attention weights and other tensors of each text. */
+/* run.c: `attn-cli run`: writes attention weights and other tensors of each text. */
 #include <stdio.h>
 #include <string.h>
 

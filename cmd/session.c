@@ -162,7 +162,7 @@ static int read_edits(struct session *session, struct err *err)
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
-/* With --long the model reads texts of any length. Notes tell what the model lacks. */
+/* With --long the model reads texts of any length. Print notes on the model's limits. */
 int session_begin(struct session *session, struct err *err)
 {
     const struct options *options = session->options;

@@ -40,7 +40,7 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err);
 
-/* The index of a setting's --model; whether an option is swept. */
+/* Return the index of a setting's --model; return whether an option is swept. */
 size_t sweep_model(const struct sweep *sweep, size_t setting);
 bool sweep_has(const struct sweep *sweep, const char *name);
 

@@ -1,4 +1,4 @@
-/* train.c: `attn-cli train`: train a model on texts, with checkpoints. */
+/* train.c: `attn-cli train`: trains a model on texts, with checkpoints. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>

@@ -182,7 +182,7 @@ class Run(dict):
         return numbers + first, labels[numbers]
 
     def frame(self, name=None):
-        """A data frame with a row for each cell of a tensor or of all. The columns are as in attn-cli
+        """A data frame with a row for each cell of a tensor or of all, and the columns of attn-cli
         run --format tidy: tensor, layer, head, row, row_token, column, column_token, value."""
         import pandas
         parts = []
