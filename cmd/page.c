@@ -79,7 +79,7 @@ struct page_runs {
 /* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
 enum {
-    DEFAULT_BYTES = 1000000, /* limit for the tensors of all heads without --explain */
+    DEFAULT_BYTES = 1000000, /* limit per page for the tensors of all heads, without --explain */
     LARGE_BYTES = 10000000,  /* a live page of this size prints a note */
 };
 
