@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-/* The lines end at the box: clips and rotated patterns take other programs ten times as long. */
+/* Lines are clipped here: clip paths and rotated patterns are ten times as slow in viewers. */
 void canvas_hatch(struct canvas *canvas, struct box box)
 {
     enum { LINES = 256 };
@@ -16,7 +16,7 @@ void canvas_hatch(struct canvas *canvas, struct box box)
     size_t count = 0;
     canvas->rect(canvas, box, colour_of_hex(0xf5f5f5));
     for (double at = step / 2; at < box.width + box.height; at += step) {
-        double down = fmax(0, at - box.width); /* where the line leaves the right edge */
+        double down = fmax(0, at - box.width); /* y where the line crosses the right edge */
         double across = fmax(0, at - box.height);
         lines[count++] = (struct stroke){{box.x + at - down, box.y + down},
                                          {box.x + across, box.y + at - across}};
@@ -61,12 +61,13 @@ static const uint16_t ascii[] = {
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838,
 };
 
-static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* a mark that nobody sees */
+static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* invisible right-to-left mark */
 
-/* The ellipsis, other letters, and letters of two columns: 爱, 🍰 */
+/* Widths of the ellipsis, of other characters and of double-width ones (爱, 🍰). */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
-/* Bytes of the longest beginning of at most `most` thousandths of the size, and its width. */
+/* Bytes of the longest prefix of at most `most` thousandths; `width` gets the width of the
+ * prefix. */
 static size_t beginning(const char *text, double most, double *width)
 {
     size_t size = strlen(text);
@@ -108,7 +109,7 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
     buf_bytes(out, text, end);
     buf_text(out, "…");
     if (utf8_ends_leftwards(text, end))
-        buf_text(out, RIGHT_TO_LEFT); /* or the ellipsis would stand at the text's beginning */
+        buf_text(out, RIGHT_TO_LEFT); /* keeps the ellipsis at the end of right-to-left text */
 }
 
 int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
@@ -120,7 +121,7 @@ int letters_break(const char **lines, size_t *count, size_t most, const char *te
         size_t bytes = *count + 1 < most ? beginning(text, width * 1000 / size, &used) : rest;
         while (bytes && text[bytes] && text[bytes] != ' ')
             bytes--;
-        bytes = bytes ? bytes : rest; /* not even the first word fits */
+        bytes = bytes ? bytes : rest; /* the first word is wider than a line */
         lines[*count] = arena_text(arena, text, bytes, err);
         if (!lines[*count])
             return -1;

@@ -1,7 +1,7 @@
-/* canvas.h: drawing commands for figures, and the formats that carry them out: SVG and TikZ,
- * written directly; PNG and PDF, made from the SVG by rsvg-convert.
+/* canvas.h: drawing commands for figures, and the formats that implement them: SVG and TikZ are
+ * written directly; PNG and PDF are made from the SVG by rsvg-convert.
  *
- * Lengths are points, 1/72 inch, from the upper left corner. Write failures stick to the stream.
+ * Lengths are points (1/72 inch) from the upper left corner. Write errors stick to the stream.
  *
  *     struct drawing drawing;
  *     struct drawing_page page = {.width = 504, .height = 300, .title = "life · Life is short"};
@@ -32,17 +32,17 @@ struct box {
 struct pen {
     struct colour colour;
     double width;
-    double opacity; /* 1: covers what is below */
+    double opacity; /* 1: opaque */
 };
 
 enum anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
 
-/* How a text is set; its point is on the base line. */
+/* Style of a text. The text's point lies on the baseline. */
 struct font {
     double size;
     struct colour colour;
     enum anchor anchor;
-    double turn; /* degrees, clockwise, around the point */
+    double turn; /* rotation in degrees, clockwise about the point */
     bool bold;
 };
 
@@ -50,56 +50,56 @@ struct stroke {
     struct point from, to;
 };
 
-/* Levels of a ramp. */
+/* Cells of a heat map: each has a level, an index into a colour ramp. */
 struct cells {
     size_t rows, columns;
     unsigned char *levels; /* [rows, columns]; 0: empty */
-    float *values;         /* [rows, columns] numbers of the levels; NULL: none */
+    float *values;         /* [rows, columns] values behind the levels; NULL: none */
 };
 
 /* The commands are function pointers, set by svg_begin or tex_begin. */
 struct canvas {
     struct stream *out;
-    /* a named part of the picture, for screen readers and editors */
+    /* begin a named group, for screen readers and editors */
     void (*open)(struct canvas *canvas, const char *name);
     void (*close)(struct canvas *canvas);
     void (*rect)(struct canvas *canvas, struct box box, struct colour colour);
-    /* the border of a box */
+    /* outline a box */
     void (*frame)(struct canvas *canvas, struct box box, const struct pen *pen);
-    /* many lines of one pen, straight or leaving and arriving level; no darker where they cross */
+    /* draw lines, straight or as S-curves, with one pen; crossings are no darker */
     void (*strokes)(struct canvas *canvas, const struct stroke *strokes, size_t count,
                     bool straight, const struct pen *pen);
-    /* straight from point to point */
+    /* connect the points by straight lines */
     void (*path)(struct canvas *canvas, const struct point *points, size_t count,
                  const struct pen *pen);
-    /* a line of visible characters */
+    /* write a line of printable characters */
     void (*text)(struct canvas *canvas, struct point at, const char *text, const struct font *font);
-    /* cells that fill a box without gaps */
+    /* fill a box with cells, without gaps */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    struct err *err; /* once it is set what is drawn may be lost */
+    struct err *err; /* once set, further drawing may be lost */
 };
 
-/* A light hatching for masked cells, which a grey copy still tells from numbers. */
+/* Hatch a box lightly, for masked cells; still recognisable in greyscale. */
 void canvas_hatch(struct canvas *canvas, struct box box);
 
-/* A text, its end replaced by an ellipsis if it is wider. */
+/* Draw a text; if it is wider than `width`, an ellipsis replaces its end. */
 void canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
                      const struct font *font);
 
-/* Width of a text before the font is known: as in DejaVu Sans, which is wider than its usual
- * replacements. */
+/* Estimate the width of a text from the metrics of DejaVu Sans, which is wider than its usual
+ * substitutes: the viewer chooses the font. */
 double letters_width(const char *text, double size);
 
-/* Append the text, its end replaced by an ellipsis if it is wider. */
+/* Append the text; if it is wider than `width`, an ellipsis replaces its end. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Break a text at blanks into at most `most` lines of that width, in memory of the arena; the last
- * line has the rest. */
+/* Break a text at spaces into at most `most` lines of that width; the last line holds the rest. The
+ * arena owns the lines. */
 int letters_break(const char **lines, size_t *count, size_t most, const char *text, double width,
                   double size, struct arena *arena, struct err *err);
 
-/* Write a text in which each # is replaced by the next number, with at most three decimals. */
+/* Write a text, replacing each # by the next number with at most three decimals. */
 void canvas_put(struct canvas *canvas, const char *text, const double *numbers);
 
 /* --- formats ---------------------------------------------------------------------------------- */
@@ -109,33 +109,33 @@ enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
 struct drawing_page {
     double width, height; /* points */
     const char *title;
-    const char *metadata; /* of SVG: JSON; NULL: none */
+    const char *metadata; /* JSON, for SVG only; NULL: none */
     const char *font;     /* preferred family; NULL: none */
-    long long dpi;        /* of PNG; 0: 192 */
+    long long dpi;        /* resolution of PNG; 0: 192 */
 };
 
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    /* of PNG and PDF */
+    /* for PNG and PDF */
     long long dpi;
     struct stream *out;
-    struct stream svg; /* written to this file */
+    struct stream svg; /* writes to svg_file */
     FILE *svg_file;
 };
 
-/* 0 if this machine can write PNG and PDF. */
+/* Return 0 if PNG and PDF can be written on this machine; otherwise -1 with `err`. */
 int drawing_check(struct err *err);
 
-/* Begin a figure; after a failure there is nothing to end. */
+/* Begin a figure. After a failure, drawing_end must not be called. */
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err);
 
-/* Write what was drawn. Write failures stick to the stream; all others are returned here. */
+/* Finish the file. Write errors stick to the stream; other failures are returned. */
 int drawing_end(struct drawing *drawing, struct err *err);
 
-/* SVG in which texts stay texts. TikZ for LaTeX: a file that documents \input, and that compiles
- * alone; each cell has its number. */
+/* The SVG keeps texts as text. The TikZ file compiles alone or by \input in a LaTeX document, and
+ * records the value of each cell. */
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page);
 void svg_end(struct canvas *svg);
 void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page);

@@ -1,15 +1,15 @@
-/* curves.c: the columns of a sheet as lines over its rows, as surprisal by word with a line for
- * each condition; rows of one region have a common ground, and its name above it. */
+/* curves.c: a line chart with a line for each column of a sheet, such as surprisal by word and
+ * condition. Rows of one region share a background, with the region's name above it. */
 #include "draw/figure.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* of the width, in print */
+static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* relative to the width */
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};
 
-/* The numbers of the vertical axis. */
+/* Range and tick spacing of the vertical axis. */
 struct scale {
     double low, high, step;
 };
@@ -30,7 +30,7 @@ void curves_fit(struct section *section)
     double line = section_line(section, TYPE_NAME);
     double left = line + letters_width("00.0", type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    for (int tries = 0; tries < 2; tries++) { /* the second time with room for the first label */
+    for (int tries = 0; tries < 2; tries++) { /* pass 2 leaves room for the first label */
         section->left = left;
         section->width = printed ? section->room
                                  : fmin(section->room, left + fmax(4, (double)rows->size) * PITCH);
@@ -38,7 +38,7 @@ void curves_fit(struct section *section)
             .step = 1, .cells = rows->size, .pitch = (section->width - left) / (double)rows->size};
         axis_fit_labels(fit, rows, true, LABELS, &section->style->form);
         double first = letters_width(rows->labels[0].text, fit->size);
-        if (fit->turn == -45) /* the label ends below the middle of its cell */
+        if (fit->turn == -45) /* slanted labels end below the middle of their cell */
             left = fmax(left, SLANT * (fmin(first, fit->label) + GAP) - fit->pitch / 2);
     }
     section->area = (struct box){section->left, section->head + (sheet->regions ? line : GAP),
@@ -47,7 +47,7 @@ void curves_fit(struct section *section)
     section->foot = section->area.y + section->area.height + axis_fit_snap(fit->room) + 2 * GAP;
 }
 
-/* The name of the region of a row, and where its rows end. Without regions all rows are one. */
+/* Return the name of a row's region and set `end`. Without regions, all rows are one region. */
 static const char *region_of(const struct sheet *sheet, size_t row, size_t *end)
 {
     const char *const *regions = sheet->regions;
@@ -82,8 +82,8 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
     axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
 }
 
-/* A line has a gap where a condition has no number in a whole region, not where a shorter one lacks
- * a few. */
+/* A line is broken only where a condition has no value in a whole region, not where its region is
+ * shorter than that of another condition. */
 static void draw_line(const struct section *section, struct canvas *canvas, struct box area,
                       size_t line)
 {

@@ -1,5 +1,5 @@
-/* drawing.c: figures in each format, and the programs that PNG and PDF need. These read from and
- * write to unnamed temporary files: a pipe could fill up while nobody reads it. */
+/* drawing.c: figures in each format, and the programs needed for PNG and PDF. The programs use
+ * unnamed temporary files as standard streams: a pipe could fill up and block. */
 #include "draw/canvas.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@ extern char **environ;
 
 enum {
     USUAL_DPI = 192,
-    PIXELS_MAX = 32000, /* a side: cairo's images end there */
+    PIXELS_MAX = 32000, /* width or height; cairo's limit */
     NUMBER_BYTES = 32,
     FAMILY_BYTES = 256,
     REMARK_BYTES = 512,
     PIECE_BYTES = 16 * 1024,
-    PNG_HEADER_BYTES = 33, /* the signature and the first chunk */
+    PNG_HEADER_BYTES = 33, /* signature and first chunk */
 };
 
 static const double ROUNDING = 1e-6;
@@ -44,7 +44,7 @@ static int cannot_read(struct err *err)
     return err_output(err, "cannot read a temporary file: %s; svg needs none", strerror(errno));
 }
 
-/* The first bytes of a file, up to the end of a line. */
+/* Read the first line of a file, without its newline. */
 static int read_line(char *line, size_t size, FILE *file, struct err *err)
 {
     ssize_t got = pread(fileno(file), line, size - 1, 0);
@@ -53,7 +53,7 @@ static int read_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
-/* Start a program with these streams; 0, or a number of errno. */
+/* Start a program with these streams. Return 0 or an errno value. */
 static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])
 {
     posix_spawn_file_actions_t files;
@@ -63,14 +63,14 @@ static int start(pid_t *pid, const char *const arguments[], FILE *const streams[
     for (int i = 0; i < 3 && !failure; i++)
         if (streams[i])
             failure = posix_spawn_file_actions_adddup2(&files, fileno(streams[i]), i);
-    if (!failure) /* it takes arguments that may be changed, and changes none */
+    if (!failure) /* the cast is safe: posix_spawn does not modify the arguments */
         failure = posix_spawnp(pid, arguments[0], &files, NULL, (char *const *)arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     return failure;
 }
 
-/* Run a program to its end; `in` may be NULL. If it fails the error is its own first line, or the
- * signal that ended it. */
+/* Run a program and wait for it; `in` may be NULL. On failure the message is the first line of the
+ * program's stderr, or the signal that killed it. */
 static int run(const char *const arguments[], FILE *in, FILE *out, struct err *err)
 {
     char remark[REMARK_BYTES];
@@ -104,7 +104,7 @@ static int run(const char *const arguments[], FILE *in, FILE *out, struct err *e
 
 /* --- fonts ------------------------------------------------------------------------------------ */
 
-/* The family whose glyphs are used for a name; "": there are no fonts. */
+/* Find the family that fontconfig substitutes for a name; "" if no font is installed. */
 static int match_family(char family[FAMILY_BYTES], const char *name, struct err *err)
 {
     char pattern[FAMILY_BYTES];
@@ -126,8 +126,8 @@ static int match_family(char family[FAMILY_BYTES], const char *name, struct err 
 
 static const char NO_FAMILY[] = "no family has this name";
 
-/* Names that stand for others, such as Times for Nimbus Roman, are fine. A name that is answered as
- * an invented one is not installed. */
+/* Aliases, such as Times for Nimbus Roman, are accepted. A name is not installed if it gets the
+ * same family as an invented name. */
 static int check_font(const char *name, struct err *err)
 {
     static const char *const generic[] = {"sans", "sans-serif", "serif", "monospace"};
@@ -157,7 +157,7 @@ int drawing_check(struct err *err)
     fclose(out);
     if (failed || match_family(family, NO_FAMILY, err))
         return -1;
-    if (!*family) /* it would draw a picture without any text, and succeed */
+    if (!*family) /* rsvg-convert would succeed with a picture without text */
         return err_output(err, "png and pdf need a font, and none was found: install one "
                                "(Debian: fonts-dejavu-core) or write svg");
     return 0;
@@ -165,11 +165,11 @@ int drawing_check(struct err *err)
 
 /* --- PNG and PDF ------------------------------------------------------------------------------ */
 
-/* Write the pixels of an inch, which rsvg-convert does not. */
+/* Add the resolution to the PNG, which rsvg-convert omits. */
 static void put_density(const struct drawing *drawing)
 {
     unsigned char chunk[] = {0, 0, 0, 9, 'p', 'H', 'Y', 's', 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
-    uint32_t density = (uint32_t)lround((double)drawing->dpi / 0.0254); /* of a metre */
+    uint32_t density = (uint32_t)lround((double)drawing->dpi / 0.0254); /* pixels per metre */
     for (int i = 0; i < 8; i++)
         chunk[8 + i] = (unsigned char)(density >> (24 - 8 * (i % 4)));
     uint32_t crc = zip_crc32((const char *)chunk + 4, 13);
@@ -213,8 +213,8 @@ static int convert(struct drawing *drawing, struct err *err)
     FILE *result = open_temporary(err);
     if (!result)
         return -1;
-    snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* points become a PDF's points */
-    setenv("SOURCE_DATE_EPOCH", "0", 0); /* the same input gives the same bytes */
+    snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* 72: lengths are points */
+    setenv("SOURCE_DATE_EPOCH", "0", 0);                        /* reproducible output */
     int failed = lseek(fileno(drawing->svg_file), 0, SEEK_SET) ? cannot_read(err) : 0;
     failed = failed || run(arguments, drawing->svg_file, result, err) ||
              copy_result(drawing, result, err);

@@ -1,5 +1,5 @@
-/* figure.c: a report's sheets grouped into sections, the title, and the files and page that hold
- * the figure. */
+/* figure.c: groups the sheets of a report into sections, sets the title, and writes the figure as
+ * a file or a page. */
 #include "draw/figure.h"
 
 #include <math.h>
@@ -11,24 +11,24 @@
 #include "write/format.h"
 
 static const double PRINT_MARGIN = 1;
-static const double NARROWEST = 252; /* so that a title has room */
+static const double NARROWEST = 252; /* minimum width, for the title */
 static const double SECTION_GAP = 16;
-static const double SECTION_LEAST = 75; /* of one next to others */
-static const double BOLD = 1.16;        /* width of bold letters in widths of others */
+static const double SECTION_LEAST = 75; /* minimum width of sections side by side */
+static const double BOLD = 1.16;        /* width of bold letters relative to regular ones */
 
 /* --- titles ----------------------------------------------------------------------------------- */
 
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
     bool given = style->title && *style->title;
-    const char *slash = strrchr(report->model, '/'); /* a folder's own name is enough */
+    const char *slash = strrchr(report->model, '/'); /* the last component of a path */
     const char *name = given ? style->title : slash && slash[1] ? slash + 1 : report->model;
     label_line(out, name, strlen(name));
     if (given)
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    if (!report->sentence.count) /* it is about the model alone */
+    if (!report->sentence.count) /* the report is about the model alone */
         return;
     buf_text(out, report->corrupt ? " · clean: " : " · ");
     tokenized_visible(out, &report->sentence);
@@ -38,8 +38,8 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     }
 }
 
-/* Break the title into lines and move all sections below it. If it names a query or two texts the
- * figure is widened for it, up to the width of a page. */
+/* Break the title into lines and move all sections below it. If the title names a query or two
+ * texts, the figure is widened to fit it, up to the page width. */
 static int place_title(struct figure *figure, bool widens, struct arena *arena, struct err *err)
 {
     static const double step = 12;
@@ -60,9 +60,9 @@ static int place_title(struct figure *figure, bool widens, struct arena *arena, 
     return 0;
 }
 
-/* --- from a report to sheets ------------------------------------------------------------------ */
+/* --- selecting sheets ------------------------------------------------------------------------- */
 
-/* The shown part of an axis, after `skipped` positions. */
+/* Crop an axis to --token-range; `skipped` gets the number of positions before the range. */
 static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_form *form,
                      struct err *err)
 {
@@ -89,8 +89,8 @@ static bool is_of_text(const struct axis *axis, const struct report *report)
            names_find(&index, NAMES_LIST(names), axis->name, strlen(axis->name));
 }
 
-/* Cut the tokens that are not to be shown from the rows, the columns or both; false in `cropped` if
- * neither are tokens of the text. */
+/* Crop the rows and columns that are tokens of the text to the requested range. Sets `cropped` to
+ * false if neither are. */
 static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {
@@ -126,7 +126,7 @@ static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
     return 0;
 }
 
-/* True for tensors of one site, and for sheets of one name. */
+/* True for two tensors of one site, or two computed tensors of the same name. */
 static bool is_alike(const struct kept *a, const struct kept *b)
 {
     if (!a->made || !b->made)
@@ -134,12 +134,12 @@ static bool is_alike(const struct kept *a, const struct kept *b)
     return strcmp(a->made->tensor, b->made->tensor) == 0;
 }
 
-/* Collect the tensors like the first one, which are drawn together; they are marked as taken. */
+/* Collect the tensors to draw together with the first one, and mark them in `taken`. */
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {
     const struct kept *tensors = report->tensors;
-    size_t heads = kept_sheet_count(&tensors[first]); /* the same in all layers */
+    size_t heads = kept_sheet_count(&tensors[first]); /* all layers have the same number */
     *what = (struct section_sheets){.heads = heads,
                                     .fills = report->about,
                                     .first_hidden = !tensors[first].made && report->first_shown};
@@ -160,7 +160,7 @@ static int gather(struct section_sheets *what, const struct report *report, size
     return sheets ? 0 : -1;
 }
 
-/* Refuse a part of the text that no picture shows. */
+/* Refuse --token-range if it applies to no section. */
 static int check_tokens(const struct section_sheets *kinds, size_t count,
                         const struct figure_form *form, struct err *err)
 {
@@ -175,7 +175,7 @@ static int check_tokens(const struct section_sheets *kinds, size_t count,
                              kinds->sheets->columns.name);
 }
 
-/* Refuse a mark that no picture has. */
+/* Refuse --mark if no matrix has the cell. */
 static int check_marks(const struct figure *figure, const struct figure_form *form, struct err *err)
 {
     for (size_t m = 0; m < form->mark_count; m++) {
@@ -196,8 +196,8 @@ static int check_marks(const struct figure *figure, const struct figure_form *fo
 
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* Several attentions of a model have names. With one range they share a bar: the last has it, or
- * the first of those side by side, where true is returned: on paper, single heads alone. */
+/* Name each attention of a model with several; with one range they share a colour bar. Returns true
+ * (print only, one head each) if they are side by side: the first has the bar, else the last. */
 static bool arrange_attentions(struct section_sheets *kinds, size_t count,
                                const struct style *style, double room)
 {
@@ -230,7 +230,7 @@ static bool arrange_attentions(struct section_sheets *kinds, size_t count,
     return row;
 }
 
-/* Lay out sections below each other, or side by side with a bar below the highest of them. */
+/* Place sections below each other, or in a row with a colour bar below the highest of them. */
 static int plan(struct figure *figure, struct section_sheets *kinds, size_t count,
                 const struct style *style, struct arena *arena, struct err *err)
 {
@@ -355,8 +355,8 @@ PICTURE(tex, DRAWING_TEX)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
 
-/* Figures below each other on a page, which is titled "tiny · Life is short · attribution", or
- * "tiny · attribution of 12 texts", or as the user says. */
+/* Write figures below each other on one page. Its title is the user's, or like "tiny · Life is
+ * short · attribution" or "tiny · attribution of 12 texts". */
 int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
 {

@@ -1,9 +1,8 @@
 /* html_report.c: reports as one interactive page that needs no network.
  *
- * A page begins with its styles and fields, continues with a piece of JSON for each text and ends
- * with the program that draws them; page/ holds all but the data. No < of a token is written as
- * such: nothing in the data can end its element. A live page also holds the engine and the model's
- * files, in base64.
+ * A page holds styles and controls, then JSON for each text, then the program that draws it;
+ * everything but the data is in page/. Every < in the data is escaped, so that no token can close
+ * an element. A live page also embeds the engine and the model's files in base64.
  */
 #include <string.h>
 
@@ -17,8 +16,8 @@
 /* --- live pages ------------------------------------------------------------------------------- */
 
 enum {
-    PART_BYTES = 3 << 24, /* of a file in one element: texts in a browser have a largest size */
-    MODEL_BYTES_MAX = 1 << 30, /* a page of more is nothing that a browser opens */
+    PART_BYTES = 3 << 24, /* part of a file per element; browsers limit the length of a string */
+    MODEL_BYTES_MAX = 1 << 30, /* browsers fail to open larger pages */
 };
 
 int page_live_check(struct err *err)
@@ -30,7 +29,7 @@ int page_live_check(struct err *err)
                                       "attn-cli with it");
 }
 
-/* Write a file of the model (`out` NULL: nothing) and add its size. */
+/* Write a file of the model, unless `out` is NULL, and add its size to `bytes`. */
 static int put_file(struct stream *out, const struct folder *folder, const char *name,
                     size_t *bytes, struct err *err)
 {
@@ -65,7 +64,7 @@ static int put_files(struct stream *out, const struct folder *folder, size_t *by
         bool is_of_model = false;
         for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
             is_of_model |= name_ends_in(name, endings[k]);
-        if (is_of_model && !strpbrk(name, "\"<>")) /* which could end an attribute */
+        if (is_of_model && !strpbrk(name, "\"<>")) /* these could close the attribute */
             failed = put_file(out, folder, name, bytes, err);
     }
     arena_release(&arena);
@@ -87,7 +86,7 @@ int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
+enum { EXACT_MOST = 300000 }; /* larger pages use 12-bit numbers; 300,000 exact ones take 1.6 MB */
 
 static void put_look(struct stream *out, const struct style *style)
 {

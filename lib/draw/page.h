@@ -1,14 +1,14 @@
-/* page.h: interactive pages. page_data.c writes the JSON of a text: its tensors, and facts that the
- * caller found (cmd/page.c, lib/live); html_report.c puts texts and the program into one page.
+/* page.h: interactive pages. page_data.c writes the JSON of a text: its tensors, and the facts that
+ * the caller provides (cmd/page.c, lib/live); html_report.c writes the page around it.
  *
  *     struct page_facts facts = {.config = &model.config, .sentence = &pair.sentence};
  *     struct place place = {.page = &facts, .count = 1};
  *     html_report_write(&stream, &report, &place, err);
  *
- * Numbers are written in base64: exact, as the bytes of float32; or short, two letters for 12 bits:
- * 0 for 0, 1 for minus infinity, else 2 + level, a logarithmic scale whose highest level is the
- * largest number of the tensor and whose lowest is 1e-6 of it. If there are negative numbers the
- * lowest bit of a level is the sign, and the lowest level is 1e-5 of the largest number.
+ * Numbers are in base64: exact, as the bytes of float32, or short, as two letters (12 bits): code 0
+ * is 0, code 1 is minus infinity, and code 2 + level is on a logarithmic scale from 1e-6 of the
+ * tensor's largest magnitude up to it. With negative numbers in the tensor, the lowest bit of a
+ * level is the sign, and the scale starts at 1e-5.
  */
 #ifndef ATTN_DRAW_PAGE_H
 #define ATTN_DRAW_PAGE_H
@@ -20,95 +20,94 @@
 
 struct stream;
 
-/* The point of the residual stream that a prediction is read from. */
+/* Step after which a prediction is read from the residual stream. */
 enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_MLP, STEP_LAYER, PAGE_STEPS };
 
-/* The prediction after each token, read from the residual stream after a step (logit lens). */
+/* Logit lens: the prediction after each token, read from the residual stream after a step. */
 struct page_next_layer {
     enum page_step step;
     size_t layer, best_count;
-    const struct likely *best; /* [tokens, best_count] the likeliest first */
-    const float *came; /* [tokens] log-probability of the actual next token; NaN after the last */
+    const struct likely *best; /* [tokens, best_count] most likely tokens, best first */
+    const float *came; /* [tokens] log-probability of the actual next token; NaN for the last */
 };
 
 struct page_next {
-    const struct page_next_layer *layers; /* [layer_count] the last is the model's own prediction */
+    const struct page_next_layer *layers; /* [layer_count] the last one is the model's output */
     size_t layer_count, token_count, vocabulary;
-    const uint32_t *named; /* [name_count] ids in the layers, and their names */
+    const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
     const struct label *names;
     size_t name_count;
 };
 
-/* A step of the tour (cmd/lesson.c); the text of the page is its example. */
+/* A step of the tour (cmd/lesson.c), whose example is the text of the page. */
 struct page_lesson {
     const char *title;
     const char *before; /* what the step does */
-    const char *line;   /* attn-cli …; words in double quotes stay together */
-    const char *look;   /* where to look */
-    const char *marks;  /* framed cells: "scores:1:2 weights:0.3:1:0", tensor, the layer and head
-                           unless these are the first, row and column */
+    const char *line;   /* command after "attn-cli"; double quotes group words */
+    const char *look;   /* where to look in the figure */
+    const char *marks;  /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
+                         * weights:0.3:1:0" */
     const char *question, *answer;
-    const char *show; /* tensors, of a command that is not `run`; NULL: those of the command */
-    bool is_walk;     /* the diagram of the whole model, which is no step */
+    const char *show; /* tensors for a command other than `run`; NULL: the command's own */
+    bool is_walk;     /* diagram of the whole model; not a step */
 };
 
-/* NULL and 0: not asked for. */
+/* Data of a page besides tensors; NULL or 0 omits a part. */
 struct page_facts {
-    const struct config *config;               /* of the model, as it attends */
-    const struct tokenized *sentence, *source; /* the tokens, even if axes count words */
+    const struct config *config;               /* of the model, with the attention options in use */
+    const struct tokenized *sentence, *source; /* tokens, even if axes count words */
 
-    const struct report *explained; /* exact tensors of the heads whose cells are explained */
-    size_t explained_bytes;         /* about what those of all heads take in a page */
+    const struct report *explained; /* exact tensors of the heads that the page explains */
+    size_t explained_bytes;         /* estimated size of these tensors for all heads */
 
     const struct page_next *next;
 
-    /* Options that make a command look at the same model in the same way; those of edits are
+    /* Command-line options that reproduce the model and its attention; options of edits are
      * last. */
     const char *const *command;
     size_t command_count, unedited_count;
-    const char *run; /* "edited" or "unedited" if a page has both */
+    const char *run; /* "edited" or "unedited" if the page compares both */
 
-    const struct sheet *scores;       /* a row for each head; NaN: nothing was counted */
-    const struct page_lesson *lesson; /* else numbers may be short */
-    const struct folder *live;        /* files of the model of a live page */
+    const struct sheet *scores;       /* a row for each head; NaN: no data */
+    const struct page_lesson *lesson; /* NULL: not a lesson, and numbers may be short */
+    const struct folder *live;        /* model files to embed in a live page; NULL: not live */
 };
 
-/* The sites that explain cells of attention, of each attention that the model has. */
+/* Sites needed to explain attention cells, for each attention of the model. */
 uint64_t page_explained_sites(const struct config *config);
 
-/* About how many numbers these sites have, of all layers and heads. */
+/* Estimate the count of numbers at these sites, over all layers and heads. */
 size_t page_explained_numbers(const struct config *config, size_t tokens);
 
-/* Write a report and its facts (NULL: none) as JSON in which nothing ends an element of HTML. */
+/* Write a report and its facts (NULL: none) as JSON that is safe inside HTML elements. */
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err);
 
-/* The number of values of all tensors that a page holds. */
+/* Count the numbers of all tensors in a page. */
 size_t page_count_numbers(const struct report *report);
 
-/* Write bytes in base64. */
 void page_put_base64(struct stream *out, const char *bytes, size_t size);
 
-/* Write text of HTML. */
+/* Write text, escaped for HTML. */
 void page_put_text(struct stream *out, const char *text);
 
-/* Refuse a live page if this attn-cli has no engine. */
+/* Refuse --live if this attn-cli was built without the engine. */
 int page_live_check(struct err *err);
 
-/* About the size of a live page: the engine and the files of a model in base64. Refuse a model that
+/* Estimate the size of a live page: the engine and the model's files in base64. Refuse a model that
  * is too large. */
 int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err);
 
-/* Parts of each page, made by page/embed.sh. */
+/* Parts of each page, generated by page/embed.sh. */
 struct page_part {
     const char *bytes;
     size_t size;
 };
 
-extern const struct page_part page_before; /* from <style> to the last field */
+extern const struct page_part page_before; /* from <style> to the last control */
 extern const struct page_part page_behind; /* the program, from <script> */
-extern const struct page_part page_live;   /* the program's part that runs the engine */
-extern const struct page_part page_module; /* the engine, by gzip; empty: none */
-extern const struct page_part page_end;    /* to </html> */
+extern const struct page_part page_live;   /* live pages: the program that runs the engine */
+extern const struct page_part page_module; /* engine, gzip-compressed; empty if not built */
+extern const struct page_part page_end;    /* up to </html> */
 
 #endif

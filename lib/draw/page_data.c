@@ -14,7 +14,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 struct short_code {
     bool has_sign;
-    float most; /* the largest number */
+    float most; /* largest magnitude */
 };
 
 static struct short_code short_code_of(const float *values, size_t count)
@@ -29,7 +29,7 @@ static struct short_code short_code_of(const float *values, size_t count)
     return code;
 }
 
-/* data.js decodes it. */
+/* Encode a number in 12 bits (page.h); data.js decodes it. */
 static unsigned encode(const struct short_code *code, float value)
 {
     enum { ZERO, MINUS_INFINITY, FIRST, CODES = 4096 };
@@ -45,7 +45,7 @@ static unsigned encode(const struct short_code *code, float value)
     return FIRST + (unsigned)(code->has_sign ? 2 * level + (value < 0) : level);
 }
 
-/* Base64, three bytes at a time. */
+/* Base64 encoder for three bytes at a time. */
 struct base64 {
     struct stream *out;
     unsigned char held[3];
@@ -99,7 +99,7 @@ void page_put_text(struct stream *out, const char *text)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Which labels an axis has. */
+/* Name the labels that an axis uses. */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
     const struct tokenized *text = report_text_of(report, axis);
@@ -117,7 +117,7 @@ static size_t seen_columns(const struct sheet *sheet, size_t row)
 size_t page_count_numbers(const struct report *report)
 {
     size_t count = 0;
-    for (size_t i = 0; i < report->tensor_count; i++) { /* heads are alike */
+    for (size_t i = 0; i < report->tensor_count; i++) { /* all heads have the same shape */
         struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
         for (size_t row = 0; row < sheet.rows.size; row++)
             count += kept_sheet_count(&report->tensors[i]) * seen_columns(&sheet, row);
@@ -179,7 +179,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Without blanks: there may be thousands. */
+/* Labels are written without spaces: there may be thousands. */
 static void put_labels(struct json_writer *json, const char *name, const struct label *labels,
                        size_t count)
 {
@@ -191,7 +191,7 @@ static void put_labels(struct json_writer *json, const char *name, const struct 
     json_put_close(json, ']');
 }
 
-/* The labels of tokens, or of words if axes count those. */
+/* Write the labels of tokens, or of words if axes count words. */
 static void put_labels_of(struct json_writer *json, const char *name, const struct tokenized *text,
                           size_t first)
 {
@@ -201,7 +201,7 @@ static void put_labels_of(struct json_writer *json, const char *name, const stru
         put_labels(json, name, text->labels + first, text->count - first);
 }
 
-/* The labels of every kind of axis; numbers need none. */
+/* Write the labels of every kind of axis except numbers. */
 static void put_all_labels(struct json_writer *json, const struct report *report)
 {
     size_t first = report->first_shown;
@@ -220,7 +220,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* How a score becomes a weight. */
+/* Write how scores become weights: scale, bias, mask and normalisation. */
 static void put_attention(struct json_writer *json, const struct config *config)
 {
     static const char *const alibis[] = {"", "bloom", "falcon"};
@@ -283,7 +283,7 @@ static void put_next_layer(struct json_writer *json, const struct page_next_laye
     json_put_close(json, '}');
 }
 
-/* Predictions, and the names of all their tokens. */
+/* Write predictions and the names of their tokens. */
 static void put_next(struct json_writer *json, const struct page_next *next)
 {
     json_put_open(json, "\nnext", '{');
@@ -302,7 +302,7 @@ static void put_next(struct json_writer *json, const struct page_next *next)
     json_put_close(json, '}');
 }
 
-/* Of the attention of a text; others are like it. */
+/* Sites of self-attention; site_of maps them to other attentions. */
 static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
                                             SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
                                             SITE_WEIGHTS, SITE_CONTEXT};
@@ -354,8 +354,8 @@ static void put_site(struct json_writer *json, const struct config *config, enum
         row->in_layer ? (long long)(in_encoder ? config->n_encoder_layer : config->n_layer) : 0);
 }
 
-/* What a pass announces, in its order, each with its layers; a norm that comes last stands after
- * its sum. */
+/* Write the sites of a pass in order of computation, with their layers. In models with the norm
+ * last, a norm follows its sum. */
 static void put_sites(struct json_writer *json, const struct config *config)
 {
     json_put_open(json, "\nsites", '[');
@@ -389,7 +389,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)
         json_put_text(json, "\nrun", facts->run);
-    if (facts->sentence->text) { /* as a command line names it: by the text, or by ids */
+    if (facts->sentence->text) { /* as given on the command line: text or token ids */
         json_put_bytes(json, "\ntext", facts->sentence->text, facts->sentence->size);
     } else {
         json_put_open(json, "\nids", '[');

@@ -1,4 +1,4 @@
-/* panel.c: a panel is drawn: cells or lines, and the labels and names around them; axes fitted to a
+/* panel.c: draws a panel: cells or lines, with labels, names, borders and marks; fits axes to a
  * length. */
 #include "draw/figure.h"
 
@@ -9,17 +9,17 @@
 
 #include "base/num.h"
 
-static const double CAP = 0.36; /* half the height of a capital, of its size */
+static const double CAP = 0.36; /* half the height of a capital, relative to the font size */
 
 /* --- axes ------------------------------------------------------------------------------------- */
 
-static const double GRID = 0.375;    /* half a pixel of a screen with 96 in an inch */
-static const double SMALLEST = 0.75; /* cells */
-static const double LABEL_LEAST = 5; /* sizes of labels */
+static const double GRID = 0.375;    /* half a pixel at 96 pixels per inch */
+static const double SMALLEST = 0.75; /* size of a cell */
+static const double LABEL_LEAST = 5; /* font size of labels */
 static const double LABEL_MOST = 7.5;
-static const double LABEL_SHARE = 0.8; /* of the pitch */
-static const double LABEL_GAP = 3;     /* between a label and its cell */
-static const double LINE = 1.15;       /* from one line of text to the next, of its size */
+static const double LABEL_SHARE = 0.8; /* font size relative to the pitch */
+static const double LABEL_GAP = 3;     /* distance between label and cell */
+static const double LINE = 1.15;       /* line height relative to the font size */
 
 enum { CELLS_MAX = 512, POSITION_BYTES = 24 };
 
@@ -47,14 +47,14 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
     return fit;
 }
 
-/* The index of the first label: without all of them, of a multiple of `every`. */
+/* Index of the first label; if labels are thinned out, at a multiple of `every`. */
 static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
     return fit->size > 0 ? axis_cells(axis->first, fit->every) * fit->every - axis->first
                          : axis->size;
 }
 
-/* A label, and the middle of its cell. Without all of its neighbours it is a position. */
+/* A position's label, or its number if labels are thinned out; `middle` gets its cell's centre. */
 static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
                             const struct axis_fit *fit, size_t index)
 {
@@ -73,7 +73,7 @@ static double widest(const struct axis *axis, const struct axis_fit *fit)
     return most;
 }
 
-/* Label only every few positions if labels would be less than `apart` points from each other. */
+/* Increase `every` until labels are at least `apart` points apart. */
 static void thin_out(struct axis_fit *fit, double apart)
 {
     static const size_t steps[] = {1, 2, 5};
@@ -100,7 +100,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
                    strcmp(first->text, first->exact) == 0;
     bool level = columns && (width + 2 <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
-    if (columns && !level && fit->every > 1) { /* numbers, which lie level */
+    if (columns && !level && fit->every > 1) { /* thinned-out labels are numbers, which are level */
         thin_out(fit, widest(axis, fit) + 4);
         level = true;
     }
@@ -113,7 +113,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
     if (!columns)
         return;
     fit->turn = fit->pitch >= line / SLANT ? -45 : -90;
-    if (fit->turn == -45) { /* they lean to the right, the last one beyond its cell */
+    if (fit->turn == -45) { /* slanted labels: the last one reaches beyond its cell */
         char number[POSITION_BYTES];
         double middle, most = axis_fit_length(fit);
         for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
@@ -129,7 +129,7 @@ void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis
                struct point corner, enum axis_side side)
 {
     bool rows = side == AXIS_LEFT || side == AXIS_RIGHT, level = !rows && fit->turn == 0;
-    bool ends = side == AXIS_LEFT || side == AXIS_BELOW; /* labels end at the cells */
+    bool ends = side == AXIS_LEFT || side == AXIS_BELOW; /* right-aligned at the cells */
     const struct font font = {.size = fit->size,
                               .colour = colour_of_hex(0x333333),
                               .turn = fit->turn,
@@ -162,7 +162,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     if (!cells->levels || !cells->values)
         return -1;
     struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
-    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1; /* the level of 0 */
+    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1; /* level of the value 0 */
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (section->norms.range == RANGE_ROW)
             norm = norm_of_row(&section->norms, sheet, r);
@@ -180,9 +180,9 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     return 0;
 }
 
-static const double NUMBER_LEAST = 5; /* on paper, if the figure's letters have no room */
-static const double TEXT_LEAST = 14;  /* a narrower cell has no room for words */
-static const double HATCHED = 60;     /* a smaller picture would be all hatching */
+static const double NUMBER_LEAST = 5; /* smallest font size in print */
+static const double TEXT_LEAST = 14;  /* smallest cell with words */
+static const double HATCHED = 60;     /* smallest hatched area */
 
 void panel_fit_numbers(struct section *section)
 {
@@ -236,7 +236,7 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
     bool numbers = section->number_size > 0;
     bool failed = cells_make(&cells, section, sheet, &arena, canvas->err);
     if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
-        bool masked = section->style->form.mask == MASK_HATCH; /* shown below cells */
+        bool masked = section->style->form.mask == MASK_HATCH; /* visible below empty cells */
         if (masked && fmin(area.width, area.height) < HATCHED)
             canvas->rect(canvas, area, colour_of_hex(0xececec));
         else if (masked)
@@ -248,15 +248,15 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
     arena_release(&arena);
 }
 
-/* --- attention as lines, from queries at the left to keys at the right ------------------------ */
+/* --- attention as lines from queries (left) to keys (right) ----------------------------------- */
 
-enum { PENS = 16 }; /* lines of about one weight are drawn with one pen */
+enum { PENS = 16 }; /* number of weight classes; one pen draws a class */
 
 static const double THINNEST = 0.3, WIDEST = 1.9;
-static const double TRACKS = 0.7; /* part of a pitch in which the lines of heads are side by side */
+static const double TRACKS = 0.7; /* share of the pitch that the lines of all heads use */
 
-/* Collect the strokes of a head whose levels belong to a pen. Heads in one panel have tracks: if
- * they attend alike, all are visible. */
+/* Collect the lines of one head in one weight class. Heads of an overlay are offset by tracks, so
+ * that lines of heads with the same attention do not hide each other. */
 static size_t collect(struct stroke *strokes, const struct section *section,
                       const struct cells *cells, struct box area, size_t head, unsigned pen)
 {
@@ -278,8 +278,8 @@ static size_t collect(struct stroke *strokes, const struct section *section,
     return count;
 }
 
-/* Lines of one head have the colours of the palette; of several heads, each its own, no wider than
- * its track. */
+/* A single head uses the palette's colours; in an overlay each head has a colour of its own, and
+ * lines no wider than its track. */
 static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
 {
     double share = (pen + 0.5) / PENS;
@@ -296,14 +296,14 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
     return chosen;
 }
 
-/* Strong lines are drawn last, over the weak ones, whatever their head. An overlay has the sheets
- * of all heads. */
+/* Draw strong lines last, over weak ones, across all heads. `sheets` has one sheet per head in an
+ * overlay. */
 static void draw_lines(const struct section *section, const struct sheet *sheets,
                        struct canvas *canvas, struct box area)
 {
     struct arena arena = {0};
     size_t heads = section->tracks;
-    size_t most = section->rows.cells * section->columns.cells; /* of a head */
+    size_t most = section->rows.cells * section->columns.cells; /* per head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
     for (size_t head = 0; head < heads && !canvas->err->kind; head++)
@@ -325,15 +325,15 @@ enum { NAME_BYTES = 64 };
 static const struct pen panel_border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
 static const double NAME_GAP = 3;
 
-/* A panel among the others. */
+/* One panel of a section. */
 struct spot {
     size_t row, column;
-    struct box area;           /* of its cells or lines */
-    const struct sheet *sheet; /* the first of an overlay's */
+    struct box area;           /* cells or lines */
+    const struct sheet *sheet; /* in an overlay, the first head's */
 };
 
-/* Draw the label and "layer 3" or "head 1"; if each has its own range, its largest number, too.
- * Above the labels of columns if there are any. */
+/* Draw the label and "layer 3" or "head 1", above any column labels; if each head has its own
+ * range, also the largest value. */
 static void draw_name(const struct section *section, const struct spot *spot, size_t index,
                       struct canvas *canvas)
 {
@@ -361,7 +361,7 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     canvas_text_fit(canvas, at, name, printed ? room : 1e9, &font);
 }
 
-/* Number heads above the first row of a grid, and layers at the left of its first column. */
+/* In a grid, number heads above the first row and layers left of the first column. */
 static void draw_names_of_grid(const struct section *section, const struct spot *spot,
                                struct canvas *canvas)
 {
@@ -387,8 +387,8 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     }
 }
 
-/* Rows have labels at the left of the first panel, columns above the first; lines right of the
- * last. */
+/* Row labels are left of the first panel; column labels are above a matrix, or right of the last
+ * panel of lines. */
 static void draw_labels(const struct section *section, const struct spot *spot, bool last,
                         struct canvas *canvas)
 {
@@ -404,7 +404,7 @@ static void draw_labels(const struct section *section, const struct spot *spot, 
         axis_draw(canvas, columns, &section->columns, end, AXIS_RIGHT);
 }
 
-/* Around all cells; or in steps around the visible ones. */
+/* Frame all cells, or only the visible ones by a staircase. */
 static void draw_border(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
 {
@@ -437,11 +437,11 @@ bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
            axis_index(&sheet->columns, mark->column) < sheet->columns.size;
 }
 
-/* Frames within cells, which leave their neighbours as they are. */
+/* Frame marked cells inside their edges, so that neighbours are not covered. */
 static void draw_marks(const struct section *section, const struct spot *spot,
                        struct canvas *canvas)
 {
-    static const double least = 3; /* of a frame in small cells */
+    static const double least = 3; /* smallest frame in a matrix of small cells */
     const struct figure_form *form = &section->style->form;
     for (size_t i = 0; i < form->mark_count; i++) {
         const struct cell_mark *mark = &form->marks[i];

@@ -1,5 +1,5 @@
-/* section.c: a section is laid out and drawn: subtitle, panels (panel.c), titles of axes, and below
- * them the scale of colours or a legend, and notes. Bars and running text have no panels. */
+/* section.c: lays out and draws a section: subtitle, panels (panel.c), axis titles, the colour bar
+ * or legend below, and notes. Bar charts and running text have no panels. */
 #include "draw/figure.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "base/num.h"
 
-/* --- letters ---------------------------------------------------------------------------------- */
+/* --- fonts ------------------------------------------------------------------------------------ */
 
 static const struct {
     double size, line;
@@ -38,7 +38,7 @@ struct font section_font(const struct section *section, enum type_kind kind, uin
                          .colour = colour_of_hex(hex)};
 }
 
-/* A label of the section alone is placed before its subtitle. */
+/* True if one label, before the subtitle, applies to the whole section. */
 static bool has_own_label(const struct section *section)
 {
     return section->style->form.panel_labels && (section->by_layer || section->kind >= KIND_TEXT);
@@ -47,7 +47,7 @@ static bool has_own_label(const struct section *section)
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
                           struct point at)
 {
-    static const double bold = 1.16; /* wider than other letters */
+    static const double bold = 1.16; /* width relative to regular letters */
     struct font letters = section_font(section, TYPE_NAME, 0);
     char label[PANEL_LABEL_BYTES];
     letters.bold = true;
@@ -56,25 +56,25 @@ double section_draw_label(const struct section *section, size_t panel, struct ca
     return bold * letters_width(label, letters.size) + letters.size / 2;
 }
 
-/* --- panels: how they are arranged, and how large they are ------------------------------------ */
+/* --- layout of panels ------------------------------------------------------------------------- */
 
 enum { FITS = 5 };
 
 static const double TALLEST = 520;
 static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
-static const double LAYER_NAMES = 1.4;                      /* width, in lines of names */
+static const double LAYER_NAMES = 1.4;                      /* width in lines */
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
-static const double GAP_SHARE = 0.2;                        /* of a narrow panel on paper */
-static const double PANEL_LEAST = 90;                       /* of panels side by side */
-static const double LABELS_SHARE = 0.3;                     /* of a width on paper */
+static const double GAP_SHARE = 0.2;                        /* relative to the panel, in print */
+static const double PANEL_LEAST = 90;                       /* minimum width side by side */
+static const double LABELS_SHARE = 0.3;                     /* share of the width, in print */
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
 static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
-static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
-static const double LABELLED = 6.25;    /* the smallest pitch with a label at every position */
-static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
+static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* limits of label width */
+static const double LABELLED = 6.25;    /* smallest pitch to label every position */
+static const double LABELLED_AXIS = 84; /* shorter axes have all labels or none */
 
-/* So many in a row that the whole is a bit wider than high, and its last row as full as can be. */
+/* Choose panels per row: slightly wider than high, with as few gaps in the last row as possible. */
 static size_t choose_across(const struct section *section)
 {
     size_t panels = section->panels;
@@ -93,16 +93,16 @@ static size_t choose_across(const struct section *section)
     return best;
 }
 
-/* Cells of queries and keys are square, lines of both equally far apart: they share their steps. */
+/* Query-key cells are square, and both sides of lines have one pitch: the axes share steps. */
 static void fit(struct section *section, double across)
 {
     const struct sheet *sheet = section->what.sheets;
-    double least = 1.5 * section->style->form.font_size; /* of labelled rows */
+    double least = 1.5 * section->style->form.font_size; /* for labelled rows */
     bool matrix = section->kind == KIND_MATRIX;
     bool shared = !matrix || strcmp(sheet->columns.name, "key") == 0;
     size_t most = shared ? num_max(sheet->rows.size, sheet->columns.size) : sheet->rows.size;
     double largest = fmax(matrix ? ROW_LARGEST : LINES_LARGEST, least);
-    /* panels in one row may be as high as their labels need */
+    /* panels in a single row may grow to fit their labels */
     double tallest = section->panels == 1 ? TALLEST
                      : section->panels > section->across
                          ? across
@@ -122,7 +122,7 @@ static void fit(struct section *section, double across)
                                                          : CELL_LARGEST);
 }
 
-/* Labels in small panels only where all have room; in larger ones every few. */
+/* Small panels are labelled only if all labels fit; larger ones may label every n-th position. */
 static void fit_labels(const struct section *section, struct axis_fit *fit, const struct axis *axis,
                        bool columns)
 {
@@ -133,10 +133,9 @@ static void fit_labels(const struct section *section, struct axis_fit *fit, cons
         axis_fit_labels(fit, axis, columns, room, &section->style->form);
 }
 
-/* All measures of a section with panels: at most as wide as two columns of a paper, cells of one
- * size, labels if they can be read. Labels take room from panels, and small panels lose their
- * labels: two rounds are enough; on paper, where nothing may stick out, what leans out of the last
- * panel takes more. */
+/* Lay out the panels: at most two columns of a paper wide, cells of one size, labels if legible.
+ * Labels and panel size depend on each other: small panels lose their labels. Two rounds suffice;
+ * print needs more, as labels that overhang the last panel also count towards the width. */
 static void fit_panels(struct section *section)
 {
     bool printed = section_is_printed(section);
@@ -148,7 +147,7 @@ static void fit_panels(struct section *section)
     double left = (section->by_layer ? LAYER_NAMES * line : 0) + (section->row_title ? line : 0);
     double above = (section->by_layer ? line : 0) + (matrix ? title : 0);
     double share = 0;
-    double right = 0, most = 0; /* what labels take at the right of the last panel */
+    double right = 0, most = 0; /* `right`: space for labels right of the last panel */
     section->panels = section->what.layers * heads;
     section->across = section->by_layer ? heads : choose_across(section);
     double across = (double)section->across;
@@ -182,9 +181,9 @@ static void fit_panels(struct section *section)
                     FOOT_GAP;
 }
 
-/* --- running text: every token on the colour of its number ------------------------------------ */
+/* --- running text, each token on the colour of its value -------------------------------------- */
 
-static const double PAD = 1.5; /* of colour on either side of a token */
+static const double PAD = 1.5; /* background left and right of a token */
 static const double WORD_GAP = 2;
 
 struct word {
@@ -193,7 +192,7 @@ struct word {
     size_t line;
 };
 
-/* The word after another, at a distance if it begins with a blank; or on the next line. */
+/* Place the next word, after a gap if it begins with a space; wrap if the line is full. */
 static struct word word_after(const struct word *before, const struct section *section, size_t row)
 {
     static const char blank[] = "␣";
@@ -247,19 +246,19 @@ static void draw_text(const struct section *section, struct canvas *canvas)
     }
 }
 
-/* --- bars: the numbers farthest from 0, each with a name, on either side of 0 ----------------- */
+/* --- bars for the values of largest magnitude, to either side of 0 ---------------------------- */
 
 static const double PITCH = 12, THICK = 8, LONGEST = 220, SHORTEST = 4;
 static const double NAMES_MOST = 190, NAME_GAP = 6, NUMBER_GAP = 3;
 static const double ROUNDING = 1e-6;
-static const double NAMES_SHARE = 0.45; /* of a width on paper */
+static const double NAMES_SHARE = 0.45; /* share of the width, in print */
 
 struct bars {
     struct strongest strongest;
     const char *names[STRONGEST_MAX];
     char numbers[STRONGEST_MAX][NUMERAL_BYTES];
-    double scale; /* points for 1 */
-    double zero;  /* from the section's corner */
+    double scale; /* points per unit */
+    double zero;  /* x of 0 in the section */
     double pitch, thick;
 };
 
@@ -269,7 +268,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     struct bars *bars = section->bars = arena_alloc(arena, 1, sizeof *bars, err);
     bool printed = section_is_printed(section);
     double most = printed ? NAMES_SHARE * section->room : NAMES_MOST;
-    double lowest = 0, highest = 0, number = 0; /* `number`: width of the widest */
+    double lowest = 0, highest = 0, number = 0; /* `number`: widest numeral */
     double size = type_size(form, TYPE_NAME) / 7;
     float values[STRONGEST_MAX];
     if (!bars)
@@ -334,15 +333,15 @@ static void draw_bars(const struct section *section, struct canvas *canvas)
     canvas->path(canvas, (struct point[]){{zero, corner.y - 1}, {zero, end - 3}}, 2, &pen);
 }
 
-/* --- the scale of colours, or the legend of an overlay ---------------------------------------- */
+/* --- colour bar, or legend of an overlay ------------------------------------------------------ */
 
 enum { TICKS_MAX = 16, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-static const double BAR_LEAST = 0.4; /* of a width on paper; its title may have the rest */
-static const double END_ROOM = 3.3;  /* of a number at the bar's end, in sizes: "≤ -1.23e+07" */
+static const double BAR_LEAST = 0.4; /* share of the width; its title may use the rest */
+static const double END_ROOM = 3.3; /* for a number at either end, "≤ -1.23e+07", in font sizes */
 static const double TICK = 2;
-static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in sizes */
+static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in font sizes */
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
 static void draw_tick(const struct section *section, struct canvas *canvas, struct box bar,
@@ -358,7 +357,7 @@ static void draw_tick(const struct section *section, struct canvas *canvas, stru
                  &font);
 }
 
-/* The numbers below a bar, and what each takes: one that would touch another is left out. */
+/* Numbers below a bar, with their extents: a number that would overlap another is omitted. */
 struct tick_row {
     const struct section *section;
     struct canvas *canvas;
@@ -397,8 +396,8 @@ double nice_step(double whole)
     return power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
 }
 
-/* Both ends, then even steps, 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of ten
- * below the highest. */
+/* Label both ends, then steps of 1, 2 or 5 times a power of ten; on a logarithmic scale, powers of
+ * ten below the maximum. */
 static void put_ticks(struct tick_row *row)
 {
     const struct colour_norms *norms = &row->section->norms;
@@ -423,7 +422,7 @@ static void put_ticks(struct tick_row *row)
     }
     double step = nice_step(norms->whole.two_sided ? 2 * most : high - low);
     for (double i = ceil(low / step - 1e-9); i * step <= high * (1 + 1e-6); i++)
-        put_value(row, i * step + 0.0); /* no -0 */
+        put_value(row, i * step + 0.0); /* + 0.0 avoids -0 */
 }
 
 static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
@@ -448,8 +447,8 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
-/* The number of names in one line of a legend: of the curves, or of the heads of an overlay; 0:
- * there is none. */
+/* Return the number of legend entries per line, for curves or for the heads of an overlay; 0: no
+ * legend. */
 static size_t legend_across(const struct section *section, size_t *count, double *pitch)
 {
     const struct axis *curves = &section->what.sheets->columns;
@@ -482,7 +481,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     }
 }
 
-/* Numbers without colours need no scale. */
+/* Cells that show only numbers need no colour bar. */
 static bool has_bar(const struct section *section)
 {
     return !section->what.barless && section->kind != KIND_CURVES &&
@@ -500,7 +499,7 @@ static double height_of_scale(const struct section *section)
     return has_bar(section) ? BAR_HEIGHT + line + 1 : 0;
 }
 
-/* The scale of colours with its title, shortened to the bar's room. */
+/* Draw the colour bar with its title, shortened to fit. */
 static void draw_scale(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_NUMBER, 0x333333);
@@ -554,7 +553,7 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
             arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token);
     if (section->what.first_hidden)
         notes[count++] = "the first token is hidden";
-    /* in one line on screens, where it makes the figure wider; in several on paper */
+    /* one line on screen, where it widens the figure; wrapped in print */
     double room = section_is_printed(section) ? section->room : INFINITY;
     for (size_t i = 0; i < count; i++) {
         size_t taken = 0;
@@ -567,9 +566,9 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
     return 0;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- section ---------------------------------------------------------------------------------- */
 
-/* Only attention, from queries to keys and never below 0, is drawn as lines. */
+/* Choose the kind. Lines need attention from queries to keys without negative values. */
 static enum section_kind choose_kind(const struct section *section)
 {
     enum style_view view = section->style->view;
@@ -584,7 +583,7 @@ static enum section_kind choose_kind(const struct section *section)
     return is_attention && view != VIEW_FIT && view != VIEW_MATRIX ? KIND_LINES : KIND_MATRIX;
 }
 
-/* weights · layer 3 · head 1 · rows: query, columns: key */
+/* Append a subtitle like "weights · layer 3 · head 1 · rows: query, columns: key". */
 static void describe(struct buf *text, const struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
@@ -626,7 +625,7 @@ static void name_axes(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind < KIND_TEXT;
-    if (has_axes && style_is_untitled(section->style)) { /* else the subtitle names them */
+    if (has_axes && style_is_untitled(section->style)) { /* otherwise the subtitle names them */
         section->row_title = sheet->rows.name;
         section->column_title = sheet->columns.name;
     }
@@ -635,7 +634,7 @@ static void name_axes(struct section *section)
     section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
-    if (section->what.shares_bar) /* one bar for enc.weights, weights, cross_weights */
+    if (section->what.shares_bar) /* several attentions share the bar */
         section->bar_title = "attention weights, all panels";
 }
 
@@ -665,7 +664,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
     if (section->kind == KIND_BARS ? fit_bars(section, arena, err)
                                    : make_notes(section, arena, err))
         return -1;
-    if (section->kind != KIND_BARS) { /* the scale and the notes are below the panels */
+    if (section->kind != KIND_BARS) { /* the colour bar and the notes are below the panels */
         double size = type_size(form, TYPE_NUMBER);
         double notes = section_line(section, TYPE_NUMBER) * (double)section->note_count;
         if (has_bar(section) && !section_is_printed(section))
@@ -683,7 +682,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
     return section->subtitle ? 0 : -1;
 }
 
-/* Along the left of all panels; above them, or along their right if columns have lines. */
+/* The row title is left of all panels, the column title above them or, for lines, right of them. */
 static void draw_axis_titles(const struct section *section, struct canvas *canvas)
 {
     struct font font = section_font(section, TYPE_NAME, 0x111111);

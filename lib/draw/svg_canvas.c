@@ -4,8 +4,8 @@
 
 #include "base/utf8.h"
 
-/* Fonts of the usual systems, then any; other scripts and emoji are the viewer's to find: a font
- * for emoji in the list would give its digits to all numbers. */
+/* Common fonts first. Other scripts and emoji are left to the viewer: an emoji font in this list
+ * would supply the digits of all numbers. */
 static const char fonts[] = "Helvetica, Arial, 'DejaVu Sans', 'Noto Sans', sans-serif";
 
 static void put_colour(struct canvas *svg, const char *name, struct colour colour)
@@ -13,7 +13,7 @@ static void put_colour(struct canvas *svg, const char *name, struct colour colou
     stream_format(svg->out, " %s=\"#%02x%02x%02x\"", name, colour.red, colour.green, colour.blue);
 }
 
-/* What XML cannot hold, bytes that are not UTF-8 and controls, becomes U+FFFD. */
+/* Write text; U+FFFD replaces invalid UTF-8, control characters and others that XML forbids. */
 static void put_text(struct canvas *svg, const char *text)
 {
     size_t size = strlen(text);
@@ -38,7 +38,7 @@ static void put_element(struct canvas *svg, const char *name, const char *text)
     stream_format(svg->out, "</%s>\n", name);
 }
 
-/* The end of a shape that has only lines. */
+/* Close a shape that is only stroked. */
 static void end_lines(struct canvas *svg, const struct pen *pen)
 {
     stream_text(svg->out, " fill=\"none\"");
@@ -122,9 +122,9 @@ static void put_shape(struct canvas *svg, double left, double top, double right,
     canvas_put(svg, "M# #H#V#H#z", (double[]){left, top, right, bottom, left});
 }
 
-/* A part of a row, in units of cells. Higher levels are drawn later, and cells reach a bit below
- * them: viewers that smooth edges would let the ground shine through between neighbours. Corners do
- * not reach below anything: the cell across may have a lower level. */
+/* Add a run of cells of a row, in units of cells. Higher levels are drawn later, and cells extend
+ * slightly below them: viewers that antialias edges would let the background shine through. Corners
+ * are not extended: the diagonal cell may have a lower level. */
 static void put_run(struct canvas *svg, const struct cells *cells, size_t row, size_t first,
                     size_t end)
 {
@@ -144,8 +144,8 @@ static void put_run(struct canvas *svg, const struct cells *cells, size_t row, s
     }
 }
 
-/* A path for each level, neighbours in a row as one shape: thousands of rectangles would be ten
- * times as much. */
+/* Draw one path per level, with adjacent cells of a row as one shape: a rectangle for each cell
+ * would make the file ten times as large. */
 static void put_cells(struct canvas *svg, struct box box, const struct cells *cells,
                       const struct ramp *ramp)
 {
@@ -196,7 +196,7 @@ void svg_begin(struct canvas *svg, struct stream *stream, const struct drawing_p
     canvas_put(svg, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
                (double[]){width, height, width, height});
     stream_text(svg->out, "\" font-family=\"");
-    if (page->font) { /* without quotes of its own, which --font refuses */
+    if (page->font) { /* --font refuses names with quotes */
         stream_char(svg->out, '\'');
         put_text(svg, page->font);
         stream_text(svg->out, "', ");

@@ -1,14 +1,14 @@
-/* tex_canvas.c: pictures as TikZ, with the layout of all other formats. Cells, of which there are
- * thousands, are drawn by pgf, on which TikZ is built. */
+/* tex_canvas.c: pictures as TikZ, with the same layout as other formats. Cells, of which there may
+ * be thousands, are drawn by pgf, the layer below TikZ. */
 #include "draw/canvas.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
 
-/* --- letters ---------------------------------------------------------------------------------- */
+/* --- characters ------------------------------------------------------------------------------- */
 
-/* Signs that mean something to TeX or that its oldest fonts have elsewhere, and those of labels. */
+/* TeX's special characters, characters missing from its oldest fonts (OT1), and those of labels. */
 static const struct {
     const char *sign, *latex;
 } signs[] = {
@@ -28,7 +28,7 @@ static const struct {
     {"\"", "\\symbol{34}"},
     {"`", "\\textasciigrave{}"},
     {"'", "\\textquotesingle{}"},
-    {"-", "-{}"}, /* what fonts join with the next is parted from it */
+    {"-", "-{}"}, /* {} prevents ligatures with the next character */
     {",", ",{}"},
     {"!", "!{}"},
     {"?", "?{}"},
@@ -42,7 +42,7 @@ static const struct {
     {"⇥", "$\\mapsto$"},
     {"‿", "$\\smile$"},
     {"◌", "$\\circ$"},
-    {"\xE2\x80\x8F", ""}, /* U+200F: TeX sets no line from the right */
+    {"\xE2\x80\x8F", ""}, /* U+200F: TeX sets every line from the left */
 };
 
 enum { SIGNS = sizeof signs / sizeof *signs };
@@ -54,7 +54,7 @@ static void put_letters(struct canvas *tex, const char *text)
         uint32_t letter = 0;
         size_t length = utf8_decode(&letter, text + at, size - at);
         size_t i = 0;
-        /* controls, bytes that are not UTF-8 and what is no character */
+        /* control characters, invalid UTF-8 and noncharacters */
         if (length == 0 || letter < ' ' || (letter >= 0x7f && letter < 0xa0) ||
             (letter & 0xfffe) == 0xfffe)
             letter = 0xfffd;
@@ -65,7 +65,7 @@ static void put_letters(struct canvas *tex, const char *text)
         if (i < SIGNS)
             stream_text(tex->out, signs[i].latex);
         else if (letter == ' ' && at > 0 && text[at - 1] == ' ')
-            stream_text(tex->out, "\\ "); /* TeX makes one of several */
+            stream_text(tex->out, "\\ "); /* TeX merges several spaces */
         else if (letter < 0x7f)
             stream_char(tex->out, (char)letter);
         else if (letter == 0xfffd)
@@ -85,7 +85,7 @@ static void put_comment(struct canvas *tex, const char *text)
     stream_char(tex->out, '\n');
 }
 
-/* --- shapes: y grows upwards, from the upper edge of the picture ------------------------------ */
+/* --- shapes; y grows upwards from the upper edge of the picture ------------------------------- */
 
 static void put_colour(struct canvas *tex, struct colour colour)
 {
@@ -167,7 +167,7 @@ static void put_cells(struct canvas *tex, struct box box, const struct cells *ce
     const unsigned char *levels = cells->levels;
     canvas_put(tex, "\\attncells{#}{#}", (double[]){box.x, -box.y});
     stream_format(tex->out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
-                  box.height / (double)cells->rows); /* the last of many is where it shall be */
+                  box.height / (double)cells->rows); /* precise enough for the last of many cells */
     for (size_t i = 0; i < cells->rows * cells->columns; i++) {
         struct colour colour = ramp->colours[levels[i]];
         if (levels[i] == 0)
@@ -187,7 +187,7 @@ static void close_part(struct canvas *tex)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* A document of its own where none is open: a page as large as the picture. */
+/* Without a surrounding document, the file is one itself, with a page as large as the picture. */
 static const char alone[] =
     "% In a document: \\usepackage{tikz}, then \\input this file. Alone: pdflatex, or lualatex, "
     "which has\n"
@@ -210,8 +210,8 @@ static const char alone[] =
     "    \\shipout\\box0\\end{document}}\n"
     "\\fi\n";
 
-/* What the lines below are made of. A cell reaches a bit below the next: viewers smooth its edges,
- * and the ground would shine through. */
+/* Macros used by the commands below. Cells overlap the next ones slightly: viewers antialias edges,
+ * and the background would shine through. */
 static const char macros[] =
     "\\attnopen\n"
     "\\begingroup\n"
