@@ -10,7 +10,7 @@
 enum {
     PRODUCTS = 4,
     TERMS = 8
-}; /* of longer sums the first ones are written, dots, and the last */
+}; /* Longer sums are written as their first terms, dots and the last term. */
 
 static void write_number(struct buf *out, struct numeral numeral, float value, char form)
 {
@@ -81,7 +81,7 @@ void builder_work(struct builder *builder, const char *form, ...)
     builder->step->worked = buf_keep(&builder->out, builder->arena, builder->err);
 }
 
-/* The index to write after `i`: the next one, or, after dots, the last of too many. */
+/* The index to write after `i`: the next one or, after the dots, the last one. */
 static size_t next_written(struct builder *builder, size_t i, size_t count, size_t most)
 {
     if (count <= most || i + 3 != most)
@@ -148,7 +148,7 @@ void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                     norm->shift ? " + β" : "");
 }
 
-/* A square may be beyond float32. */
+/* Append a number that may exceed float32, such as a square. */
 static void add_wide(struct builder *builder, double value)
 {
     if (isfinite((float)value))
@@ -157,7 +157,7 @@ static void add_wide(struct builder *builder, double value)
         buf_format(&builder->out, "%.2e", value);
 }
 
-/* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05; or mean(x²) = 0.0198, ε = 1.00e-05. */
+/* Append "μ = 0.0021, σ² = 0.0198, ε = 1.00e-05", or "mean(x²) = 0.0198, ε = 1.00e-05". */
 void builder_norm(struct builder *builder, const char *y, struct named_vector x,
                   const struct norm *norm)
 {
@@ -272,9 +272,9 @@ float *builder_floats(struct builder *builder, size_t count)
     return arena_alloc(builder->arena, count, sizeof(float), builder->err);
 }
 
-/* --- given numbers and matrices --------------------------------------------------------------- */
+/* --- operands: numbers and matrices ----------------------------------------------------------- */
 
-/* The step's next one; NULL: this query has none, or there is no memory. */
+/* Return the step's next operand; NULL if this query lists none, or memory ran out. */
 static struct given *add_given(struct builder *builder)
 {
     struct step *step = builder->step;

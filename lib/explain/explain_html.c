@@ -1,13 +1,13 @@
-/* explain_html.c: explanations as one page of HTML: no scripts, nothing from a network, light or
- * dark as its reader has it, and black on white on paper.
+/* explain_html.c: explanations as one HTML page without scripts or network access; light or dark as
+ * the browser prefers, and black on white in print.
  */
 #include <string.h>
 
 #include "explain/explain_page.h"
 
-enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_page.c counts them */
+enum { PAGE_COLUMNS = 100 }; /* line width in characters, as computed by explain_page.c */
 
-static const double bar_em = 7; /* the bar of a weight of 1 */
+static const double bar_em = 7; /* bar length for a weight of 1 */
 
 static const char looks[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #5c6570;\n"
@@ -47,7 +47,7 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-/* A sentence in which W_q is a formula, but no quoted word. */
+/* Append a sentence, with symbols such as W_q as formulas, but not within quotes. */
 static void add_prose(struct buf *out, const char *sentence)
 {
     while (*sentence) {
@@ -102,7 +102,7 @@ static void add_cell(struct buf *out, const struct grid_slot *slot, const struct
     buf_text(out, line->kind <= LINE_TITLES ? "</th>" : "</td>");
 }
 
-/* The cell that names a line. */
+/* Append the cell with the label of a line. */
 static void add_label(struct buf *out, const struct grid_line *line, const struct grid *grid)
 {
     bool row = line->kind == LINE_ROW;
@@ -188,7 +188,7 @@ static void add_visible(struct buf *out, const struct tokenized *text)
     buf_release(&title);
 }
 
-/* The title of the page, which browsers show on its tab, is the text. */
+/* Begin the page. Its title, shown on the browser's tab, is the text. */
 static int add_beginning(struct document *document)
 {
     const struct explanations *all = document->all;

@@ -1,4 +1,4 @@
-/* explain_json.c: explanations as one JSON object, nothing left out.
+/* explain_json.c: explanations as one complete JSON object.
  *
  *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0,
  *      "given": {"x_j": [[…], …], "W_q": [[…], …], …, "scale": …}, "query": 1, "steps": [
@@ -6,9 +6,9 @@
  *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
  *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
  *
- * What is given (givens.c) are the weights and rows that all other numbers follow from. What a step
- * has not is not there; an empty cell and minus infinity are null. data/schemas/explain.json has
- * the rest: several queries, and models of several attentions.
+ * "given" has the weights and rows from which all other numbers follow. Members that a step lacks
+ * are omitted; empty cells and minus infinity are null. data/schemas/explain.json also describes
+ * several queries, and models with several attentions.
  */
 #include "explain/explain_page.h"
 #include "write/format.h"
@@ -24,7 +24,7 @@ static void put_formula(struct json_writer *json, const char *name, const char *
     json_put_close(json, '}');
 }
 
-/* A row's number, or its vector. */
+/* Put a row's number, or its vector. */
 static void put_row(struct json_writer *json, const char *name, const struct block *block,
                     const float *values)
 {
@@ -34,7 +34,7 @@ static void put_row(struct json_writer *json, const char *name, const struct blo
         json_put_float(json, name, *values);
 }
 
-/* A number for each row, or an array. */
+/* Put a number for each row, or an array of vectors. */
 static void put_block(struct json_writer *json, const struct step_table *table,
                       const struct block *block)
 {
@@ -91,7 +91,7 @@ static void put_step(struct json_writer *json, const struct step *step, struct b
     json_put_close(json, '}');
 }
 
-/* What all queries take; the first has it. */
+/* Put the operands of all queries, which are stored with the first query. */
 static void put_givens(struct json_writer *json, const struct explanation *first)
 {
     json_put_open(json, "\n given", '{');
@@ -114,7 +114,7 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     const struct explanation *first = explanations->items;
     struct report origin = *first->report;
     struct buf latex = {0};
-    origin.heads = NULL; /* the one is named below */
+    origin.heads = NULL; /* the single head is named below */
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("explain"));
     json_report_origin(&json, &origin, NULL);

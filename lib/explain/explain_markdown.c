@@ -1,5 +1,5 @@
-/* explain_markdown.c: an explanation in Markdown: tables with pipes, formulas between dollar signs,
- * as GitHub, GitLab, Jupyter and pandoc show them.
+/* explain_markdown.c: an explanation in Markdown, with tables of pipes and formulas between dollar
+ * signs, as understood by GitHub, GitLab, Jupyter and pandoc.
  *
  *     ## 3. Keys and scores
  *
@@ -15,11 +15,11 @@
 #include "base/amount.h"
 #include "explain/explain_page.h"
 
-enum { PAGE_COLUMNS = 100 }; /* of a table on a page in a browser */
+enum { PAGE_COLUMNS = 100 }; /* width of a table in a browser */
 
-/* A text of one line, which may be in a cell of a table. Backslashes stand before all that
- * CommonMark, or the tables and formulas of GitHub and pandoc, would read as markup: some
- * characters anywhere, and -- and ..., which would become other signs. */
+/* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
+ * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
+ * and -- and ..., which would become typographic signs. */
 static void add_text(struct buf *out, const char *text, size_t size)
 {
     static const char always[] = "\\`*_[]<>|$~^&#@'\"";
@@ -31,7 +31,7 @@ static void add_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* A sentence in which W_q is a formula, $W_{q}$, but no quoted word. */
+/* Append a sentence, with symbols such as W_q as formulas ($W_{q}$), but not within quotes. */
 static void add_prose(struct buf *out, const char *sentence)
 {
     while (*sentence) {
@@ -64,7 +64,7 @@ static void add_fact(struct buf *out, const char *name, const char *quoted, cons
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* $q_{0}$, $(k_j)_{0}$, or only the number */
+/* Append a column title: $q_{0}$, $(k_j)_{0}$, or only the element's number. */
 static void add_title(struct buf *out, const struct grid_slot *slot)
 {
     const char *symbol = slot->block->symbol;
@@ -120,7 +120,7 @@ static void add_table(struct document *document, const struct grid *grid)
     struct buf *out = &document->text;
     buf_char(out, '\n');
     for (size_t i = 0; i < grid->line_count; i++)
-        if (grid->lines[i].kind != LINE_HEADINGS) /* a table has one line of titles */
+        if (grid->lines[i].kind != LINE_HEADINGS) /* Markdown tables have a single title line */
             add_line(out, &grid->lines[i], grid);
     for (size_t i = 0; i < grid->slot_count; i++) {
         const struct text_cut *cut = &grid->slots[i].cut;

@@ -9,7 +9,7 @@
 
 enum {
     LABEL_MAX = 16,
-    BLOCK_GAP = 4, /* columns before a block, where there is room; else EXPLAIN_GAP */
+    BLOCK_GAP = 4, /* columns before a block if the page is wide enough; else EXPLAIN_GAP */
     ELEMENTS_MIN = 2,
     NUMBER_BYTES = 48,
 };
@@ -40,7 +40,7 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct step_table *data = grid->data;
     size_t count = row_count(grid);
-    size_t next = 0; /* the row after the last one */
+    size_t next = 0; /* next row to show */
     struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
     grid->lines = line;
     if (!line)
@@ -76,7 +76,7 @@ static size_t number_width(const struct block *block, float value)
     return isnan(value) ? 0 : numeral_write(text, block->numeral, value);
 }
 
-/* A number of a row, or of the total below the rows. */
+/* A number of a row, or of the total. */
 static float block_number(const struct block *block, bool of_total, size_t row, size_t element)
 {
     if (of_total)
@@ -84,7 +84,7 @@ static float block_number(const struct block *block, bool of_total, size_t row, 
     return block->values[row * block->stride + element];
 }
 
-/* The widest number of all elements, so that a page of another width has the same columns. */
+/* Width of the widest number of all elements, so that columns are the same at any page width. */
 static size_t cell_width(const struct grid *grid, const struct block *block)
 {
     size_t widest = block->is_vector ? 1 : width_of(block->symbol);
@@ -134,7 +134,7 @@ static size_t heading_width(const struct grid_slot *slot)
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* Append the slots of a block, whose cells are widened until the heading fits. */
+/* Append the slots of a block, widening its cells until the heading fits. */
 static void add_block(struct grid *grid, const struct block *block, size_t shown, size_t cell)
 {
     struct grid_slot *first = &grid->slots[grid->slot_count];
@@ -165,7 +165,7 @@ static void add_block(struct grid *grid, const struct block *block, size_t shown
     grid->width += grid->gap + first->block_width;
 }
 
-/* Each vector has at most so many elements; the others are left out. */
+/* Show at most `shown` elements of each vector and omit the others. */
 static void lay_out(struct grid *grid, size_t shown, const size_t *cells)
 {
     grid->width = grid->label_width;
@@ -174,7 +174,7 @@ static void lay_out(struct grid *grid, size_t shown, const size_t *cells)
         add_block(grid, &grid->data->blocks[b], shown, cells[b]);
 }
 
-/* Make a grid of at most `columns`, if that can be; 0: nothing is left out. */
+/* Make a grid of at most `columns` if possible; 0: omit nothing. */
 static int make_grid(struct grid *grid, size_t columns, struct arena *arena, struct err *err)
 {
     const struct step_table *data = grid->data;

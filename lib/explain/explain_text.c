@@ -23,7 +23,7 @@
 
 enum {
     INDENT = 3,
-    WRAPPED = 5, /* the indent of the rest of a line that is too long */
+    WRAPPED = 5, /* indent of continuation lines */
 };
 
 static void add_rule(struct buf *line, size_t columns)
@@ -31,7 +31,7 @@ static void add_rule(struct buf *line, size_t columns)
     buf_repeat(line, "─", strlen("─"), columns);
 }
 
-/* In the middle of so many columns, with rules to both sides where there is room. */
+/* Append a heading centred in `columns`, with rules on both sides if there is room. */
 static void add_centred(struct buf *line, const char *heading, size_t columns)
 {
     size_t width = utf8_width(heading, strlen(heading));
@@ -105,7 +105,7 @@ static void write_piece(struct document *document, enum piece piece, const char 
     text_wrap(document->out, text, INDENT, WRAPPED, document->all->columns);
 }
 
-/* Which query it is, and how many of its keys are shown. */
+/* Write the query, and how many of its keys are shown. */
 static void write_query(struct document *document, const struct explanation *explanation)
 {
     struct buf *line = &document->text;
@@ -129,7 +129,7 @@ static int write_titles(struct document *document)
     return text_titles_write(document->out, document->all->items->report, &place, document->err);
 }
 
-/* Which part of the model this is, and how to see more. */
+/* Write where the head is in the model, and how to see more. */
 static void write_end(struct document *document)
 {
     const struct explanation *explanation = document->all->items;

@@ -1,5 +1,5 @@
-/* explanation.c: the steps of a trace, and of those that edits change the values before and after.
- */
+/* explanation.c: the steps of a trace. A step that edits change also shows values before and
+ * after. */
 #include "explain/explanation.h"
 
 #include <math.h>
@@ -18,9 +18,9 @@ const struct explain_format explain_formats[] = {
 
 const size_t explain_format_count = sizeof explain_formats / sizeof *explain_formats;
 
-/* --- the keys that pages show ----------------------------------------------------------------- */
+/* --- keys shown on pages ---------------------------------------------------------------------- */
 
-/* Those with the most weight, rising. */
+/* Choose the keys with the highest weights, in ascending order. */
 static int choose_shown(struct explanation *explanation, const struct trace *trace, size_t most,
                         struct arena *arena, struct err *err)
 {
@@ -46,26 +46,26 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* How a model computes its weights (one of three ways), and what else has steps of its own. */
+/* Properties of a model that decide its steps. One of the first three computes the weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
-    BY_LATE_MASK = 1 << 1, /* the mask comes after the softmax */
+    BY_LATE_MASK = 1 << 1, /* mask after the softmax */
     BY_FEATURES = 1 << 2,  /* linear attention */
     ALWAYS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
     DROPPED = 1 << 3,
     EMBEDDING_NORMED = 1 << 4,
-    HEADS_NORMED = 1 << 5, /* queries and keys are */
+    HEADS_NORMED = 1 << 5, /* norms of queries and keys */
     ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
-    MOVED = 1 << 8,     /* ALiBi */
-    NORM_LAST = 1 << 9, /* norms come after sums */
+    MOVED = 1 << 8,     /* the scores are moved by ALiBi */
+    NORM_LAST = 1 << 9, /* norms follow the sums */
     LAST_LAYER = 1 << 10,
-    COOLED = 1 << 11, /* the temperature comes after a cap or ALiBi */
+    COOLED = 1 << 11, /* temperature after a soft cap or ALiBi */
     KEYS_EDITED = 1 << 12,
 };
 
-/* In the order of the pass: what makes a step. The model
- * must have one of the ways, and the pass the tensor at `site`, unless that is 0. */
+/* All steps in the order of the pass. A row applies if the model has one of `ways` and the pass has
+ * the tensor at `site` (0: no tensor needed). */
 static const struct step_row {
     int ways;
     enum site site;
@@ -133,24 +133,24 @@ static int ways_of(const struct trace *trace)
 
 /* --- edits ------------------------------------------------------------------------------------ */
 
-/* A step whose values edits change is made of a pass without these edits, so that its formula gives
- * its numbers; a step with the changed values follows. */
+/* A step changed by edits is computed by a pass without these edits, so that its numbers match its
+ * formula; a step with the edited values follows. */
 
-enum { SITES_OF_STEP = 3 }; /* at most */
+enum { SITES_OF_STEP = 3 }; /* maximum */
 
 struct passes {
     struct viewer *viewer;
     const struct text_pair *pair;
     const struct explain_request *request;
-    struct trace *before; /* [STEP_ROWS] without the edits of a step's values, for all queries */
+    struct trace *before; /* [STEP_ROWS] passes without the edits of one step, for all queries */
 };
 
-/* The tensors that a step computes for the next ones, a bit for each. */
+/* The tensors that a step computes for later steps, one bit each. */
 static uint64_t sites_of(const struct trace *trace, const char *step)
 {
     const struct config *c = trace->config;
     bool normed = trace->embedding_norm.scale != NULL;
-    bool is_sum = strcmp(step, "resid_post") == 0 && c->stream_normed; /* its norm is the stream */
+    bool is_sum = strcmp(step, "resid_post") == 0 && c->stream_normed; /* the stream is its norm */
     const struct {
         const char *step;
         enum site site;
@@ -180,7 +180,7 @@ static uint64_t sites_of(const struct trace *trace, const char *step)
     return sites;
 }
 
-/* Does an edit change the query's values of a site, or those of any key? */
+/* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
     bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
@@ -200,7 +200,7 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
     return found;
 }
 
-/* Append the edits that change a step to a note, or NULL; false: none does. */
+/* Append the edits that change a step to a note, unless it is NULL; false: no edit does. */
 static bool write_changes(struct buf *note, const struct trace *trace, uint64_t sites)
 {
     const struct edits *edits = trace->viewer->edits;
@@ -216,7 +216,7 @@ static bool write_changes(struct buf *note, const struct trace *trace, uint64_t 
     return any;
 }
 
-/* The edit in all its layers but one; false: there is no other. */
+/* Exclude the traced layer from an edit; false: the edit has no other layer. */
 static bool leave_layer(struct edit *edit, const struct trace *trace, struct builder *builder)
 {
     const struct config *c = trace->config;
@@ -255,8 +255,8 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
     return failed;
 }
 
-/* The query's trace in which a step has the values that its formula gives; NULL: no edit changes
- * them, or the builder failed. */
+/* Return the query's trace in which a step has the values of its formula; NULL if no edit changes
+ * them, or if the builder failed. */
 static const struct trace *find_before(const struct passes *passes, const struct step_row *row,
                                        struct builder *builder)
 {
@@ -271,7 +271,7 @@ static const struct trace *find_before(const struct passes *passes, const struct
     return before;
 }
 
-/* Vectors before and after the edits. */
+/* Show vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before, const char *step,
                          uint64_t sites)
 {
@@ -316,7 +316,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
         builder_keys(builder);
         builder_column(builder, name, NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
-    } else if (site == SITE_V) { /* with their weights */
+    } else if (site == SITE_V) { /* and their weights */
         step_values(builder);
         builder->step->formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
@@ -331,7 +331,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
 
 /* --- making a step ---------------------------------------------------------------------------- */
 
-/* A step; or, with the trace before the edits, the step after it that shows what they change. */
+/* Make a step or, if `before` is set, the step after it that shows the effect of the edits. */
 static int make_step(struct step *step, const struct step_row *row, const struct trace *before,
                      struct builder builder)
 {
@@ -351,7 +351,7 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     if (!builder.err->kind && (builder.note.size || builder.note.out_of_memory))
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
     buf_release(&builder.note);
-    buf_release(&builder.out); /* half a formula, when the step failed */
+    buf_release(&builder.out); /* partial formula of a failed step */
     return err_if(builder.err->kind);
 }
 
@@ -367,7 +367,7 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
         return -1;
     if (!before)
         return 0;
-    if (row->make == step_values) /* the edited values are the ones that are weighted */
+    if (row->make == step_values) /* the formula weights the edited values */
         step->worked = NULL;
     builder.trace = trace;
     return make_step(&steps[explanation->step_count++], row, before, builder);
@@ -377,7 +377,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
                    const struct passes *passes, struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
-    size_t seen = 0; /* the first visible key, whose numbers are worked out */
+    size_t seen = 0; /* first visible key: the example */
     while (seen + 1 < trace->keys && trace->masked[seen] == -INFINITY)
         seen++;
     const struct builder builder = {
@@ -407,7 +407,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     if (!steps || choose_shown(explanation, trace, request->keys, arena, err))
         return -1;
     for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
-        bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* to the end */
+        bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* it follows the last sum */
         if (row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site)) &&
             add_step(explanation, steps, row, passes, builder))
             return -1;

@@ -1,10 +1,10 @@
-/* notation.c: a formula as the terminal has it, k_j, e^(x - max), √(σ² + ε), as LaTeX and HTML. */
+/* notation.c: formulas in terminal notation (k_j, e^(x - max), √(σ² + ε)) as LaTeX and HTML. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "explain/explain_page.h"
 
-/* The rest of a formula, or a part of it. */
+/* The unread part of a formula. */
 struct rest {
     const char *at, *end;
 };
@@ -46,7 +46,7 @@ static struct rest take(struct rest *rest, size_t size)
     return part;
 }
 
-/* Take a character in UTF-8. */
+/* Consume one UTF-8 character. */
 static struct rest take_character(struct rest *rest)
 {
     size_t size = 1;
@@ -55,8 +55,8 @@ static struct rest take_character(struct rest *rest)
     return take(rest, size);
 }
 
-/* Take the text between this ( and its ), or all that is left without one; or, without a (, `bare`
- * bytes. */
+/* Consume a parenthesised group and return the text inside (without a ")", all that is left). If no
+ * group starts here, consume `bare` bytes. */
 static struct rest take_group(struct rest *rest, size_t bare)
 {
     size_t depth = 0;
@@ -76,7 +76,7 @@ static struct rest take_group(struct rest *rest, size_t bare)
 
 typedef void add_part(struct buf *out, struct rest part);
 
-/* _j, _0, _O,h or _raw_j: the indices with commas between them. */
+/* Append subscripts such as _j, _0, _O,h or _raw_j, separated by commas. */
 static void add_indices(struct buf *out, struct rest *rest, add_part *add)
 {
     bool more = true;
@@ -90,7 +90,7 @@ static void add_indices(struct buf *out, struct rest *rest, add_part *add)
 
 /* --- LaTeX ------------------------------------------------------------------------------------ */
 
-/* 1.00e-05 */
+/* Append a number such as 1.00e-05. */
 static void add_number(struct buf *out, struct rest *rest)
 {
     char digits[NUMERAL_BYTES];
@@ -107,7 +107,7 @@ static void add_number(struct buf *out, struct rest *rest)
     rest->at += size;
 }
 
-/* A sign, which a blank must end before a letter; or a word. */
+/* Append a word or a symbol. A space must end a LaTeX command before a letter. */
 static void add_sign(struct buf *out, struct rest sign)
 {
     static const char *const signs[][2] = {
@@ -132,7 +132,7 @@ static void add_sign(struct buf *out, struct rest sign)
     buf_format(out, is_word && size > 1 ? "\\mathrm{%.*s}" : "%.*s", size, sign.at);
 }
 
-/* A factor or a whole sum: e^(x - max), tanh(x), (a + b), Σ_t x_t. */
+/* Consume a factor, or a whole sum: e^(x - max), tanh(x), (a + b), Σ_t x_t. */
 static struct rest take_operand(struct rest *rest)
 {
     const char *first = rest->at;
@@ -160,7 +160,7 @@ static void add_braces(struct buf *out, const char *before, struct rest part)
     buf_char(out, '}');
 }
 
-/* a / b; false: there is no fraction here. */
+/* Append a / b as a fraction; false if there is none here. */
 static bool add_fraction(struct buf *out, struct rest *rest)
 {
     struct rest after = *rest;
@@ -174,7 +174,7 @@ static bool add_fraction(struct buf *out, struct rest *rest)
     return true;
 }
 
-/* A blank between two names, which would run together: "0 for j". */
+/* Is this a space between two words, which would run together: "0 for j"? */
 static bool is_space(const struct rest *rest, const char *first)
 {
     return *rest->at == ' ' && rest->at > first && rest->at + 1 < rest->end &&
@@ -231,7 +231,7 @@ void html_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* x is slanted, cos upright. */
+/* Append HTML: x is in italics, cos upright. */
 static void add_html(struct buf *out, struct rest rest)
 {
     while (rest.at < rest.end) {

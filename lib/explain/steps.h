@@ -1,5 +1,5 @@
-/* steps.h: the inside of explanation.c. A trace holds what a pass computed for one query of one
- * head; a builder makes steps of it. Failures stick to the err: arrays are then NULL.
+/* steps.h: internals of explanation.c. A trace holds the tensors of a pass for one query of one
+ * head; a builder turns them into steps. Failures stick to `err`; arrays are then NULL.
  *
  *     builder_formula(builder, "scaled_j = score_j / √%z", d_k);
  *     builder_keys(builder);
@@ -14,8 +14,8 @@
 #include "lens/viewer.h"
 #include "model/weights.h"
 
-/* A head's queries or keys as they are projected, [rows, dk], and the mean squares [rows] that
- * their norm divides by: of the head, or of all heads together. */
+/* Projected queries or keys of a head, [rows, dk], and the mean squares [rows] that their norm
+ * divides by (of this head, or of all heads together). */
 struct raw_heads {
     float *values, *squares;
 };
@@ -25,45 +25,45 @@ struct named_vector {
     const float *values;
 };
 
-/* T tokens attend to S keys; vectors are dense. One pass serves all queries. */
+/* T query tokens attend to S keys; vectors are contiguous. One pass serves all queries. */
 struct trace {
     const struct report *report;
-    const struct config *config; /* the model's, as the traced attention has it */
+    const struct config *config; /* of the model, adapted to the traced attention */
     enum site_part part;
-    struct attention_weights weights; /* the layer's */
+    struct attention_weights weights; /* of the layer */
     struct mlp_weights mlp;
     struct viewer *viewer;
-    size_t layer, head, query, keys; /* keys: S */
-    size_t group;                    /* the key/value head of this head */
-    float scale, base_scale;         /* of the scores; and without the temperature */
-    bool keys_edited;                /* so that they have a step of their own */
-    bool cools;                      /* the temperature comes after a cap or ALiBi */
+    size_t layer, head, query, keys; /* `keys` is S */
+    size_t group;                    /* key/value head of this head */
+    float scale, base_scale;         /* applied to scores; base_scale excludes the temperature */
+    bool keys_edited;                /* keys then have a step of their own */
+    bool cools;                      /* temperature after a soft cap or ALiBi */
 
     size_t input_size;               /* C */
-    const float *word_rows;          /* [T, W] embeddings that are projected; else NULL */
-    struct norm embedding_norm;      /* of a first layer's; else it has no scale */
-    const float *tokens, *positions; /* [T, C] whose sum is a first layer's input; else NULL */
-    const float *streams;            /* [T, C] before the norm, where norms come first; or NULL */
-    const float *inputs, *sources;   /* [T, C] of queries; [S, C] of keys and values */
-    const float *k, *v, *k_pre;      /* [S, dk], [S, dv]; k before the rotary embedding, or NULL */
-    struct raw_heads raw_q, raw_k;   /* of all tokens, where heads are normed */
-    const struct rotary *rotary;     /* or NULL */
+    const float *word_rows;          /* [T, W] embeddings before a projection; else NULL */
+    struct norm embedding_norm;      /* in layer 0; scale NULL: none */
+    const float *tokens, *positions; /* [T, C] summands of layer 0's input; NULL: other layers */
+    const float *streams;            /* [T, C] input before a pre-norm; NULL: none */
+    const float *inputs, *sources;   /* [T, C] inputs of queries; [S, C] of keys and values */
+    const float *k, *v, *k_pre;      /* [S, dk], [S, dv]; k_pre before rotary embedding, or NULL */
+    struct raw_heads raw_q, raw_k;   /* all tokens, if heads are normed */
+    const struct rotary *rotary;     /* NULL: none */
     const float *cos_sin;            /* [T, components] cosines and sines */
 
-    /* Of the query: its rows of the above, and what follows from them. */
+    /* Values of the query: its rows of the tensors above, and values computed from them. */
     const float *token, *position, *stream, *x;
     const float *q, *q_pre;                          /* [dk] */
-    const float *scores, *masked, *weight, *softmax; /* [S]; softmax: of a mask after it, or NULL */
+    const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
     const float *context;                            /* [dv] */
-    const float *out;                                /* [w.out] of the layer's attention */
+    const float *out;                                /* [w.out] output of the layer's attention */
 };
 
-/* Run the pair through the model up to the end of that layer, or of its attention. */
+/* Run the pair through the model to the end of the layer, or of its attention. */
 int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
               const struct explain_request *request, struct arena *arena, struct err *err);
 void trace_set_query(struct trace *trace, size_t query);
 
-/* A tensor of the layer, or NULL; the query's row of it, of the own head or of any. */
+/* Find a tensor of the layer, or the query's row in it (of this head, if it has heads); or NULL. */
 const struct kept *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
@@ -72,7 +72,7 @@ const float *trace_row_of_head(const struct trace *trace, enum site site, size_t
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
                      struct arena *arena, struct err *err);
 
-/* ALiBi's slope of the head, 0: none. */
+/* ALiBi's slope for the head; 0: none. */
 float trace_slope(const struct trace *trace);
 
 /* --- a step ----------------------------------------------------------------------------------- */
@@ -80,39 +80,39 @@ float trace_slope(const struct trace *trace);
 struct builder {
     const struct trace *trace;
     struct step *step;
-    struct step_table *table; /* that is filled in: the step's, or of a given matrix */
-    struct given *givens;     /* of the step */
-    bool gives;               /* this query has them: of several the first */
-    size_t key;               /* whose numbers are worked out */
-    int digits;               /* of numbers */
-    struct buf out;           /* the formula that is being written */
-    struct buf note;          /* the sentences of the step */
+    struct step_table *table; /* table being filled: of the step, or of an operand */
+    struct given *givens;     /* operands of the step */
+    bool gives;               /* this query lists operands: only the first does */
+    size_t key;               /* key used for the worked example */
+    int digits;               /* decimals of numbers */
+    struct buf out;           /* formula being written */
+    struct buf note;          /* sentences of the step */
     struct arena *arena;
-    struct err *err; /* of what failed so far */
+    struct err *err; /* first failure */
 };
 
-/* Texts with values: %s a text, %z a size_t, %g a double, %k the key whose numbers are worked out;
- * %n a number as a double, %f as a factor, in parentheses if negative, %t as a term of a sum, with
- * its sign before it. A sentence of the note; a part of the formula in `out`; its end, which makes
- * it one of the step's formulas, or the one with numbers. */
+/* Formatted text: %s text, %z size_t, %g double, %k the key of the worked example; of a double, %n
+ * writes a number, %f a factor (in parentheses if negative), %t a term with its sign. builder_note
+ * appends to the note, builder_add to the formula in `out`; builder_formula and builder_work end
+ * it, as a formula of the step or as its worked example. */
 void builder_note(struct builder *builder, const char *form, ...);
 void builder_add(struct builder *builder, const char *form, ...);
 void builder_formula(struct builder *builder, const char *form, ...);
 void builder_work(struct builder *builder, const char *form, ...);
 
-/* a · b + c · d + … + y · z, and a + b - c + … + z, of numbers `stride` floats apart: of many terms
- * the first ones and the last. */
+/* Append a · b + c · d + … + y · z, or a + b - c + … + z with `stride` floats between terms. Long
+ * sums are abbreviated to the first terms and the last. */
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
-/* A projection's formula, k_j = x_j · W_k + b_k; y_0 = x_0 · W_0,c + … + b_c = … with numbers. */
+/* Formula of a projection: k_j = x_j · W_k + b_k; in numbers: y_0 = x_0 · W_0,c + … + b_c = …. */
 void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 
-/* y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; NULL: y = x. Then with x's numbers; and with a
- * table of all of it. */
+/* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if NULL. builder_norm adds the
+ * numbers of x, builder_norm_step also a table. */
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm);
 void builder_norm(struct builder *builder, const char *y, struct named_vector x,
@@ -120,41 +120,40 @@ void builder_norm(struct builder *builder, const char *y, struct named_vector x,
 void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
                        const struct norm *norm);
 
-/* The rows of the table: the keys; or `count` rows to be filled in. */
+/* Set the rows of the table: the keys, or `count` labels that the caller fills in. */
 void builder_keys(struct builder *builder);
 struct label *builder_rows(struct builder *builder, size_t count);
 struct label builder_label(const char *name);
 
-/* Its columns: a number, or a vector of `width`, for each row; a NULL symbol is `name`_j. The
- * values are borrowed. */
+/* Add a column with a number, or with a vector of `width`, for each row. A NULL symbol means
+ * `name`_j. The values are borrowed. */
 struct block *builder_column(struct builder *builder, const char *name, const char *symbol,
                              const float *values);
 struct block *builder_vectors(struct builder *builder, const char *name, const char *symbol,
                               const float *values, size_t width);
 
-/* A table of named vectors, without those that are NULL; or of a single one. */
+/* Make a table of named vectors, skipping NULL ones, or of a single vector. */
 void builder_stack(struct builder *builder, const struct named_vector *vectors, size_t count,
                    size_t width);
 void builder_vector(struct builder *builder, struct named_vector vector, size_t width);
 
 float *builder_floats(struct builder *builder, size_t count);
 
-/* The columns of a head, `width` from its number times that, dense, with the bias below them; the
- * projection between the channels of embeddings and those of the stream. */
+/* A contiguous copy of a head's columns (`width` from head * width) with the bias below; the
+ * projection from embedding channels to the residual stream or, if `out`, back. */
 float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
 bool builder_word_projection(struct builder *builder, struct weight *w, bool out);
 
-/* --- given numbers and matrices, which steps take as they are, for readers who follow them by hand
- */
+/* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 
 enum {
-    GIVEN_SMALL = 8,    /* rows and columns of a matrix that pages always show */
-    GIVEN_WHOLE = 4096, /* numbers of the largest matrix of a whole layer that is given */
+    GIVEN_SMALL = 8,    /* largest matrix side that pages always show */
+    GIVEN_WHOLE = 4096, /* largest matrix, in numbers, that is listed whole */
 };
 
-/* A number, or a vector, which formulas or tables show; a dense matrix [rows, width] with a row a
- * channel; vectors of the keys' text, or of the queries'; NULL values: none. The columns of a head
- * as "W_q" and "b_q"; a whole matrix that is small enough. */
+/* Add an operand: a number or vector used in formulas or tables; a contiguous matrix [rows, width]
+ * with a row for each channel; vectors of all keys or queries (NULL values: none); a head's columns
+ * as "W_q" and "b_q"; or a whole matrix if it is small enough. */
 void give_number(struct builder *builder, const char *name, float value);
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
 struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,

@@ -1,7 +1,7 @@
-/* steps_attention.c: from the layer's input to the context of the head.
+/* steps_attention.c: the steps from the layer's input to the head's context.
  *
- * A softmax or a division gives the weights. With dropout they are called shares, and computed
- * again, because the pass keeps only what dropout leaves.
+ * Weights come from a softmax or a division. With dropout, these values are called shares and are
+ * recomputed, because the pass keeps only the weights after dropout.
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/* h = √16 · wte[4] + wpe[2] */
+/* Write h = √16 · wte[4] + wpe[2]. */
 static void draw_embedding(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
@@ -35,7 +35,7 @@ static void draw_embedding(struct builder *builder, const char *name)
     builder_formula(builder, "");
 }
 
-/* Where h comes from; or x, where no norm is between the two. */
+/* Note the origin of h, or of x if no norm is between them. */
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
@@ -53,7 +53,7 @@ static void note_origin(struct builder *builder, const char *name)
                      adds_up || bare ? "." : ", without a residual connection.");
 }
 
-/* The embedding's own norm, whose result is the stream of the first layer. */
+/* The norm of the embedding, whose output is the residual stream of the first layer. */
 void step_embedding(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -62,14 +62,14 @@ void step_embedding(struct builder *builder)
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
 }
 
-/* The norm of the input, or NULL. */
+/* The norm of the layer's input; NULL: none. */
 static const struct norm *input_norm(const struct trace *trace)
 {
     bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
     return normed ? &trace->weights.norm : NULL;
 }
 
-/* The parts of the inputs of all tokens, so that those of keys can be followed, too. */
+/* Add the operands of all inputs, so that readers can recompute keys, too. */
 static void give_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -118,7 +118,7 @@ void step_input(struct builder *builder)
 
 /* --- query ------------------------------------------------------------------------------------ */
 
-/* The query as it is projected: q_raw if a norm follows, q_pre if a rotary embedding does, or q. */
+/* The projected query: q_raw before a norm, q_pre before a rotary embedding, or q. */
 static struct named_vector projected_query(const struct trace *trace)
 {
     size_t first = trace->query * trace->config->d_k;
@@ -128,7 +128,7 @@ static struct named_vector projected_query(const struct trace *trace)
                         : (struct named_vector){"q", trace->q};
 }
 
-/* x and W_q side by side, row by row, with their product q below them. */
+/* Show x and W_q row by row, with the product q below. */
 static void show_product(struct builder *builder, struct named_vector q)
 {
     const struct trace *trace = builder->trace;
@@ -186,7 +186,7 @@ static struct norm head_norm(const struct trace *trace, bool of_keys)
     return norm;
 }
 
-/* q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, and mean(q_raw²) = 0.0198, ε = 1.00e-05. */
+/* Write q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, with mean(q_raw²) = 0.0198, ε = 1.00e-05. */
 static void draw_head_norm(struct builder *builder, const char *y, const char *x, bool of_keys,
                            float square)
 {
@@ -231,14 +231,14 @@ void step_key_norm(struct builder *builder)
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
 
-/* (a', b') = (a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i) */
+/* Write (a', b') = (a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i). */
 static void draw_rotation(struct builder *builder)
 {
     builder_formula(builder, "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
                     rotary_amplitude(builder->trace->rotary) != 1 ? "m · " : "");
 }
 
-/* θ_i = 1 · f_i, f_i = 10000^(-2i / 64), with the scaling of the frequencies. */
+/* Write θ_i = 1 · f_i, f_i = 10000^(-2i / 64), and how the frequencies are scaled. */
 static void draw_frequency(struct builder *builder)
 {
     static const char *const notes[] = {
@@ -267,7 +267,7 @@ static void draw_frequency(struct builder *builder)
         builder_note(builder, "m = %g.", rotary_amplitude(r));
 }
 
-/* Pair 0 of a rotated vector: 0.52 · 0.28 - 0.31 · 0.96 = -0.15 */
+/* Work out pair 0 of a rotated vector: 0.52 · 0.28 - 0.31 · 0.96 = -0.15. */
 static void work_rotation(struct builder *builder, const float *from, const float *to)
 {
     const struct rotary *r = builder->trace->rotary;
@@ -284,7 +284,7 @@ static void work_rotation(struct builder *builder, const float *from, const floa
 
 enum { ROTATION_ROWS = 8, FREQUENCY_ROW = 2 };
 
-/* A column a pair; and what the rotations of the keys take, too. */
+/* A table with a column for each pair, and the operands to rotate the keys. */
 static void show_rotation(struct builder *builder)
 {
     static const char *const names[ROTATION_ROWS] = {"a",     "b",     "f",  "θ",
@@ -337,7 +337,7 @@ void step_query_rotary(struct builder *builder)
     work_rotation(builder, trace->q_pre, trace->q);
 }
 
-/* The numbers of the query's own key; all keys are in the table of scores. */
+/* The example is the key at the query's position; the table of scores has all keys. */
 void step_key_rotary(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -359,7 +359,7 @@ void step_key_rotary(struct builder *builder)
 
 /* --- keys and scores -------------------------------------------------------------------------- */
 
-/* Keys as they are projected: before a norm, before the rotary embedding, or final. */
+/* The projected keys: before a norm, before the rotary embedding, or final. */
 static struct named_vector projected_keys(const struct trace *trace)
 {
     if (trace->raw_k.values)
@@ -398,7 +398,7 @@ void step_keys(struct builder *builder)
         draw_keys(builder, block->symbol);
 }
 
-/* score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004: of a [dk] and b [S, dk]. */
+/* Work out score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004; a [dk] and b [S, dk]. */
 static void show_scores(struct builder *builder, const char *name, const float *a, const float *b)
 {
     const struct trace *trace = builder->trace;
@@ -422,14 +422,14 @@ void step_scores(struct builder *builder)
     show_scores(builder, "k", trace->q, trace->k);
 }
 
-/* φ of vectors [rows, dk], for linear attention. */
+/* Apply φ (linear attention) to vectors [rows, dk]. */
 static float *take_features(struct builder *builder, const float *vectors, size_t rows)
 {
     size_t width = builder->trace->config->d_k;
     float *features = builder_floats(builder, rows * width);
     if (features)
         phi_rows((struct matrix){features, rows, width, width},
-                 (struct matrix){(float *)vectors, rows, width, width}); /* it is only read */
+                 (struct matrix){(float *)vectors, rows, width, width}); /* cast: only read */
     return features;
 }
 
@@ -460,12 +460,12 @@ void step_products(struct builder *builder)
 
 /* --- scale, cap, ALiBi, temperature ----------------------------------------------------------- */
 
-/* In the order of the pass; a model has some of them. */
+/* Changes of scores in the order of the pass; a model has some of them. */
 enum change { NONE, SCALED, CAPPED, MOVED, COOLED, CHANGES };
 
 static const char *const changed[] = {"score", "scaled", "capped", "moved", "cooled"};
 
-/* The last change before another one. */
+/* The last change that the model applies before another one. */
 static enum change change_before(const struct trace *trace, enum change change)
 {
     const bool has[] = {true, true, trace->config->score_cap > 0, trace_slope(trace) > 0,
@@ -476,7 +476,7 @@ static enum change change_before(const struct trace *trace, enum change change)
     return change;
 }
 
-/* ALiBi's bias of a key. */
+/* The bias that ALiBi adds for a key. */
 static float bias_of(const struct trace *trace, size_t key)
 {
     float slope = trace_slope(trace);
@@ -485,7 +485,7 @@ static float bias_of(const struct trace *trace, size_t key)
     return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
 }
 
-/* The scores of all keys after a change; the pass has none of keys that the mask hides. */
+/* Recompute the scores of all keys after a change: the pass has no scores of masked keys. */
 static float *take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
@@ -510,12 +510,12 @@ static const float *final_scores(struct builder *builder, const char **name)
     return take_scores(builder, COOLED);
 }
 
-/* Scores before and after a change, and one key in numbers: `form` takes the score and `by`. */
+/* Show scores before and after a change; `form` formats one key's score and `by`. */
 static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
     const float *before = take_scores(builder, change - 1);
     const float *after = take_scores(builder, change);
-    float *biases = builder_floats(builder, builder->trace->keys); /* of ALiBi */
+    float *biases = builder_floats(builder, builder->trace->keys); /* for ALiBi */
     if (builder->err->kind)
         return;
     builder_keys(builder);
@@ -566,7 +566,7 @@ void step_capped(struct builder *builder)
     show_change(builder, CAPPED, "tanh(%n / %n)", cap);
 }
 
-/* moved_j = scaled_j + 0.2500 · j; the numbers are those of the query's own key. */
+/* Explain moved_j = scaled_j + 0.2500 · j; the example is the key at the query's position. */
 void step_moved(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -583,7 +583,7 @@ void step_moved(struct builder *builder)
     show_change(builder, MOVED, "%n%t", bias_of(trace, trace->query));
 }
 
-/* cooled_j = moved_j / 2 */
+/* Explain cooled_j = moved_j / 2. */
 void step_cooled(struct builder *builder)
 {
     float temperature = builder->trace->config->mechanism.temperature;
@@ -595,7 +595,7 @@ void step_cooled(struct builder *builder)
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-/* The keys that the causal mask and the layer's window leave visible. */
+/* The keys visible under the causal mask and the layer's window. */
 static struct span visible(const struct trace *trace)
 {
     size_t end = trace->config->causal ? trace->query + 1 : trace->keys;
@@ -643,7 +643,7 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
     builder_formula(builder, "");
 }
 
-/* Scores before a softmax become -inf; shares of one, and products of features, 0. */
+/* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
 void step_masked(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -670,7 +670,7 @@ static float sum_of(const float *values, size_t count)
     return sum;
 }
 
-/* e^(x - max) */
+/* Compute e^(x - max). */
 static float *take_powers(struct builder *builder, const float *values)
 {
     size_t keys = builder->trace->keys;
@@ -691,7 +691,7 @@ static float *take_shares(struct builder *builder, const float *parts)
     return shares;
 }
 
-/* A column with its sum below it. */
+/* Add a column with its sum below. */
 static struct block *add_summed(struct builder *builder, const char *name, const char *symbol,
                                 const float *values)
 {
@@ -704,7 +704,7 @@ static struct block *add_summed(struct builder *builder, const char *name, const
     return block;
 }
 
-/* Parts divided by their sum: the weights, or with dropout shares. */
+/* Divide values by their sum: the weights or, with dropout, the shares. */
 static const float *take_result(struct builder *builder, const char **name, const float *parts)
 {
     bool dropped = builder->trace->config->mechanism.dropout > 0;
@@ -713,8 +713,8 @@ static const float *take_result(struct builder *builder, const char **name, cons
     return dropped ? take_shares(builder, parts) : builder->trace->weight;
 }
 
-/* weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), and with numbers
- * weight_0 = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386 */
+/* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example such as weight_0
+ * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. */
 void step_softmax(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -744,7 +744,7 @@ void step_softmax(struct builder *builder)
                  -max_row(values, trace->keys), sum, powers[key], sum, results[key]);
 }
 
-/* A division by the sum, without a softmax before it. */
+/* Explain a division by the sum without a softmax. */
 void step_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -764,7 +764,7 @@ void step_shares(struct builder *builder)
                      sum_of(trace->masked, trace->keys), results[builder->key]);
 }
 
-/* The numbers are those of the first key that is left. */
+/* The example is the first key that dropout keeps. */
 void step_dropout(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -791,9 +791,9 @@ void step_dropout(struct builder *builder)
 
 /* --- values and context ----------------------------------------------------------------------- */
 
-enum { WORKED_ELEMENTS = 2 }; /* of a vector */
+enum { WORKED_ELEMENTS = 2 }; /* elements of a vector in the example */
 
-/* weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …] */
+/* Work out weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …]. */
 void step_values(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -816,8 +816,8 @@ void step_values(struct builder *builder)
     builder_work(builder, end);
 }
 
-/* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313: from the first key
- * that has any weight to the last. */
+/* Work out context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313, from the
+ * first key with a weight to the last. */
 void step_context(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -828,7 +828,7 @@ void step_context(struct builder *builder)
     if (!products)
         return;
     for (size_t i = 0; i < trace->keys * width; i++)
-        products[i] = trace->weight[i / width] * trace->v[i] + 0.0f; /* no -0 for hidden keys */
+        products[i] = trace->weight[i / width] * trace->v[i] + 0.0f; /* avoids -0 for masked keys */
     builder_formula(builder, "context = Σ_j weight_j · v_j");
     builder_keys(builder);
     builder->table->total = "context";

@@ -1,5 +1,5 @@
-/* steps_layer.c: from the contexts of the heads to the end of the layer, and of the last layer to
- * the logits: the output projection, sums, norms, the MLP. */
+/* steps_layer.c: the steps from the heads' contexts to the end of the layer, and for the last layer
+ * to the logits: output projection, sums, norms, MLP. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static struct named_vector row_of(const struct trace *trace, enum site site)
 
 /* --- output of the attention ------------------------------------------------------------------ */
 
-/* Rows named after the heads, and `more` after them. */
+/* Add a row for each head, and `more` rows after them. */
 static struct label *take_heads(struct builder *builder, size_t more)
 {
     size_t heads = builder->trace->config->n_head;
@@ -27,8 +27,8 @@ static struct label *take_heads(struct builder *builder, size_t more)
     return rows;
 }
 
-/* The part of each head, and the bias; below them their sum. Elements are sums in the order of the
- * pass: y [C] = context [dv] · the head's rows of W_O. */
+/* Show each head's contribution and the bias, with their sum below. Terms are added in the order of
+ * the pass: y [C] = context [dv] · the head's rows of W_O. */
 static void show_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -54,7 +54,7 @@ static void show_shares(struct builder *builder)
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
-/* The head's rows of the output projection, and the bias of all heads. */
+/* Add the operands: the head's rows of the output projection, and the shared bias. */
 static void give_output(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -93,21 +93,21 @@ void step_output(struct builder *builder)
 
 /* --- the residual stream ---------------------------------------------------------------------- */
 
-/* The stream that the attention's output is added to. */
+/* The residual stream to which the attention's output is added. */
 static struct named_vector stream_of(const struct trace *trace)
 {
     bool normed = trace->config->residual_normed || !trace->stream;
     return (struct named_vector){normed ? "x" : "h", normed ? trace->x : trace->stream};
 }
 
-/* The output of a sublayer, which may be normed before it is added. */
+/* The output of a sublayer, normed if the model norms it before the addition. */
 static struct named_vector added_of(const struct trace *trace, enum site out, enum site post)
 {
     return row_of(trace, trace->config->norm_out ? post : out);
 }
 
-/* resid_mid = h + 0.3000 · attn_out; without terms that are NULL, and without the first one, the
- * stream, where there are no residual connections. */
+/* Show resid_mid = h + 0.3000 · attn_out, without terms that are NULL. The first term, the stream,
+ * is also omitted if the model has no residual connections. */
 static void show_sum(struct builder *builder, const char *name, const float *sum,
                      const struct named_vector terms[3])
 {
@@ -141,7 +141,7 @@ void step_middle(struct builder *builder)
     show_sum(builder, sum.name, sum.values, terms);
 }
 
-/* The terms of the layer's last sum, and the sum itself, which the next step may norm. */
+/* The terms of the layer's last sum, and the sum itself, which a norm may follow. */
 static const float *find_last_sum(struct named_vector terms[3], struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -174,7 +174,7 @@ void step_stream(struct builder *builder)
 
 /* --- norms ------------------------------------------------------------------------------------ */
 
-/* The step has the name of its norm. Where norms come last, ln_2 norms the last sum. */
+/* The step is named like its norm. With norms last, ln_2 norms the last sum. */
 void step_norm(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -218,7 +218,7 @@ static struct named_vector mlp_input(const struct trace *trace)
     return c->shared_norm ? (struct named_vector){"x", trace->x} : row_of(trace, SITE_RESID_MID);
 }
 
-/* y · W_up + b_up: no tensor of the pass, where there is no gate. */
+/* Compute y · W_up + b_up, which the pass does not keep if there is no gate. */
 static const float *take_up(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -298,9 +298,9 @@ void step_mlp_out(struct builder *builder)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-enum { SHOWN = 10 }; /* tokens, those with the largest logits */
+enum { SHOWN = 10 }; /* tokens with the largest logits */
 
-/* The last vector before the logits, in the channels of embeddings. */
+/* The last vector before the logits, projected to the channels of the embedding. */
 static struct named_vector take_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -317,7 +317,7 @@ static struct named_vector take_input(struct builder *builder)
     return y;
 }
 
-/* logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30) */
+/* Write logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30). */
 static void draw_logits(struct builder *builder, const char *y, bool bias, bool finished)
 {
     const struct config *c = builder->trace->config;
@@ -333,8 +333,8 @@ static void draw_logits(struct builder *builder, const char *y, bool bias, bool 
     builder_formula(builder, capped ? " / %n)" : "", c->logit_cap);
 }
 
-/* The unembedding of the tokens with the largest logits; columns: the product with y, unless it is
- * the logit, the bias, if there is one, and the logit. */
+/* Show the unembedding of the tokens with the largest logits. Columns: the product with y (unless
+ * it is the logit), the bias if there is one, and the logit. */
 static void show_tokens(struct builder *builder, const float *y, const struct weight *words,
                         const float *columns[3])
 {

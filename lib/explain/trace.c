@@ -1,4 +1,4 @@
-/* trace.c: the tensors of one head in a pass. */
+/* trace.c: the tensors of one head, from a pass. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,22 +8,22 @@
 #include "model/attention_strip.h"
 #include "model/parameter_table.h"
 
-/* --- which tensors are kept ------------------------------------------------------------------- */
+/* --- captured tensors ------------------------------------------------------------------------- */
 
-/* The model's config as it holds for one of its attentions. */
+/* The model's config, adapted to one of its attentions. */
 static struct config config_of(const struct config *model, enum site_part part)
 {
     struct config own = *model;
     struct mechanism *mechanism = &own.mechanism;
     own.cross = part == PART_CROSS || config_is_cross(model);
     if (part != PART_SENTENCE)
-        own.causal = mechanism->renormalise = false; /* there is no future to mask */
+        own.causal = mechanism->renormalise = false; /* not causal */
     if (part == PART_CROSS && mechanism->kind == ATTENTION_SPARSE)
-        mechanism->kind = ATTENTION_DENSE; /* patterns are for self-attention */
+        mechanism->kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
     return own;
 }
 
-/* The residual stream in front of an attention, and the input of its queries. */
+/* The residual stream before an attention, from which its queries are computed. */
 static enum site stream_site(enum site_part part)
 {
     return part == PART_CROSS ? SITE_RESID_MID : site_of(part, SITE_RESID_PRE);
@@ -43,14 +43,14 @@ static enum site source_site(const struct config *config)
                                            : site_of(PART_SOURCE, site_of_logits(config));
 }
 
-/* A decoder without an encoder is explained to the end of its layer. */
+/* A model with a decoder only is explained to the end of its layer. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
 }
 
-/* The layer; in bare attention also the one before it, whose output is its input; for a source the
- * encoder's last one. */
+/* Select the layer's sites; in bare attention also the previous layer, whose output is the input;
+ * with a source, the encoder's last layer. */
 static int select_sites(struct selection *selection, const struct config *config,
                         const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -68,7 +68,7 @@ static int select_sites(struct selection *selection, const struct config *config
     numbers[0] = request->head;
     numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
     numbers[2] = request->layer;
-    numbers[3] = config->n_encoder_layer - 1; /* where there is an encoder */
+    numbers[3] = config->n_encoder_layer - 1; /* if there is an encoder */
     bool one = request->layer == 0 || !bare;
     *selection = (struct selection){.heads = numbers, .head_count = 1};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
@@ -87,7 +87,7 @@ static int select_sites(struct selection *selection, const struct config *config
     return 0;
 }
 
-/* --- what the pass computed ------------------------------------------------------------------- */
+/* --- tensors from the pass -------------------------------------------------------------------- */
 
 const struct kept *trace_find(const struct trace *trace, enum site site)
 {
@@ -110,15 +110,15 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
                      struct arena *arena, struct err *err)
 {
     float *y = arena_alloc(arena, rows * w->out, sizeof *y, err);
-    struct matrix from = {(float *)x, rows, w->in, w->in}; /* it is only read */
+    struct matrix from = {(float *)x, rows, w->in, w->in}; /* cast: only read */
     if (y)
         linear(&trace->viewer->machine, (struct matrix){y, rows, w->out, w->out}, from, w,
                ACTIVATION_NONE);
     return y;
 }
 
-/* The input of queries is a stream, with or without a norm; in bare attention an embedding, or the
- * output of the layer before. */
+/* The input of queries is the stream, with or without a norm; in bare attention, an embedding or
+ * the output of the previous layer. */
 static void find_inputs_and_keys(struct trace *trace)
 {
     const struct config *config = trace->config;
@@ -144,7 +144,7 @@ static void find_inputs_and_keys(struct trace *trace)
         trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
 }
 
-/* Queries or keys of all tokens as they are projected, before the norm of heads. */
+/* Project queries or keys of all tokens, before the norm of heads. */
 static int project_raw(struct trace *trace, struct raw_heads *raw, const float *from, bool of_keys,
                        struct arena *arena, struct err *err)
 {
@@ -170,7 +170,7 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     return 0;
 }
 
-/* Norms of heads and the rotary embedding. */
+/* Find the norms of heads and the rotary embedding. */
 static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
 {
     const struct rotary *rotary = trace->rotary;
@@ -189,7 +189,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
                   project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
 }
 
-/* The embeddings of tokens and of positions, whose sum is the input of a first layer. */
+/* Find the embeddings of tokens and positions, whose sum is the input of the first layer. */
 static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
 {
     struct weights *weights = &trace->viewer->model.weights;
@@ -281,7 +281,7 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
     return 0;
 }
 
-/* --- of one query ----------------------------------------------------------------------------- */
+/* --- values of one query ---------------------------------------------------------------------- */
 
 void trace_set_query(struct trace *trace, size_t query)
 {
