@@ -1,17 +1,17 @@
 /* csv.c: csv and tidy. csv writes a table as it is. A matrix has keys as columns and queries as
- * rows; several with the same columns, those of all heads, are one table, in which every row begins
- * with the tensor, layer and head:
+ * rows; several matrices with the same columns, such as those of all heads, become one table, in
+ * which tensor, layer and head precede each row:
  *
  *     query\key,0:Life,1:is             tensor,layer,head,row,0:Life,1:is
  *     0:Life,1,0                         weights,0,0,0:Life,1,0
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
- * In pandas a head of a table is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:,
- * 3:]`; in gnuplot, where commas separate, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
+ * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
+ * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
  * cut -d, -f4-" matrix rowheaders columnheaders with image`.
  *
- * tidy has a line for each number of tables, and for each cell that a matrix does not hide.
+ * tidy has a line for each number of a table, and for each visible cell of a matrix.
  */
 #include "write/format.h"
 
@@ -24,8 +24,8 @@
 #include "base/utf8.h"
 #include "write/text.h"
 
-/* Append a text with \xNN for invisible characters. White space stays as it is: the text of a token
- * is data here. */
+/* Append a text with invisible characters as \xNN. White space is kept: the text of a token is
+ * data. */
 static void append_safe(struct buf *out, const char *text, size_t size)
 {
     char sign[TERMINAL_SIGN_BYTES];
@@ -48,7 +48,7 @@ void csv_field(struct buf *out, const char *text)
 {
     char *end;
     strtod(text, &end);
-    bool formula = *end && strchr("=+-@\t", *text); /* to a spreadsheet */
+    bool formula = *end && strchr("=+-@\t", *text); /* a spreadsheet would evaluate it */
     bool quoted = formula || text[strcspn(text, ",\"\r\n")];
     if (quoted)
         buf_char(out, '"');
@@ -64,8 +64,8 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-/* Append the cells that tell a report from the others of its stream: settings and columns of the
- * input, the model, the sentence, each with its comma; or the names of these columns. */
+/* Append the cells that identify a report in its stream, each with a comma: settings and columns
+ * from the input, the model, the sentence; or, with `names`, their headers. */
 static void add_place(struct buf *line, const struct place *place, bool names)
 {
     for (size_t i = 0; i < place->extra_count; i++) {
@@ -83,7 +83,7 @@ static void add_place(struct buf *line, const struct place *place, bool names)
         buf_format(line, "%zu,", place_sentence(place));
 }
 
-/* A number of a matrix; nothing if it is missing. */
+/* Write a number of a matrix; nothing for NaN. */
 static void put_float(struct stream *out, float value)
 {
     if (!isnan(value))
@@ -99,7 +99,7 @@ static int send(struct writer *writer, struct err *err)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Append a cell; nothing if it is missing. */
+/* Append a cell; nothing for a missing value. */
 static void add_cell(struct buf *line, const struct column *column, size_t row)
 {
     char digits[NUM_FLOAT_BYTES];
@@ -114,13 +114,13 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
     }
 }
 
-/* A stream holds one table, the first of each report, with one header. */
+/* Write the first table of the report. All reports of a stream share one header. */
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
     const struct place *place = writer->place;
     for (size_t i = 0; i < place->extra_count && place->index == 0; i++)
-        if (frame_column(frame, place->extras[i].name)) /* copied from the input */
+        if (frame_column(frame, place->extras[i].name)) /* already copied from the input */
             return err_usage(err,
                              "column '%s': results already have a column with this name: rename it",
                              place->extras[i].name);
@@ -145,7 +145,7 @@ static int write_table(struct writer *writer, const struct frame *frame, struct 
     return 0;
 }
 
-/* Append a number and a comma; no number below 0, or "mean". */
+/* Append an index (none if negative) or "mean", and a comma. */
 static void add_index(struct buf *line, int number, bool mean)
 {
     if (mean)
@@ -171,7 +171,7 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
             buf_format(line, "%s,", frame->name);
             add_index(line, frame_key(frame, "layer", row), false);
             add_index(line, frame_key(frame, "head", row), false);
-            int position = frame_key(frame, "position", row); /* if tokens are listed per layer */
+            int position = frame_key(frame, "position", row); /* tables by layer and token */
             buf_format(line, "%zu,", position >= 0 ? (size_t)position : frame->rows.first + row);
             csv_field(line, frame->rows.labels[row].plain);
             buf_format(line, ",%zu,%s,", at++, frame->columns[i].name);
@@ -183,9 +183,9 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
     return 0;
 }
 
-/* --- csv: a matrix alone, or one table of several --------------------------------------------- */
+/* --- csv: one matrix, or several as one table ------------------------------------------------- */
 
-/* Append the tensor, layer and head of a cell, or of a row: "weights,0,1,"; "mean" for a mean. */
+/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean. */
 static void add_sheet(struct buf *line, const struct sheet *sheet, size_t row, size_t column)
 {
     int layer, head;
@@ -195,7 +195,7 @@ static void add_sheet(struct buf *line, const struct sheet *sheet, size_t row, s
     add_index(line, head, sheet->mean_of_heads);
 }
 
-/* Refuse matrices that cannot be rows of one table. */
+/* Refuse matrices that do not fit into one table. */
 static int check_columns(const struct report *report, const struct place *place, struct err *err)
 {
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
@@ -214,7 +214,7 @@ static int check_columns(const struct report *report, const struct place *place,
                 first.columns.size, first.columns.name, first.tensor, other.columns.size,
                 other.columns.name, other.tensor);
     }
-    /* a source is the same for all sentences; their own words are not */
+    /* all sentences share a source, but not their tokens or words */
     const struct tokenized *text = report_text_of(report, &first.columns);
     bool of_own = text == &report->sentence ||
                   (strcmp(first.columns.name, "key") == 0 && text != &report->source);
@@ -227,7 +227,7 @@ static int check_columns(const struct report *report, const struct place *place,
     return 0;
 }
 
-/* Whether several matrices share the stream. */
+/* True if several matrices share the stream. */
 static bool is_table(const struct writer *writer)
 {
     const struct report *report = writer->report;
@@ -284,10 +284,10 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
     return 0;
 }
 
-/* --- tidy: a line for each cell ----------------------------------------------------------------
+/* --- tidy: a line for each cell ------------------------------------------------------------------
  *
- * A line is put together from parts that are made once: of the row, weights,0,1,3,the, and of each
- * column 0,Life, one after the other in `columns`, each with a 0 behind it.
+ * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
+ * and for each column, such as "0,Life,". `columns` holds the latter, each with a final NUL.
  */
 
 int tidy_begin(struct writer *writer, struct err *err)

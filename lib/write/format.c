@@ -1,4 +1,4 @@
-/* format.c: the table of formats, and reports written to a stream or as files of a folder. */
+/* format.c: the table of formats, and reports written to a stream or as the files of a folder. */
 #include "write/format.h"
 
 #include <string.h>
@@ -73,21 +73,21 @@ bool writer_at_last(const struct writer *writer)
     return writer->sheet + 1 == kept_sheet_count(&writer->report->tensors[writer->tensor]);
 }
 
-/* --- files of a folder ------------------------------------------------------------------------ */
+/* --- files in a folder ------------------------------------------------------------------------ */
 
-/* A folder that is being written, and the file that is open. */
+/* A folder being written, and its open file. */
 struct folder_files {
     const struct target_folder *target;
-    struct buf path; /* its first `folder_size` bytes are the folder and a slash */
+    struct buf path; /* its first `folder_size` bytes are the folder with a slash */
     size_t folder_size;
-    bool made, complete; /* a folder of one of several texts */
+    bool made, complete; /* `made`: the subfolder of one of several texts */
     enum format_unit unit;
-    struct place place;   /* of each file: it is alone */
-    struct report report; /* the file's share */
-    struct kept one;      /* the tensor or head of that */
+    struct place place;   /* of each file, as if it were alone */
+    struct report report; /* the file's part of the report */
+    struct kept one;      /* the file's tensor or head */
     struct stream stream;
     struct writer writer;
-    struct buf entries; /* of manifest.json */
+    struct buf entries; /* members of manifest.json */
 };
 
 static int open_stream(struct folder_files *folder, const char *stem, const char *ending,
@@ -101,7 +101,7 @@ static int open_stream(struct folder_files *folder, const char *stem, const char
         stream_open_inside(&folder->stream, folder->path.bytes, folder->target->replaces, err));
 }
 
-/* Begin a file with its share of the report. */
+/* Open a file for its part of the report. */
 static int open_file(struct writer *writer, const char *stem, struct err *err)
 {
     struct folder_files *folder = writer->folder;
@@ -125,7 +125,7 @@ static int close_file(struct writer *writer, struct err *err)
     return stream_end(&folder->stream, failed, err);
 }
 
-/* DIR/ or, for one of several texts, DIR/0000/, which is made: the path begins with it. */
+/* Begin the path with DIR/ or, for one of several texts, with DIR/0000/, which is created. */
 static int open_place(struct folder_files *folder, const struct place *place, struct err *err)
 {
     struct target_folder inner = {0};
@@ -137,7 +137,7 @@ static int open_place(struct folder_files *folder, const struct place *place, st
         buf_format(path, "%04zu", place->index);
         if (buf_check(path, err) ||
             target_folder_open_inside(&inner, path->bytes, folder->target, err))
-            return -1; /* there is no lock to hold: it is that of all */
+            return -1; /* the lock is held for the outer folder */
         folder->made = true;
         buf_char(path, '/');
     }
@@ -145,8 +145,8 @@ static int open_place(struct folder_files *folder, const struct place *place, st
     return buf_check(path, err);
 }
 
-/* Add the open file to the manifest: {"file": "weights.l00.h01.csv", "tensor": "h.0.weights",
- * "layer": 0, "heads": [1]}; a table has no layer. */
+/* Add the open file to the manifest, such as {"file": "weights.l00.h01.csv", "tensor":
+ * "h.0.weights", "layer": 0, "heads": [1]}; tables have no layer. */
 static void put_entry(struct folder_files *folder, const char *table, const struct kept *kept)
 {
     char name[SITE_NAME_BYTES];
@@ -159,7 +159,7 @@ static void put_entry(struct folder_files *folder, const char *table, const stru
     json_put_close(&json, '}');
 }
 
-/* Begin the folder's only file, or write a file for each table. */
+/* Open the single file of the folder, or write a file for each table. */
 static int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err)
 {
     const struct style *style = writer->place->style;
@@ -170,7 +170,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     *folder = (struct folder_files){
         .target = target, .unit = writer->format->unit, .place = *writer->place, .report = *report};
     if (writer->format->is_picture && style && style->view == VIEW_OVERLAY)
-        folder->unit = UNIT_TENSOR; /* heads in one picture share its file */
+        folder->unit = UNIT_TENSOR; /* one picture shows all heads */
     folder->place.index = folder->place.sentences = 0;
     folder->place.count = 1;
     folder->place.model = NULL;
@@ -197,7 +197,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     return 0;
 }
 
-/* The file's share: a tensor, or one head of it. */
+/* Choose the file's part of the report: a tensor or one head. Returns its name. */
 static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTES],
                                 const struct sheet *sheet)
 {
@@ -230,7 +230,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     return ends && !shared ? close_file(writer, err) : 0;
 }
 
-/* Close the last file and write manifest.json. */
+/* Close the last file, and write manifest.json. */
 static int folder_end(struct writer *writer, struct err *err)
 {
     struct folder_files *folder = writer->folder;
@@ -291,7 +291,7 @@ void writer_release(struct writer *writer)
         writer_release(&folder->writer);
         if (folder->made && !folder->complete) {
             folder->path.bytes[folder->folder_size - 1] = '\0';
-            rmdir(folder->path.bytes); /* it stays if anything is in it */
+            rmdir(folder->path.bytes); /* fails, as it should, if the folder is not empty */
         }
         buf_release(&folder->path);
         buf_release(&folder->entries);

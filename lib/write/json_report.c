@@ -5,13 +5,13 @@
  *      "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0, "end": 4}, …],
  *      "tensors": {"h.0.weights": [[[1, 0], [0.5, 0.5]]]}}
  *
- * Optional members: `source` (cross-attention), `heads` (if some were selected), `mean` (["heads",
- * "layers"]) and the `layers` of means, `words` (if axes count those), `first_shown` (if the first
- * token is on no axis), "precision": "bf16" and "mechanism": "attention window:4" (if they are not
- * the model's own). If ids were given the text is null, and tokens have no offsets.
+ * Optional members: `source` (cross-attention), `heads` (a selection), `mean` (["heads", "layers"])
+ * and `layers` (of means), `words` (if axes count words), `first_shown` (if axes omit the first
+ * token), "precision": "bf16" and "mechanism": "attention window:4" (if they differ from the
+ * model's). For a text given as ids, `text` is null and tokens have no offsets.
  *
- * `json` breaks lines between members and between the rows of a matrix; several reports make an
- * array. `jsonl` has a line for each report.
+ * `json` breaks lines between members and between the rows of a matrix; several reports form an
+ * array. `jsonl` writes one line per report.
  */
 #include "write/format.h"
 
@@ -33,8 +33,8 @@ void json_report_place(struct json_writer *json, const struct kept *kept)
         json_put_text(json, "heads", NULL);
 }
 
-/* Bytes of a token that are no UTF-8, a part of a character, are U+FFFD in "text" and come again in
- * "bytes". */
+/* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; "bytes" then
+ * has the exact bytes. */
 static void put_token(struct json_writer *json, const struct tokenized *tokenized, size_t index)
 {
     const struct token *token = &tokenized->tokens[index];
@@ -54,7 +54,7 @@ static void put_token(struct json_writer *json, const struct tokenized *tokenize
     json_put_close(json, '}');
 }
 
-/* A text with its tokens; the words that axes count in place of them, and the tokens of each. */
+/* Put a text with its tokens; if axes count words, also the words and the tokens of each. */
 static void put_reading(struct json_writer *json, const struct tokenized *tokenized,
                         const char *const names[3])
 {
@@ -62,7 +62,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
         json_put_bytes(json, names[0], tokenized->text, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
-    if (tokenized->text && !tokenized->count) /* a table has the tokens */
+    if (tokenized->text && !tokenized->count) /* a table lists the tokens */
         return;
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
@@ -81,7 +81,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
     json_put_close(json, ']');
 }
 
-/* The axes that tensors are means over, and the layers of these. */
+/* Put the axes that tensors are averaged over, and the layers of means. */
 static void put_means(struct json_writer *json, const struct report *report)
 {
     const struct layers *layers = &report->layers;
@@ -106,7 +106,7 @@ static void put_means(struct json_writer *json, const struct report *report)
         json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
 }
 
-/* The ids, and the positions of those that the tokenizer added at the start and at the end. */
+/* Put the ids, and the positions of tokens that the tokenizer added at the start and the end. */
 static void put_ids(struct json_writer *json, const char *const names[2],
                     const struct tokenized *tokenized)
 {
@@ -167,7 +167,7 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         json_put_integers(json, "\n heads", report->heads, report->head_count);
     for (size_t i = 0; i < report->tensor_count; i++) {
         const struct kept *kept = &report->tensors[i];
-        if (kept->queries) { /* the same in all tensors that have them */
+        if (kept->queries) { /* equal in all tensors with queries */
             json_put_integers(json, "\n queries", kept->queries, kept->shape[kept->rank - 2]);
             break;
         }
@@ -217,7 +217,7 @@ static void put_units(struct json_writer *json, const struct report *report)
         json_put_close(json, '}');
 }
 
-/* Put the units and tables; json_end closes the last brace. */
+/* Put the units and the tables; json_end writes the last brace. */
 static void put_tables(struct json_writer *json, const struct report *report)
 {
     put_units(json, report);
@@ -246,7 +246,7 @@ static void put_axis(struct json_writer *json, const struct axis *axis)
     json_put_close(json, '}');
 }
 
-/* The axes of tensors that are no site's. */
+/* Put the axes of tensors that belong to no site. */
 static void put_axes(struct json_writer *json, const struct report *report)
 {
     char name[SITE_NAME_BYTES];
@@ -267,7 +267,7 @@ static void put_axes(struct json_writer *json, const struct report *report)
         json_put_close(json, '}');
 }
 
-/* Open a result and put all members before its tables or tensors. */
+/* Open a result, and put all members before its tables or tensors. */
 static void put_head(struct json_writer *json, const struct report *report,
                      const struct place *place)
 {
@@ -302,13 +302,13 @@ static void put_matrix(struct json_writer *json, const char *name, const struct 
     json_put_close(json, ']');
 }
 
-/* Several reports of a stream are an array, or a line each. */
+/* Several reports form an array, or lines. */
 int json_begin(struct writer *writer, struct err *err)
 {
     const struct place *place = writer->place;
     struct json_writer *json = &writer->json;
     bool one_line = strcmp(writer->format->name, "jsonl") == 0;
-    (void)err; /* failures stick to the stream */
+    (void)err; /* errors stick to the stream */
     *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
     if (place->count > 1 && !one_line)
         stream_text(writer->out, place->index == 0 ? "[" : ",\n");

@@ -1,4 +1,4 @@
-/* palette.c: colours, palettes, and the colours of numbers. */
+/* palette.c: colours, palettes, and the mapping of numbers to colours. */
 #include "write/style.h"
 
 #include <float.h>
@@ -14,7 +14,7 @@ struct colour colour_of_hex(uint32_t hex)
     return (struct colour){(uint8_t)(hex >> 16), (uint8_t)(hex >> 8), (uint8_t)hex};
 }
 
-/* The light that a screen gives for a byte, and the byte for that light. */
+/* Convert an sRGB byte to linear light, and back. */
 static float light_of(uint8_t byte)
 {
     float value = (float)byte / 255;
@@ -70,7 +70,7 @@ float oklab_distance(struct oklab a, struct oklab b)
     return sqrtf(lightness * lightness + along_a * along_a + along_b * along_b);
 }
 
-/* By the contrast of the web's guidelines: (lighter + 0.05) / (darker + 0.05). */
+/* Choose by the contrast ratio of WCAG: (lighter + 0.05) / (darker + 0.05). */
 struct colour colour_ink(struct colour ground)
 {
     float luminance = 0.2126f * light_of(ground.red) + 0.7152f * light_of(ground.green) +
@@ -117,7 +117,7 @@ const struct palette *palette_find(const char *name)
     return names_find(&index, names, name, strlen(name)) ? &palette_rows[index] : NULL;
 }
 
-/* Fill levels `low` to `high` by even steps from stop `first` to stop `last`. */
+/* Interpolate levels `low` to `high` between the stops `first` to `last`. */
 static void fill(struct ramp *ramp, const struct palette *palette, size_t first, size_t last,
                  size_t low, size_t high)
 {
@@ -161,8 +161,8 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
     fill(ramp, palette, last / 2, last, middle, RAMP_LEVELS - 1);
 }
 
-/* Okabe and Ito's, which no kind of colour blindness confuses; without yellow and black, which are
- * too light and too heavy for lines. */
+/* Okabe and Ito's palette, which is safe for all kinds of colour blindness; without yellow and
+ * black, which are too light and too heavy for lines. */
 struct colour palette_line(size_t index, size_t count)
 {
     static const uint32_t few[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
@@ -203,9 +203,9 @@ struct extent extent_of_sheet(const struct sheet *sheet)
     return extent;
 }
 
-/* --- from numbers to colours ------------------------------------------------------------------ */
+/* --- mapping numbers to colours --------------------------------------------------------------- */
 
-/* The log scale shows numbers down to so much below the highest. */
+/* Ratio of the highest number to the smallest that the log scale distinguishes. */
 static const float LOG_STEPS = 1e4f;
 
 struct extent norm_ends(const struct colour_norm *norm)
@@ -216,7 +216,7 @@ struct extent norm_ends(const struct colour_norm *norm)
                            : (struct extent){fminf(extent.low, 0), extent.high};
 }
 
-/* 0 and 1 stay; numbers beyond them have their colours. */
+/* Apply the scale to a number, clamped to low … high; the result is from 0 to 1. */
 static float bend(enum style_scale scale, float value, float low, float high)
 {
     float share = high > low ? fminf(fmaxf((value - low) / (high - low), 0), 1) : 0;
@@ -242,7 +242,7 @@ unsigned norm_level(const struct colour_norm *norm, float value)
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark)
 {
-    /* for numbers of one sign or both, on paper or on a dark ground */
+    /* [one sign, both signs][light, dark background] */
     static const char *const usual[2][2] = {{"blues", "night"}, {"blue-orange", "dusk"}};
     bool whole = fraction && !style->range_given && extent.low >= 0 && extent.high <= 1;
     struct extent range = style_has_bounds(style) ? style->bounds

@@ -1,4 +1,4 @@
-/* style.c: options of style, read from words. */
+/* style.c: parses options of style. */
 #include "write/style.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@
 #define INCHES(inches) (72.0 * (inches))
 #define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
 
-static const double FONT_SIZE = 7; /* between Nature's least and most, 5 and 7 points */
+static const double FONT_SIZE = 7; /* within Nature's limits of 5 and 7 points */
 static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
 
 const struct style style_default = {0};
@@ -39,7 +39,7 @@ const struct venue venue_rows[] = {
 
 const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
 
-/* The index of a name; 0 if none is given. */
+/* Find the index of a name; 0 if the name is NULL. */
 static int find(size_t *index, const char *option, struct names names, const char *name,
                 struct err *err)
 {
@@ -47,7 +47,7 @@ static int find(size_t *index, const char *option, struct names names, const cha
     return name ? names_choose(index, names, option, name, err) : 0;
 }
 
-/* LOW:HIGH; 0 has the colours' beginning or middle. */
+/* Parse LOW:HIGH. Bounds must suit a ramp that begins at 0 or has 0 in its middle. */
 static int read_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
@@ -66,7 +66,7 @@ static int read_bounds(struct extent *bounds, const char *text, struct err *err)
     return 0;
 }
 
-/* --- figures for papers ----------------------------------------------------------------------- */
+/* --- figures for print ------------------------------------------------------------------------ */
 
 static bool read_length(double *points, const char *text)
 {
@@ -111,7 +111,7 @@ static int read_width(struct figure_form *form, const char *text, struct err *er
     return 0;
 }
 
-enum { AROUND_MAX = 8 }; /* bytes of a pattern */
+enum { AROUND_MAX = 8 }; /* bytes around the letter of a panel label */
 
 static const char *letter_of(const char *pattern)
 {
@@ -162,7 +162,7 @@ static int read_tokens(struct figure_form *form, const char *text, struct err *e
     return 0;
 }
 
-/* LAYER.HEAD:ROW:COLUMN, without its head, or without both. */
+/* Parse LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
 static bool read_mark(struct cell_mark *mark, const char *text, size_t size)
 {
     int end = 0;
@@ -221,7 +221,7 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
     return 0;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all options ------------------------------------------------------------------------------ */
 
 int style_read(struct style *style, const struct style_words *words, struct err *err)
 {
@@ -236,7 +236,7 @@ int style_read(struct style *style, const struct style_words *words, struct err 
         find(&palette, "--palette", NAMES(palette_rows, palette_count), words->palette, err))
         return -1;
     style->scale = (enum style_scale)scale;
-    style->range = (enum style_range)range; /* never LOW:HIGH, which has a colon */
+    style->range = (enum style_range)range; /* LOW:HIGH, with its colon, was handled above */
     style->range_given = words->range;
     style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;

@@ -1,7 +1,7 @@
-/* tensors_report.c: safetensors, every tensor of a report in one file; and npy, one tensor.
+/* tensors_report.c: safetensors (all tensors of a report in one file) and npy (one tensor).
  *
- * The metadata, text to text, has "format": "pt", which readers expect, and "result": the object
- * that json writes, without its tensors.
+ * The metadata, a map of strings, has "format": "pt", which readers expect, and "result": the
+ * object that json writes, without its tensors.
  */
 #include "format/npy.h"
 #include "format/safetensors.h"
@@ -38,7 +38,7 @@ int tensors_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-/* numpy's file has no room for tokens or names: a folder gives it a name, and manifest.json. */
+/* An npy file cannot hold tokens or names: in a folder, its name and manifest.json supply them. */
 int array_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;

@@ -1,5 +1,5 @@
-/* text.h: text for people: lines with cells, axes that are too long for a page, tables, and reports
- * (text_line.c, text_page.c). Widths are columns of a terminal; 0: no limit.
+/* text.h: reports as text: lines of cells, axes that exceed the page, tables, and pages
+ * (text_line.c, text_page.c). Widths are columns of a terminal; 0: unlimited.
  *
  *     struct buf line = {0};
  *     text_cell(&line, "Life", 8, false);
@@ -13,44 +13,44 @@
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Append a text at the left or the right end of a cell, shortened to its width with an ellipsis. */
+/* Append a text, left or right-aligned in a cell; an ellipsis shortens it to the cell's width. */
 void text_cell(struct buf *line, const char *text, size_t width, bool right);
 
-/* Append a label of an axis for a cell of this width. Long names of models, which often begin
- * alike, lose their beginning: "…/step-00000040". */
+/* Append an axis label, for a cell of this width. Long model names, which often begin alike, are
+ * shortened at the start: "…/step-00000040". */
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
 
-void text_blanks(struct buf *line, size_t count); /* append them */
+void text_blanks(struct buf *line, size_t count); /* append spaces */
 
-/* Shorten a whole line to the width of a page, in which colours take no columns. */
+/* Shorten a line to the width of a page; colour codes take no columns. */
 void text_shorten(struct buf *line, size_t width);
 
-/* Write the line without blanks at its end, and clear it; -1 if memory for it ran out. */
+/* Write the line without trailing spaces, and clear it; -1 if memory ran out. */
 int text_end(struct stream *out, struct buf *line, struct err *err);
 
-/* Write a text as it is; -1 if memory for it ran out. */
+/* Write a text as it is; -1 if memory ran out. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Write a text in lines of at most `width` columns, broken at blanks and at its own line ends. The
- * first line starts at `column`; lines after a break are indented. */
+/* Write a text in lines of at most `width` columns, broken at spaces and at newlines. The first
+ * line starts at `column`; continuation lines are indented. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
-/* The positions of an axis that are shown: `front` from its start and `back` from its end, with a
- * slot for an ellipsis between them unless these are all. */
+/* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
+ * for an ellipsis between them if positions are omitted. */
 struct text_cut {
     size_t front, back;
-    size_t size; /* of the axis */
+    size_t size; /* positions of the axis */
 };
 
-/* Show at most this many positions, and at least 2; or as many as a page of `lines` (0: no limit)
- * holds, including the ellipsis. */
+/* Show at most this many positions, but at least 2; or as many as fit into `lines` (0: unlimited),
+ * including the ellipsis. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 
 bool text_is_cut(const struct text_cut *cut);
 
-/* The number of slots, including the ellipsis; whether a slot is the ellipsis; and its position,
- * for the ellipsis the first that is left out. */
+/* Number of slots, including the ellipsis; is a slot the ellipsis?; position of a slot (for the
+ * ellipsis, the first omitted one). */
 size_t text_cut_slots(const struct text_cut *cut);
 bool text_cut_between(const struct text_cut *cut, size_t slot);
 size_t text_cut_place(const struct text_cut *cut, size_t slot);
@@ -60,8 +60,8 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
                      struct err *err);
 
-/* Write the first lines of a page, shortened to its width: the model and the text, numbered where
- * there are several, and the source or the corrupt text. */
+/* Write the title lines of a page, shortened to its width: the model, the text (numbered if there
+ * are several), and the source or the corrupt text. */
 int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err);
 

@@ -12,7 +12,7 @@ void text_blanks(struct buf *line, size_t count)
     buf_fill(line, ' ', count);
 }
 
-/* The bytes of the longest beginning that is at most `width` columns wide. */
+/* Length in bytes of the longest prefix that is at most `width` columns wide. */
 static size_t beginning(const char *text, size_t size, size_t width)
 {
     size_t at = 0;
@@ -56,13 +56,13 @@ void text_label(struct buf *line, const struct axis *axis, size_t index, size_t 
 
 void text_shorten(struct buf *line, size_t width)
 {
-    static const char reset[] = "\x1b[0m"; /* of colours */
+    static const char reset[] = "\x1b[0m"; /* ends colours */
     size_t columns = 0;
-    size_t end = 0; /* of the part before the ellipsis */
+    size_t end = 0; /* of the text before the ellipsis */
     bool coloured = false, coloured_at_end = false;
     for (size_t at = 0, length; at < line->size && columns <= width; at += length) {
         length = terminal_colour(line->bytes + at, line->size - at);
-        if (length) { /* takes no columns */
+        if (length) { /* colour codes take no columns */
             coloured = strncmp(line->bytes + at, reset, length) != 0;
             continue;
         }

@@ -1,4 +1,4 @@
-/* text_page.c: reports as text: the sentence, its tokens, every tensor and table.
+/* text_page.c: reports as text: the sentence, its tokens, and all tensors and tables.
  *
  *     life · Life is short
  *
@@ -25,9 +25,9 @@
 
 static const char ellipsis[] = "…";
 
-/* --- the first lines -------------------------------------------------------------------------- */
+/* --- title lines ------------------------------------------------------------------------------ */
 
-/* life · attention window:4 · sentence 1 · Life is short */
+/* Append a title such as "life · attention window:4 · sentence 1 · Life is short". */
 static void add_title(struct buf *line, const struct report *report, const struct place *place)
 {
     struct tokenized model = {.text = report->model, .size = strlen(report->model)};
@@ -36,7 +36,7 @@ static void add_title(struct buf *line, const struct report *report, const struc
         buf_format(line, " · %s", report->mechanism);
     if (place_sentences(place) > 1)
         buf_format(line, " · sentence %zu", place_sentence(place));
-    if (!report->sentence.count && !report->sentence.size) /* it is about the model alone */
+    if (!report->sentence.count && !report->sentence.size) /* the report is about the model alone */
         return;
     buf_text(line, " · ");
     tokenized_visible(line, &report->sentence);
@@ -65,7 +65,7 @@ int text_titles_write(struct stream *out, const struct report *report, const str
     if (report->about && !failed && has_text) {
         buf_text(&line, report->about);
         failed = end_title(out, &line, place, err);
-    } else if (report->about && !failed) { /* nothing else says it */
+    } else if (report->about && !failed) { /* no title line has the subject */
         text_wrap(out, report->about, 0, 0, place->columns);
     }
     buf_release(&line);
@@ -74,18 +74,18 @@ int text_titles_write(struct stream *out, const struct report *report, const str
 
 /* --- colours ---------------------------------------------------------------------------------- */
 
-/* Colours or shades (░▒▓█) of numbers. */
+/* How numbers are displayed: digits, colours or shades (░▒▓█). */
 struct text_heat {
-    bool numbers; /* they are written */
-    bool colours; /* on the terminal's colours */
-    bool shades;  /* with a character for the level, where the terminal has no colours */
+    bool numbers; /* write digits */
+    bool colours; /* use terminal colours */
+    bool shades;  /* draw levels as characters, without colours */
     enum style_depth depth;
     struct colour_norms norms;
     struct ramp ramp;
-    unsigned set; /* the level whose colours the line has now; 0: none */
+    unsigned set; /* level whose colours are in effect; 0: none */
 };
 
-/* Terminals with 256 colours have a cube of 6 · 6 · 6 after the user's first 16: 0, 95, 135, …. */
+/* Terminals with 256 colours have a 6 × 6 × 6 cube (0, 95, 135, …) after the 16 theme colours. */
 enum { CUBE_FIRST = 16 };
 
 static int step_of(uint8_t byte)
@@ -93,11 +93,11 @@ static int step_of(uint8_t byte)
     return byte < 48 ? 0 : byte < 115 ? 1 : (byte - 35) / 40;
 }
 
-/* Give the line the colours of a level, or for 0 the terminal's own; no effect without colours. */
+/* Switch to the colours of a level, or for 0 to the terminal's default; ignored without colours. */
 static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
 {
     struct colour ground = heat->ramp.colours[level];
-    int letters = colour_ink(ground).red ? 231 : 16; /* white or black, which no theme changes */
+    int letters = colour_ink(ground).red ? 231 : 16; /* white or black, in any theme */
     if (!heat->colours || level == heat->set)
         return;
     if (level == 0)
@@ -113,7 +113,7 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* The character for a level, by its distance from 0; a blank near 0. */
+/* The shade for a level by its distance from 0; a space near 0. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };
@@ -124,7 +124,7 @@ static const char *shade_of(const struct text_heat *heat, unsigned level)
     return level == 0 || distance < NEAR ? " " : shades[1 + distance * 4 / (whole + 1)];
 }
 
-/* -1.03 ▓▒░  ░▒▓ ≥ 1.03 */
+/* Append a legend such as "-1.03 ▓▒░  ░▒▓ ≥ 1.03". */
 static void add_legend(struct buf *line, struct text_heat *heat)
 {
     enum { STEPS = 24 };
@@ -147,7 +147,7 @@ static void add_legend(struct buf *line, struct text_heat *heat)
         buf_format(line, " largest of the %s", norms->range == RANGE_ROW ? "row" : "head");
 }
 
-/* For numbers, or fractions, in an extent. Marks the stream as one that writes colours. */
+/* Choose colours for numbers in a range (`fraction`: fractions). Marks the stream as coloured. */
 static void begin_heat(struct text_heat *heat, struct stream *out, struct extent extent,
                        bool fraction, const struct place *place)
 {
@@ -172,22 +172,22 @@ static void begin_heat(struct text_heat *heat, struct stream *out, struct extent
 /* --- cells ------------------------------------------------------------------------------------ */
 
 struct table_column {
-    size_t gap; /* blanks before it */
+    size_t gap; /* spaces before the cell */
     size_t width;
-    bool left;     /* cells are aligned left */
-    bool shortens; /* wider cells end in an ellipsis; else they take the columns they need */
-    bool tight;    /* colour reaches from the blank before a number to its end, not further */
+    bool left;     /* left-aligned */
+    bool shortens; /* longer texts are shortened; false: they widen the cell */
+    bool tight;    /* colour only the number and the space before it */
 };
 
-/* A line of cells. Memory failures stick until the table is closed. */
+/* A table written line by line. Memory errors stick until the table is closed. */
 struct table {
     struct stream *out;
-    size_t page;            /* width at which a line is shortened */
-    struct text_heat *heat; /* of table_heated; NULL: not used */
-    struct buf line, cell;  /* and the next cell, for table_put */
+    size_t page;            /* longer lines are shortened */
+    struct text_heat *heat; /* for table_heated; NULL: none */
+    struct buf line, cell;  /* the line, and the cell for table_put */
 };
 
-/* Append blanks without colours. */
+/* Append spaces without colours. */
 static void table_gap(struct table *table, size_t gap)
 {
     if (table->heat)
@@ -195,8 +195,8 @@ static void table_gap(struct table *table, size_t gap)
     text_blanks(&table->line, gap);
 }
 
-/* Append a cell: a text; the contents of `cell`; a number with the colours or shades of a level,
- * those alone if heat has no numbers. */
+/* Append a cell: a text; the contents of `cell`; or a number on the colour or shade of its level
+ * (without digits if heat has none). */
 static void table_text(struct table *table, const struct table_column *column, const char *text)
 {
     table_gap(table, column->gap);
@@ -246,7 +246,7 @@ static void table_end(struct table *table)
     text_end(table->out, &table->line, &err);
 }
 
-/* Release its memory; -1 if output is missing because memory ran out. */
+/* Release the memory; -1 if memory ran out and output is missing. */
 static int table_close(struct table *table, struct err *err)
 {
     int failed = buf_check(&table->line, err);
@@ -255,20 +255,20 @@ static int table_close(struct table *table, struct err *err)
     return failed;
 }
 
-/* --- a table ----------------------------------------------------------------------------------
+/* --- a table -------------------------------------------------------------------------------------
  *
  *     token  text   logprob  surprisal
  *         0  Life
  *         1  is     -1.2346     1.2346
  *
- * Columns are as wide as their cells. If a line is too long for the page, headers become brief, and
- * the columns that may shrink do; then columns move to another table below, which repeats the keys.
- * Rows in the middle of a long table are left out.
+ * Columns are as wide as their cells. If a line is too long for the page, headers are abbreviated
+ * and shrinkable columns shrink; remaining columns continue in another block below, which repeats
+ * the keys. The middle rows of a long table are omitted.
  */
 
 enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
 
-static const double SMALL = 0.5; /* of the last decimal: smaller numbers are written as 1.2e-05 */
+static const double SMALL = 0.5; /* in units of the last decimal; smaller numbers become 1.2e-05 */
 
 struct shown_column {
     const struct column *column;
@@ -280,11 +280,11 @@ struct shown_column {
 struct shown_table {
     const struct frame *frame;
     const struct place *place;
-    struct text_cut cut; /* of the rows */
+    struct text_cut cut; /* displayed rows */
     struct shown_column *columns;
-    size_t count, keys; /* the first columns are keys: every block repeats them */
+    size_t count, keys; /* the first columns are keys, repeated in each block */
     bool is_brief;
-    bool titled; /* some column has a title */
+    bool titled; /* some columns have titles */
 };
 
 static bool is_text(const struct column *column)
@@ -292,7 +292,7 @@ static bool is_text(const struct column *column)
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-/* The text of a cell, some in the memory given. */
+/* The text of a cell; `text` is a buffer that may hold it. */
 static const char *cell_text(char text[CELL_BYTES], const struct column *column, size_t row,
                              bool brief)
 {
@@ -314,7 +314,7 @@ static const char *cell_text(char text[CELL_BYTES], const struct column *column,
     return text;
 }
 
-/* Choose the columns that are shown, and their colours. */
+/* Choose the displayed columns and their colours. */
 static int open_table(struct shown_table *shown, struct stream *out, struct arena *arena,
                       struct err *err)
 {
@@ -343,7 +343,7 @@ static int open_table(struct shown_table *shown, struct stream *out, struct aren
     return 0;
 }
 
-/* Width of the first columns. */
+/* Width of the first `count` columns. */
 static size_t width_of(const struct shown_table *shown, size_t count)
 {
     size_t width = 0;
@@ -378,9 +378,8 @@ static void fit(struct shown_table *shown, bool brief)
     }
 }
 
-/* Narrow the columns that may shrink to the page, or to a quarter of it where the table takes
- * several blocks in any case. Other texts are at most as wide as the page has room next to the
- * keys. */
+/* Narrow shrinkable columns to fit the page, or to a quarter of it if the table needs several
+ * blocks anyway. Other texts are at most as wide as the space after the keys. */
 static void shrink(struct shown_table *shown)
 {
     size_t page = shown->place->columns;
@@ -401,7 +400,7 @@ static void shrink(struct shown_table *shown)
     }
 }
 
-/* Write the rows' labels as a text to read, each on the colour of its number; nothing without
+/* Write the row labels as running text, each on the colour of its number; nothing without
  * colours. */
 static int write_running(struct stream *out, struct shown_table *shown, struct err *err)
 {
@@ -449,7 +448,7 @@ static void write_cell(struct table *table, struct shown_table *shown, size_t in
     if (heated && *cell) {
         float value = (float)column_number(column, row);
         table_heated(table, layout, cell, norm_level(&heat->norms.whole, value));
-    } else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
+    } else if (column->kind == COLUMN_LABEL) { /* shortened at the start, where model names agree */
         const struct axis axis = {column->name, shown->frame->rows.size, column->values, 0};
         text_label(&table->cell, &axis, row, layout->width);
         table_put(table, layout);
@@ -458,7 +457,7 @@ static void write_cell(struct table *table, struct shown_table *shown, size_t in
     }
 }
 
-/* Write a table of the keys and the columns from `first` up to `end`. */
+/* Write a block with the keys and the columns `first` to `end` - 1. */
 static void write_block(struct table *table, struct shown_table *shown, size_t first, size_t end)
 {
     const struct shown_column *columns = shown->columns;
@@ -526,37 +525,37 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
     return err_if(failed);
 }
 
-/* --- a tensor ---------------------------------------------------------------------------------
+/* --- a tensor ------------------------------------------------------------------------------------
  *
- * All heads of a tensor have one layout, so that equal numbers look equal and columns are aligned.
- * Numbers have four decimals; if they take more than 9 columns, or would be nothing but zeros, they
- * are written as 1.23e+08. A matrix that is too wide or too long loses its middle.
+ * All heads of a tensor have the same layout and number format, so that equal numbers look equal.
+ * Numbers have four decimals; if they would need more than 9 columns, or would all be zeros, they
+ * are written as 1.23e+08. The middle of a matrix that is too wide or too long is omitted.
  */
 
 enum {
-    TEXT_GAP = 2,       /* blanks before a column of numbers */
-    TEXT_HEAT = 2,      /* width of a cell without a number: about as wide as high */
-    TEXT_BLOCK_GAP = 4, /* blanks between two heads side by side */
+    TEXT_GAP = 2,       /* spaces before a column of numbers */
+    TEXT_HEAT = 2,      /* width of a cell without digits: roughly square */
+    TEXT_BLOCK_GAP = 4, /* spaces between heads side by side */
     TEXT_LABEL_MAX = 16,
     TEXT_CORNER_BYTES = 24,
-    HEADING_INDENT = 2, /* of the rest of a line on a narrow page */
+    HEADING_INDENT = 2, /* of continuation lines on a narrow page */
 };
 
 struct matrices {
-    const struct sheet *sheets; /* [count] one a head, and the colours of its numbers */
+    const struct sheet *sheets; /* [count] one per head; norms are theirs */
     struct colour_norm *norms;
     size_t count;
     struct table table;
     struct text_heat heat;
     struct text_cut rows, columns;
-    struct table_column label, cell, between; /* labels, numbers, and an ellipsis in the middle */
-    size_t index_width;                       /* of the numbers before labels; 0: none */
-    struct extent extent;                     /* of the visible numbers; 0 if there are none */
+    struct table_column label, cell, between; /* `between`: the ellipsis */
+    size_t index_width;                       /* width of numbers before labels; 0: none */
+    struct extent extent;                     /* range of visible numbers; 0 if none */
     struct numeral numeral;
-    size_t side_by_side; /* heads in one row of blocks */
+    size_t side_by_side; /* heads per block */
 };
 
-/* "head 3", or nothing for a sheet without a head. */
+/* "head 3", or "" for a sheet without a head. */
 static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
 {
     corner[0] = '\0';
@@ -583,13 +582,13 @@ static size_t slots_width(const struct matrices *matrices)
     return places * (matrices->cell.gap + matrices->cell.width) + between;
 }
 
-/* Cut columns that do not fit; if there is room, they grow up to their longest label. */
+/* Omit columns that do not fit; if there is space, widen columns up to the longest label. */
 static void fit_columns(struct matrices *matrices, size_t page)
 {
     const struct axis *columns = &matrices->sheets->columns;
     size_t slot = matrices->cell.gap + matrices->cell.width;
     size_t beside =
-        matrices->label.width + matrices->cell.gap + 1; /* not for columns if there is an … */
+        matrices->label.width + matrices->cell.gap + 1; /* the ellipsis takes this space */
     matrices->columns = text_cut_to(columns->size, columns->size);
     bool fits = page == 0 || matrices->label.width + slots_width(matrices) <= page;
     if (!fits) {
@@ -603,11 +602,11 @@ static void fit_columns(struct matrices *matrices, size_t page)
     }
 }
 
-/* Lay out the sheets. Cells without numbers are small, and labels begin with the numbers that are
- * above the columns. */
+/* Lay out the sheets. Without digits, cells are narrow: columns are numbered, and row labels begin
+ * with the same numbers. */
 static void fit_matrices(struct matrices *matrices, const struct place *place)
 {
-    const struct sheet *first = matrices->sheets; /* its axes are those of all */
+    const struct sheet *first = matrices->sheets; /* all sheets have these axes */
     bool numbers = matrices->heat.numbers;
     size_t page = place->columns;
     char text[TEXT_CORNER_BYTES];
@@ -616,7 +615,7 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     matrices->cell = (struct table_column){gap, TEXT_HEAT, .shortens = true};
     matrices->between = (struct table_column){gap, 1};
     matrices->rows = text_cut_lines(first->rows.size, place->lines);
-    if (!numbers) /* "12 dessert": the number tells which column a row is */
+    if (!numbers) /* "12 dessert": numbers match rows to columns */
         matrices->index_width = (size_t)snprintf(text, sizeof text, "%zu ",
                                                  axis_number(&first->rows, first->rows.size - 1));
     matrices->label.width = matrices->index_width + label_width(&first->rows, &matrices->rows);
@@ -630,14 +629,14 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
             numeral_between(extent.low, extent.high, first->whole ? 0 : NUMERAL_DIGITS);
         matrices->cell.width = num_max(numeral_write(number, matrices->numeral, extent.low),
                                        numeral_write(number, matrices->numeral, extent.high));
-        if (first->texts) /* in place of numbers */
+        if (first->texts) /* instead of numbers */
             matrices->cell.width = 1;
         for (size_t i = 0; first->texts && i < first->rows.size * first->columns.size; i++) {
             size_t width = utf8_width(first->texts[i], strlen(first->texts[i]));
             matrices->cell.width = num_max(matrices->cell.width, num_min(width, TEXT_LABEL_MAX));
         }
     } else {
-        matrices->label.width++; /* a blank before the first cell */
+        matrices->label.width++; /* a space before the first cell */
     }
     fit_columns(matrices, page);
     size_t block = matrices->label.width + slots_width(matrices) + TEXT_BLOCK_GAP;
@@ -645,8 +644,8 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     matrices->side_by_side = num_max(num_min(blocks, matrices->count), 1);
 }
 
-/* weights · layer 0 · rows: query, columns: key
- * (24 of 60 rows, 9 of 60 columns shown; --full shows all) */
+/* Write a heading such as "weights · layer 0 · rows: query, columns: key (24 of 60 rows, 9 of 60
+ * columns shown; --full shows all)". */
 static int write_heading(const struct matrices *matrices, size_t width, struct err *err)
 {
     const struct sheet *sheet = matrices->sheets;
@@ -691,7 +690,7 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
             table_put(table, &matrices->cell);
         } else if (columns->first + columns->size > 10 && number % 5 != 0) {
             table_text(table, &matrices->cell,
-                       ""); /* two-digit numbers would touch: every fifth has one */
+                       ""); /* two-digit numbers would touch: number every fifth */
         } else {
             buf_format(&table->cell, "%zu", number % 100);
             table_put(table, &matrices->cell);
@@ -699,7 +698,7 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
     }
 }
 
-/* An ellipsis stands for visible numbers: if all of them are masked, there is none. */
+/* An ellipsis replaces visible numbers: if all omitted numbers are masked, there is none. */
 static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
 {
     const struct sheet *sheet = &matrices->sheets[index];
@@ -730,7 +729,7 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         char number[NUMERAL_BYTES];
         float value = sheet_cell(sheet, row, column);
         const char *text = sheet_text(sheet, row, column);
-        bool missing = !text && isnan(value); /* as of the last token's next one */
+        bool missing = !text && isnan(value); /* such as the last token's next one */
         numeral_write(number, matrices->numeral, value);
         if (missing)
             table_text(table, &matrices->cell, "");
@@ -742,7 +741,7 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
 
 static void write_tables(struct matrices *matrices)
 {
-    enum { HEADER = -1 }; /* the line above the rows */
+    enum { HEADER = -1 }; /* index of the line above the rows */
     int slots = (int)text_cut_slots(&matrices->rows);
     for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
         size_t end = num_min(first + matrices->side_by_side, matrices->count);
@@ -761,7 +760,7 @@ static void write_tables(struct matrices *matrices)
     }
 }
 
-/* Collect the sheets of a tensor and choose their colours. */
+/* Collect the sheets of a tensor, and choose their colours. */
 static int open_matrices(struct matrices *matrices, const struct report *report,
                          const struct kept *kept, const struct place *place, struct arena *arena,
                          struct err *err)
@@ -787,7 +786,7 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     return 0;
 }
 
-/* Write a heading, and the heads as tables, side by side if they fit. */
+/* Write a heading and the heads as tables, side by side if they fit. */
 static int write_tensor(struct stream *out, const struct report *report, const struct kept *kept,
                         const struct place *place, struct err *err)
 {
@@ -825,7 +824,7 @@ static int write_tokens(struct stream *out, const struct tokenized *tokenized, c
     return err_if(failed);
 }
 
-/* Write the rows of facts above the tables of a report without a title. */
+/* Write the facts above the tables of a report without a title. Returns true if there are any. */
 static bool write_rows(struct stream *out, const struct frame *facts)
 {
     bool any = false;
@@ -847,13 +846,13 @@ static bool write_rows(struct stream *out, const struct frame *facts)
     return any;
 }
 
-enum { RULE_WIDTH = 80 }; /* of a page without a width */
+enum { RULE_WIDTH = 80 }; /* on a page of unlimited width */
 
 int text_page_write(struct stream *out, const struct report *report, const struct place *place,
                     struct err *err)
 {
     bool alone = !report->source.count;
-    if (place->index > 0) /* a rule between two sentences */
+    if (place->index > 0) /* separates sentences */
         stream_char(out, '\n');
     if (place->index > 0 && !report->untitled) {
         for (size_t i = 0; i < (place->columns ? place->columns : RULE_WIDTH); i++)
@@ -867,7 +866,7 @@ int text_page_write(struct stream *out, const struct report *report, const struc
          (!alone && write_tokens(out, &report->source, "source", place, err))))
         return -1;
     bool shows_tensors = report->shows_tensors || !report->frame_count;
-    bool first = report->untitled && !write_rows(out, report->facts); /* nothing is above it */
+    bool first = report->untitled && !write_rows(out, report->facts); /* nothing above it */
     for (size_t i = 0; i < report->tensor_count && shows_tensors; i++) {
         stream_char(out, '\n');
         if (write_tensor(out, report, &report->tensors[i], place, err))
