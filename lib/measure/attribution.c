@@ -8,7 +8,7 @@
 #include "model/config.h"
 #include "model/sampler.h"
 
-enum { ROWS_AT_ONCE = 32 }; /* of a matrix */
+enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix per product */
 
 const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)"},
@@ -16,7 +16,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs"},
 };
 
-/* The sites of which the last row is captured; of values all rows. */
+/* Sites whose last row is captured; of values, all rows are. */
 static const enum site captured_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
                                            SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
                                            SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
@@ -24,21 +24,21 @@ static const enum site captured_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGH
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
-/* The pass in reverse, from the logits to the embedding. */
+/* State of the backward pass from the logits to the embedding. */
 struct way {
     struct attribution *attribution;
     const struct attribution_plan *plan;
     const struct config *config;
     struct weights *weights;
-    const struct edits *edits; /* of the run; NULL: none */
-    size_t tokens, whole;      /* up to the position; of the text */
+    const struct edits *edits; /* edits of the run; NULL: none */
+    size_t tokens, whole;      /* up to the position; in the whole text */
     const float *(
-        *rows)[SITE_COUNT]; /* [layer] captured rows; of sites in no layer, in the first */
-    double *u;              /* [C] the direction in the stream */
-    double *added;          /* [C] the direction in a sublayer's output */
-    double *inner;          /* [I or H · dv] the direction before its last matrix */
-    double bias, edited;    /* contributions of the stage's biases and edits */
-    float *cells;           /* of the report */
+        *rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of layers */
+    double *u;              /* [C] direction in the residual stream */
+    double *added;          /* [C] direction in a sublayer's output */
+    double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
+    double bias, edited; /* sums for the current stage */
+    float *cells;        /* values of the report */
     struct arena scratch;
     struct err *err;
 };
@@ -90,10 +90,10 @@ static int run(struct way *way, const uint32_t *ids)
                       (struct tap){.sink = keep, .context = way}, way->err);
 }
 
-/* --- back through edits, a norm and a matrix -------------------------------------------------- */
+/* --- backward through edits, norms and matrices ----------------------------------------------- */
 
-/* Back through the edits of a site, which make a·x + b of a number x: u is multiplied by a, and u·b
- * is what the edits add. Rows of zeros and of ones, edited, give a and b. */
+/* Go back through the edits of a site. They map each number x to a·x + b: multiply u by a, and add
+ * u·b to the contribution of edits. Editing rows of zeros and of ones gives a and b. */
 static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
     bool of_heads = site_has_heads(site);
@@ -130,7 +130,7 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
     return 0;
 }
 
-/* From u after a norm of x to u before it; the divisor is constant, the shift is a bias. */
+/* Go back through a norm of x. The divisor is treated as constant; the shift counts as a bias. */
 static void norm_back(struct way *way, double *u, const float *x, const struct norm *norm)
 {
     size_t count = way->config->n_embd;
@@ -149,7 +149,7 @@ static void norm_back(struct way *way, double *u, const float *x, const struct n
         u[i] -= mean_of_u;
 }
 
-/* to [in] = W · u [out]; the matrix's bias is a bias. */
+/* to [in] = W · u [out]. The matrix's bias counts as a bias. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
     struct arena arena = {0};
@@ -165,7 +165,7 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
     return rows ? 0 : -1;
 }
 
-/* The direction in a sublayer's output, and before its last matrix. */
+/* Compute the direction in a sublayer's output, and at the input of its last matrix. */
 static int sublayer_back(struct way *way, size_t layer, enum site out, const struct norm *post,
                          const struct weight *last)
 {
@@ -182,9 +182,9 @@ static int sublayer_back(struct way *way, size_t layer, enum site out, const str
                   matrix_back(way, way->inner, last, way->added));
 }
 
-/* --- the parts of a layer --------------------------------------------------------------------- */
+/* --- parts of a layer ------------------------------------------------------------------------- */
 
-/* Columns after the heads; PART_OF_EDITS only in edited runs. */
+/* Columns after the heads. Only edited runs have PART_OF_EDITS. */
 enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE, PART_OF_EDITS, PARTS };
 
 static size_t part_count(const struct edits *edits)
@@ -192,7 +192,7 @@ static size_t part_count(const struct edits *edits)
     return edits ? PARTS : PART_OF_EDITS;
 }
 
-/* Add a part's contribution in the stage `row`. */
+/* Add a part's contribution to stage `row`. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
     size_t columns = way->config->n_head + part_count(way->edits);
@@ -201,7 +201,7 @@ static void put(struct way *way, size_t row, size_t part, double value)
         way->cells[row * columns + part] = (float)value;
 }
 
-/* A stage ends: add its biases and edits. */
+/* Finish a stage: add the contributions of its biases and edits. */
 static void put_constants(struct way *way, size_t row)
 {
     put(way, row, way->config->n_head + PART_OF_BIAS, way->bias);
@@ -221,11 +221,11 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
             product(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
     if (way->plan->by != BY_SOURCE)
         return 0;
-    double edited = way->edited; /* values that edits put into a context belong to no token */
+    double edited = way->edited; /* values that edits add to a context come from no token */
     if (edits_back(way, way->inner, SITE_CONTEXT, layer))
         return -1;
     way->edited = edited;
-    /* By the tokens whose values a head's context sums, as far as it is not edited. */
+    /* Split by source token: a context is a weighted sum of values, except for its edits. */
     for (size_t i = 0; i < c->n_head * way->tokens; i++) {
         size_t head = i / way->tokens;
         const float *value =
@@ -251,7 +251,7 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
     return 0;
 }
 
-/* Back through the edits of a norm's result, and the norm of x. */
+/* Go back through the edits of a norm's output, and through the norm of x. */
 static int site_back(struct way *way, enum site site, size_t layer, const float *x,
                      const struct norm *norm)
 {
@@ -261,7 +261,7 @@ static int site_back(struct way *way, enum site site, size_t layer, const float 
     return 0;
 }
 
-/* From the stream that leaves a layer to the stream into it. */
+/* Go back from a layer's output to its input, in the residual stream. */
 static int layer_back(struct way *way, size_t layer)
 {
     const struct config *c = way->config;
@@ -294,7 +294,7 @@ static int layer_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* The stream that leaves the last layer. */
+/* The residual stream after the last layer. */
 static const float *last_stream(const struct way *way)
 {
     const struct config *c = way->config;
@@ -302,7 +302,7 @@ static const float *last_stream(const struct way *way)
     return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
 }
 
-/* u in the stream that leaves the last layer; the logit, before a cap. */
+/* Compute the direction u in the stream after the last layer, and the logit before a cap. */
 static int logits_back(struct way *way)
 {
     const struct config *c = way->config;
@@ -310,7 +310,7 @@ static int logits_back(struct way *way)
     struct weight words;
     struct norm norm;
     const float *bias = NULL;
-    double *direction = way->inner; /* zeros so far */
+    double *direction = way->inner; /* zeroed */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
     struct question *question = way->plan->question;
     way->attribution->logit = question_ask(question, logits, c->vocab_size);
@@ -345,7 +345,7 @@ static int logits_back(struct way *way)
     return 0;
 }
 
-/* The embeddings of the token and of its position. */
+/* Compute the contributions of the token's embedding and the position's. */
 static int begin_back(struct way *way, uint32_t id)
 {
     const struct config *c = way->config;
@@ -378,9 +378,9 @@ static int begin_back(struct way *way, uint32_t id)
     return 0;
 }
 
-/* --- the report ------------------------------------------------------------------------------- */
+/* --- report ----------------------------------------------------------------------------------- */
 
-/* Numbers with names before and after them: "embed", layers, "final"; heads, "mlp", ... */
+/* An axis of numbers with names before and after: "embed", layers, "final"; heads, "mlp", ... */
 static int make_axis(struct axis *axis, const char *const *names, size_t before, size_t after,
                      struct arena *arena, struct err *err)
 {
@@ -396,7 +396,7 @@ static int make_axis(struct axis *axis, const char *const *names, size_t before,
     return 0;
 }
 
-/* A sheet without values; by source that of a layer. */
+/* A sheet without values; if attribution is by source, for one layer. */
 static int make_frame(struct sheet *frame, const struct attribution_plan *plan, size_t layer,
                       const struct tokenized *sentence, struct arena *arena, struct err *err)
 {
@@ -423,7 +423,7 @@ static int make_frame(struct sheet *frame, const struct attribution_plan *plan, 
         make_axis(&frame->columns, parts, 0, part_count(plan->viewer->edits), arena, err));
 }
 
-/* The values of all sheets, zeros so far. */
+/* Add all sheets, and return their values, which are zeros; NULL with `err`. */
 static float *add_sheets(struct report *report, const struct attribution_plan *plan,
                          struct arena *arena, struct err *err)
 {
@@ -433,7 +433,7 @@ static float *add_sheets(struct report *report, const struct attribution_plan *p
         struct sheet sheet;
         if (make_frame(&sheet, plan, i, &report->sentence, arena, err))
             return NULL;
-        size_t cells = sheet.rows.size * sheet.columns.size; /* the same in all layers */
+        size_t cells = sheet.rows.size * sheet.columns.size; /* equal in all layers */
         values = values ? values : arena_alloc(arena, count * cells, sizeof *values, err);
         sheet.values = values ? values + i * cells : NULL;
         if (!values || report_add_sheet(report, &sheet, arena, err))

@@ -15,16 +15,16 @@ enum { CELLS_KEPT = 1 << 26 };
 
 static const double LN_2 = 0.6931471805599453;
 
-/* Differences of a head under another setting. */
+/* Sums over the differences of one head under another setting. */
 struct head_sums {
     double max, sum, kept, overlap;
 };
 
-/* Differences of a site in another model. */
+/* Sums over the differences of one site in another model. */
 struct site_sums {
-    double off, size;     /* squares of the difference, of the first model's values */
-    size_t masked_in_one; /* values that are infinite in only one model */
-    bool compared;        /* both models have it, in the same size */
+    double off, size;     /* sum of squares: of differences; of the first model's values */
+    size_t masked_in_one; /* values that are infinite in one of the models only */
+    bool compared;        /* both models have the site with the same size */
 };
 
 struct comparison {
@@ -32,17 +32,17 @@ struct comparison {
     const struct config *config;
     bool of_models;
     struct layers layers;
-    const size_t *heads; /* [head_count] the model's numbers */
+    const size_t *heads; /* [head_count] head numbers in the model */
     size_t head_count, queries, longest;
     struct head_sums *of_heads; /* [runs after the first][layers, heads] */
-    struct site_sums *of_sites; /* [SITE_COUNT, layers]; of a site in no layer the first */
-    double *of_pairs;           /* [layers, heads, heads] sums of distances over queries */
-    struct arena first, other;  /* values of the passes */
+    struct site_sums *of_sites; /* [SITE_COUNT, layers]; layer 0 also for sites outside of layers */
+    double *of_pairs;           /* [layers, heads, heads] distances, summed over queries */
+    struct arena first, other;  /* tensors of the passes */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-/* Two tensors of weights or of contexts. */
+/* Add the differences of two tensors of weights or contexts. */
 static void add_heads(struct head_sums *sums, const struct kept *a, const struct kept *b)
 {
     size_t cells = a->shape[1] * a->shape[2];
@@ -62,7 +62,7 @@ static void add_heads(struct head_sums *sums, const struct kept *a, const struct
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* (1 + x) ln (1 + x) + (1 - x) ln (1 - x), accurate near 0: no term of a divergence is negative. */
+/* (1 + x) ln (1 + x) + (1 - x) ln (1 - x), accurate near 0, so that no divergence is negative. */
 static double unlike(double x)
 {
     double square = x * x;
@@ -88,7 +88,7 @@ struct pair_loop {
     double *sums; /* [heads, heads] */
 };
 
-/* A head of the first model with each head of the other. */
+/* Compare a head of the first model with every head of the other. */
 static void add_pairs(void *context, size_t head, size_t thread)
 {
     const struct pair_loop *loop = context;
@@ -103,7 +103,7 @@ static void add_pairs(void *context, size_t head, size_t thread)
                              loop->b->data + (other * queries + query) * keys, keys);
 }
 
-/* A tensor of the first run, and another run's if it has as many channels. */
+/* Compare a tensor of the first run with another run's, if both have equally many channels. */
 static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
                        const struct report *other)
 {
@@ -120,7 +120,7 @@ static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
     }
     struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers.count + layer];
     sums->compared = true;
-    for (size_t i = 0; i < kept_cells(a); i++) { /* masked values have no difference */
+    for (size_t i = 0; i < kept_cells(a); i++) { /* skips masked (infinite) values */
         double x = (double)a->data[i];
         double y = (double)b->data[i];
         sums->masked_in_one += !isinf(x) != !isinf(y);
@@ -149,7 +149,7 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* The sites of layers; in the first pass over a text the others, too. */
+/* Sites in layers; in a text's first pass also the sites outside of layers. */
 static uint64_t sites_of(const struct comparison *s, bool first)
 {
     uint64_t sites = 0;
@@ -163,7 +163,7 @@ static uint64_t sites_of(const struct comparison *s, bool first)
     return sites;
 }
 
-/* The number of layers whose tensors fit into memory. */
+/* The number of layers whose tensors fit into memory together. */
 static size_t layers_at_once(const struct comparison *s, const struct text_pair *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
@@ -193,7 +193,7 @@ static int look(struct report *report, const struct comparison_run *run, struct 
     return viewer_look(run->viewer, &look, arena, err);
 }
 
-/* Some layers of one text in all runs. */
+/* Compare several layers of one text in all runs. */
 static int compare_layers(struct comparison *s, const struct look *at, struct err *err)
 {
     const struct comparison_plan *plan = s->plan;
@@ -230,9 +230,9 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
     return 0;
 }
 
-/* --- the report of settings ------------------------------------------------------------------- */
+/* --- report of settings ----------------------------------------------------------------------- */
 
-/* Index 0: all heads; else one of them. */
+/* Add the row of one head, or for index 0 of all heads. */
 static void put_setting(struct frame_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
@@ -294,13 +294,13 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->frames = frame;
     report->frame_count = 1;
-    report->has_encoder = true; /* the source is not what the numbers are about */
+    report->has_encoder = true; /* the tables do not refer to the source */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
     return err_if(err->kind);
 }
 
-/* --- the report of models ---------------------------------------------------------------------
+/* --- report of models ----------------------------------------------------------------------------
  *
  *     site,layer,head,distance,match,matched_distance,masked_in_one
  *     weights,0,0,0.123,2,0.001,                 heads
@@ -322,8 +322,8 @@ static void put_distance(struct frame_rows *rows, const char *site, long long la
     rows_next(rows);
 }
 
-/* A row of data for each layer of a site; for people a row of the mean over the layers and the
- * largest, with its layer. */
+/* Add a row for each layer of a site to the data; for people, one row with the mean over layers,
+ * and the maximum with its layer. */
 static void put_site(struct frame_rows *data, struct frame_rows *shown, const struct comparison *s,
                      enum site site)
 {
@@ -356,7 +356,7 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
     rows_next(shown);
 }
 
-/* Data have one table of heads and sites; people its heads, and a summary of the sites. */
+/* Data: one table of heads and sites. People: a table of heads, and a summary of sites. */
 static int make_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
@@ -383,7 +383,7 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
         return -1;
     frames[1] = (struct frame){"heads",
                                {"head", heads, frames->rows.labels, 0},
-                               frames->columns + 1, /* without "site" and "masked_in_one" */
+                               frames->columns + 1, /* omits "site" and "masked_in_one" */
                                frames->count - 2,
                                .flags = COLUMN_TEXT_ONLY};
     frames[0].flags = COLUMN_DATA_ONLY;
@@ -415,7 +415,7 @@ static int report_models(struct report *report, struct facts *facts, const struc
     return report->about ? 0 : -1;
 }
 
-/* --- the comparison --------------------------------------------------------------------------- */
+/* --- comparison ------------------------------------------------------------------------------- */
 
 static int take_room(struct comparison *s, struct arena *arena, struct err *err)
 {

@@ -7,7 +7,7 @@
 #include "math/rng.h"
 #include "model/config.h"
 
-enum { ROWS_AT_ONCE = 64 }; /* of logits */
+enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
 
 int circuits_check(const struct model *model, bool of_logits, struct err *err)
 {
@@ -49,7 +49,7 @@ static struct matrix new_matrix(struct arena *arena, size_t rows, size_t columns
     return (struct matrix){data, rows, columns, columns};
 }
 
-/* --- from words to logits --------------------------------------------------------------------- */
+/* --- from tokens to logits -------------------------------------------------------------------- */
 
 struct circuit {
     const struct circuit_words *words;
@@ -58,7 +58,7 @@ struct circuit {
     struct weights *weights;
     struct matrix embeddings;    /* [count, C] */
     struct weight to_logits;     /* [C or n_word, V] */
-    size_t shift;                /* from a pair to another one, for the baseline */
+    size_t shift;                /* offset to the pair whose second word is the baseline */
     struct mean *found, *random; /* [heads] */
     struct arena arena, of_layer;
     struct err *err;
@@ -93,7 +93,7 @@ static int embed(struct circuit *circuit)
     return 0;
 }
 
-/* A norm of rows without its divisor and its shift. */
+/* Apply the scales of a norm to rows, without its divisor and shift. */
 static void apply_scales(struct matrix rows, const struct norm *norm)
 {
     for (size_t i = 0; i < rows.rows; i++) {
@@ -104,8 +104,8 @@ static void apply_scales(struct matrix rows, const struct norm *norm)
     }
 }
 
-/* W_O [H · dv, C] through the norms after it, and the projection to word vectors if there is one:
- * [H · dv, C or n_word]. */
+/* Compute W_O [H · dv, C] through the norms after it, and the projection to embedding channels if
+ * there is one: [H · dv, C or n_word]. */
 static int end_of_layer(struct circuit *circuit, struct matrix *out,
                         const struct attention_weights *w)
 {
@@ -133,7 +133,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out,
     return 0;
 }
 
-/* The index of the largest number; the count if two numbers are largest. */
+/* Index of the maximum; `count` if it is not unique. */
 static size_t index_of_largest(const float *row, size_t count)
 {
     size_t best = 0;
@@ -145,7 +145,7 @@ static size_t index_of_largest(const float *row, size_t count)
     return twice ? count : best;
 }
 
-/* read [count, dv]: the values of words in this head; out [dv, C or n_word]. */
+/* Count for one head. read [count, dv]: values of the words in this head; out [dv, C or n_word]. */
 static int count_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                       struct matrix out)
 {
@@ -237,20 +237,20 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
     return err_if(failed);
 }
 
-/* --- composition --------------------------------------------------------------------------------
+/* --- composition ---------------------------------------------------------------------------------
  *
- * With A = V·O and B = X·Yᵀ, of [C, d] and [d, C], and M = O·X [d, d], by products of d × d,
+ * With A = V·O, B = X·Yᵀ, shapes [C, d] and [d, C], and M = O·X [d, d], d × d products suffice:
  *
  *     ‖A·B‖² = ‖V·M·Yᵀ‖² = Σ (VᵀV·M) ∘ (M·YᵀY)        ‖A‖² = Σ VᵀV ∘ O·Oᵀ
  *
- * where X, Y are Q, K; K, Q; or V, Oᵀ of the later head.
+ * where (X, Y) is (Q, K), (K, Q) or (V, Oᵀ) of the later head.
  */
 
 const char *const composition_names[COMPOSITIONS] = {"q", "k", "v"};
 
 enum { PART_Q, PART_K, PART_V, PART_O, HEAD_PARTS };
 
-/* A matrix of a layer as [C, heads · d] (W_O transposed), and products of each head's columns. */
+/* A matrix of a layer as [C, heads · d] (W_O transposed), and the Gram matrix of each head. */
 struct part {
     struct matrix columns;
     size_t heads, size;
@@ -278,7 +278,7 @@ static int square(struct part *part, struct arena *arena, struct err *err)
     return part->squares ? 0 : -1;
 }
 
-/* W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (NULL: none). */
+/* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
 static void read_in(struct part *part, const struct config *c, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
@@ -302,7 +302,7 @@ static void read_in(struct part *part, const struct config *c, const struct weig
     }
 }
 
-/* W_O with the norm after it, transposed. */
+/* Load W_O, transposed, with the norm after it. */
 static int read_out(struct part *part, const struct config *c, const struct attention_weights *w,
                     struct err *err)
 {
@@ -367,7 +367,7 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
     return layer->lengths ? 0 : -1;
 }
 
-/* ‖V·M·Yᵀ‖ of a head and a later one: m [dv, d]; `room` for two such matrices. */
+/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `room` holds two such matrices. */
 static double composed(const double *v, struct matrix m, const double *y, double *room)
 {
     size_t rows = m.rows;
@@ -387,7 +387,7 @@ static double composed(const double *v, struct matrix m, const double *y, double
     return sum > 0 ? sqrt(sum) : 0;
 }
 
-/* The cells of a layer and a later one, whose B is X·Yᵀ. */
+/* Compute the cells of a layer and a later layer, for B = X·Yᵀ. */
 static int compose_layers(float *cells, struct viewer *viewer, const struct layer *first,
                           const struct part *x, const struct part *y, struct err *err)
 {
@@ -421,7 +421,7 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct laye
     return ready ? 0 : -1;
 }
 
-/* values [L · H, L · H]: NaN if the column's head is not in a later layer. */
+/* Compute values [L · H, L · H]; NaN unless the column's head is in a later layer. */
 static int compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
 {
     static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {PART_Q, PART_K},

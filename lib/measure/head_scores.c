@@ -10,27 +10,27 @@
 #include "text/label.h"
 
 enum {
-    BLOCK = 64, /* terms that are computed side by side before they are added up */
+    BLOCK = 64, /* terms summed in parallel before they are added up */
     OFFSET_MAX = 1 << 24,
-    RANDOM_HALF = 25, /* tokens that come twice */
-    REPEATS = 16,     /* texts of them */
-    NAMED_COUNT = 10, /* fewer pairs or needles of a file name no head */
+    RANDOM_HALF = 25, /* random tokens, which then repeat */
+    REPEATS = 16,     /* number of such texts */
+    NAMED_COUNT = 10, /* fewer pairs or needles give no names to heads */
 };
 
 /* The attention of one query. */
 struct attention_row {
-    const float *weights; /* [keys] on the visible keys */
+    const float *weights; /* [keys] on visible keys */
     size_t keys;
-    size_t query;        /* its position in the text: 1 or more */
-    const uint32_t *ids; /* [keys] of the text */
-    long long bos;       /* the token that begins texts; -1: none */
-    long long offset;    /* of the key from its query, or from a copy of its token */
-    const bool *marked;  /* [keys] tokens of the needle; NULL: none */
+    size_t query;        /* position in the text, at least 1 */
+    const uint32_t *ids; /* [keys] token ids */
+    long long bos;       /* beginning token of texts; -1: none */
+    long long offset;    /* of a key, relative to the query or to a copy of its token */
+    const bool *marked;  /* [keys] true for tokens of the needle; NULL: none */
 };
 
 /* --- measures --------------------------------------------------------------------------------- */
 
-/* -Σ w · ln w; a weight of 0 adds nothing. */
+/* -Σ w · ln w, with 0 for a weight of 0. */
 static double entropy(const struct attention_row *row)
 {
     double sum = 0;
@@ -69,7 +69,7 @@ static double at_offset(const struct attention_row *row)
     return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
 }
 
-/* The weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: none. */
+/* Weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: no copy. */
 static double at_copies(const struct attention_row *row)
 {
     size_t offset = (size_t)row->offset;
@@ -101,7 +101,7 @@ static double needle(const struct attention_row *row)
     return sum;
 }
 
-/* 1 if no key outside the needle has as much weight as one inside. */
+/* 1 if the largest weight is inside the needle, and only there. */
 static double needle_top(const struct attention_row *row)
 {
     float inside = -1, outside = -1;
@@ -145,7 +145,7 @@ const struct score_row score_rows[] = {
 };
 const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 
-/* After the colon: an offset; or texts or repeats, for scores of attention. */
+/* Parse the argument after the colon: an offset, or `texts` or `repeats` for attention scores. */
 static int read_argument(struct score *score, const char *argument, const char *option,
                          struct err *err)
 {
@@ -192,7 +192,7 @@ static bool has_argument(const struct score *score)
     return strcmp(score->name, score->row->name) != 0;
 }
 
-/* --- a survey --------------------------------------------------------------------------------- */
+/* --- survey ----------------------------------------------------------------------------------- */
 
 static enum score_material material_of(const struct head_survey *survey, const struct score *score)
 {
@@ -241,15 +241,15 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* The meaning of a pass. */
+/* Input of a pass. */
 struct count {
     const struct head_survey *survey;
     enum score_material material;
     const struct head_text *texts;
-    bool random; /* random tokens are run instead of the texts */
+    bool random; /* run random tokens instead of the texts */
 };
 
-/* Add the rows of one head; with a needle only the last one. */
+/* Add the rows of one head; with a needle only the last row. */
 static void count_rows(struct mean *mean, const struct score *score, const struct count *count,
                        const struct head_text *text, const struct tensor *weights)
 {
@@ -292,7 +292,7 @@ static int take_weights(void *context, const struct announcement *seen, struct e
     return 0;
 }
 
-/* Random tokens, as many as the text has; NULL with `err`. */
+/* As many random tokens as the text has; NULL with `err`. */
 static const uint32_t *random_ids(const struct count *count, const struct head_text *text,
                                   struct arena *arena, struct err *err)
 {
@@ -408,7 +408,7 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
     return result->origin ? 0 : -1;
 }
 
-/* A column without values, named "induction" or "induction_baseline". */
+/* Make an empty column, named like "induction" or "induction_baseline". */
 static int make_column(struct column *to, const struct score *score, bool is_baseline,
                        struct arena *arena, struct err *err)
 {
@@ -430,7 +430,7 @@ static int make_column(struct column *to, const struct score *score, bool is_bas
     return to->name ? 0 : -1;
 }
 
-/* "previous token, induction": the names of high scores. NULL with `err`. */
+/* The names for the high scores of a head: "previous token, induction". NULL with `err`. */
 static const char *describe_head(const struct head_results *results,
                                  const struct head_result *result, size_t head, struct arena *arena,
                                  struct err *err)
@@ -448,7 +448,7 @@ static const char *describe_head(const struct head_results *results,
     return verdict;
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static void add_heads(struct frame_rows *rows, const struct column *columns,
                       const struct head_results *results, const struct head_result *result)
@@ -508,7 +508,7 @@ static int begin_report(struct report *report, const struct head_results *result
 {
     struct facts *facts = facts_new(arena, err);
     const struct head_result *first = results->items;
-    size_t heads = first->layers * first->heads; /* all have the same count */
+    size_t heads = first->layers * first->heads; /* equal in all results */
     struct buf names = {0};
     for (size_t m = 0; m < results->count; m++)
         buf_format(&names, "%s%s", m ? ", " : "", results->items[m].model);

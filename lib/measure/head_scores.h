@@ -1,8 +1,8 @@
-/* head_scores.h: what each head does, in a few numbers.
+/* head_scores.h: scores that describe the behaviour of heads.
  *
- * A score is the mean of a measure over queries (without each text's first), or over words
- * (head_circuits.h). Scores of repeated tokens are measured on random tokens that come twice,
- * unless asked for as "induction:texts". A baseline is the score of random tokens or pairs.
+ * A score is the mean of a measure over queries (except each text's first), or over words
+ * (head_circuits.h). Scores of repeated tokens use random tokens that occur twice, unless requested
+ * as "induction:texts". A baseline is the score on random tokens or pairs.
  *
  *     const struct score *score = score_choose(&scores, "--score", "offset:-2", err);
  *     if (!score || head_survey_open(&survey, &arena, err) ||
@@ -18,22 +18,22 @@
 #include "lens/report.h"
 #include "lens/viewer.h"
 
-/* What a score is measured on; OF_TEXTS becomes OF_REPEATS if there is no text. */
+/* Input of a score. Without texts, OF_TEXTS becomes OF_REPEATS. */
 enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCORE_MATERIALS };
 
 struct attention_row;
 
 struct score_row {
     const char *name, *about;
-    const char *heading, *brief; /* of a column; on a narrow page */
-    const char *verdict;         /* name of a head with a score of `from` or more; NULL: none */
+    const char *heading, *brief; /* column header; on a narrow page */
+    const char *verdict;         /* name of heads that score `from` or more; NULL: none */
     double from;
     enum score_material material;
-    double (*measure)(const struct attention_row *); /* NaN: no value; NULL: by weights alone */
+    double (*measure)(const struct attention_row *); /* NaN: no value; NULL: uses only weights */
     const char *unit;                                /* NULL: a fraction */
-    bool usual;                                      /* shown by default */
+    bool usual;                                      /* included by default */
     bool takes_offset;
-    long long offset; /* for `measure` */
+    long long offset; /* argument of `measure` */
 };
 
 extern const struct score_row score_rows[];
@@ -53,7 +53,7 @@ enum { SCORES_MAX = 24 };
 
 struct score {
     const struct score_row *row;
-    const char *name; /* with its argument: "offset:-2", "induction:texts" */
+    const char *name; /* with argument: "offset:-2", "induction:texts" */
     enum score_material material;
     long long offset;
 };
@@ -63,8 +63,8 @@ struct score_list {
     size_t count;
 };
 
-/* Find a score in the list by its name, or append it. Borrows the name; NULL: an unknown one, which
- * is refused as usage. */
+/* Find a score in the list by its name, or append it. Borrows the name. Returns NULL and a usage
+ * error if the name is unknown. */
 const struct score *score_choose(struct score_list *list, const char *option, const char *name,
                                  struct err *err);
 
@@ -74,29 +74,29 @@ struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
     uint64_t seed;              /* of random tokens */
-    long long bos;              /* the beginning token; -1: none */
-    bool on_texts;              /* there are texts */
-    bool with_baseline;         /* measure on random input, too */
-    bool lacks_logits;          /* scores on words and pairs have no values */
-    struct selection selection; /* the weights of every head */
-    size_t heads;               /* in all layers */
+    long long bos;              /* beginning token; -1: none */
+    bool on_texts;              /* texts were given */
+    bool with_baseline;         /* also measure on random input */
+    bool lacks_logits;          /* scores on words and pairs are missing */
+    struct selection selection; /* attention weights of every head */
+    size_t heads;               /* over all layers */
 };
 
-/* Each text has sums of its own, merged in the order of the texts, whatever the threads. */
+/* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
 struct head_sums {
-    struct mean *found, *random;    /* [scores, heads], one after the other */
-    size_t counts[SCORE_MATERIALS]; /* texts, words or pairs */
+    struct mean *found, *random;    /* [scores, heads] */
+    size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };
 
 struct head_text {
     const uint32_t *ids;
     size_t count;
-    const bool *marked;     /* OF_NEEDLES: the needle's tokens; else NULL */
-    size_t number;          /* among the texts of its material */
-    struct head_sums *sums; /* results are added here */
+    const bool *marked;     /* OF_NEEDLES: tokens of the needle; else NULL */
+    size_t number;          /* among texts of this material */
+    struct head_sums *sums; /* receives the results */
 };
 
-/* Refuse, as not supported, models that are not causal or read a second text. */
+/* Refuse, as not supported, models that are not causal or that read a second text. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
@@ -106,44 +106,44 @@ int head_sums_init(struct head_sums *sums, const struct head_survey *survey, str
 void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
                      const struct head_sums *others);
 
-/* Run texts in one pass, and random tokens in another with a baseline. The viewer is the survey's
- * or a copy for a thread. */
+/* Run texts in one pass; with a baseline, random tokens in a second pass. The viewer is the
+ * survey's or, in a thread, a copy. */
 int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
                     enum score_material material, const struct head_text *texts, size_t count,
                     struct err *err);
 
-/* Run the texts of repeated random tokens, if any score needs them. */
+/* Run texts of repeated random tokens, if a score needs them. */
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,
                             struct head_sums *sums, struct err *err);
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The scores of one model, which may be closed. */
+/* The scores of one model, which may be closed already. */
 struct head_result {
     const char *model;
-    const char *hash;   /* of its weights; NULL: there is one model */
-    const char *origin; /* "1 text given" */
+    const char *hash;   /* hash of its weights; NULL: only one model */
+    const char *origin; /* input, such as "1 text given" */
     size_t layers, heads;
     struct head_sums sums;
 };
 
 struct head_results {
     const struct score_list *scores;
-    bool with_baseline; /* a baseline column after each score */
+    bool with_baseline; /* add a baseline column after each score */
     struct head_result *items;
     size_t count;
 };
 
-/* Borrows the sums and the model's name. */
+/* Make a result from sums. Borrows the sums and the model's name. */
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err);
 
-/* A table with a row for each head of each model, which is returned; of several models also a table
- * of them. NULL with `err`. */
+/* Add and return a table with a row for each head of each model; if there are several, also a table
+ * of models. NULL with `err`. */
 struct frame *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err);
 
-/* A matrix of layers by heads for each score of one model; `only`: the one score, as a subject. */
+/* Add a map (layers by heads) of each score of one model, or of `only` as the report's subject. */
 int head_map_report(struct report *report, const struct head_results *results,
                     const struct score *only, struct arena *arena, struct err *err);
 

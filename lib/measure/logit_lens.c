@@ -35,20 +35,20 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
     return -1;
 }
 
-/* --- a row of logits -------------------------------------------------------------------------- */
+/* --- one row of logits ------------------------------------------------------------------------ */
 
 struct lens_work {
     const struct lens_plan *plan;
     const struct logit_lens *lens;
     const struct report *report;
     const struct tokenized *sentence;
-    struct matrix ends; /* [tokens, C] what the model's own logits are made of */
-    size_t first;       /* the token of the first row */
-    float *last;        /* [rows, V] the model's own logits of these tokens */
-    double *last_sums;  /* [rows] their logsumexp */
-    size_t layer;       /* index of the current layer in the lens */
-    size_t own;         /* that of the layer with the model's own logits; past the last: it is not
-                         * in the lens */
+    struct matrix ends; /* [tokens, C] vectors behind the model's own logits */
+    size_t first;       /* token of the first row */
+    float *last;        /* [rows, V] the model's own logits */
+    double *last_sums;  /* [rows] logsumexp of these */
+    size_t layer;       /* current layer's index in the lens */
+    size_t own;         /* index of the layer with the model's own logits; the layer count if it is
+                         * not in the lens */
     struct likely *best;
 };
 
@@ -66,7 +66,7 @@ static double divergence(const float *x, double x_sum, const float *y, double y_
     });
     for (int i = 0; i < LANES; i++)
         sum += lanes[i];
-    return sum > 0 ? sum : 0; /* rounding may make it negative */
+    return sum > 0 ? sum : 0; /* rounding may give less */
 }
 
 static void see_row(void *context, size_t row, const float *logits, size_t count)
@@ -101,9 +101,9 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     cell->rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1;
 }
 
-/* --- all layers, some tokens at a time -------------------------------------------------------- */
+/* --- all layers, several tokens at a time ----------------------------------------------------- */
 
-/* The values of a site, [T, C]. */
+/* Find the values of a site, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
     const struct kept *kept = report_find(report, site, layer);
@@ -132,7 +132,7 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
     return 0;
 }
 
-/* A row that was seen before, with the same next token, has the same cell. */
+/* Reuse the cell of the previous text if the row and the next token are equal. */
 static bool take_known(const struct lens_work *work, const struct lens_known *known)
 {
     size_t at = work->first;
@@ -179,7 +179,7 @@ static uint64_t sites_of(const struct lens_plan *plan)
     return site_bit(plan->site) | site_bit(site_of_logits(&plan->viewer->model.config));
 }
 
-/* The report has the plan's sites, and maybe others, of all layers. */
+/* Compute the lens from a report with the plan's sites in all layers, and possibly other sites. */
 static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err)
@@ -207,21 +207,21 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
     return 0;
 }
 
-/* --- as a report ------------------------------------------------------------------------------ */
+/* --- report ----------------------------------------------------------------------------------- */
 
 const char *const lens_numbers[LENS_NUMBERS] = {
     [LENS_BEST] = "best", [LENS_ID] = "id",     [LENS_ENTROPY] = "entropy",
     [LENS_KL] = "kl",     [LENS_RANK] = "rank", [LENS_TARGET] = "target",
 };
 
-enum { TOKEN = 2 }; /* the column of the table with the token */
+enum { TOKEN = 2 }; /* index of the token's column */
 
 static float probability(float logprob)
 {
     return isnan(logprob) ? NAN : exp_float(logprob);
 }
 
-/* The keys and the columns of the numbers. */
+/* Put the keys and the columns of `numbers`. */
 static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsigned numbers,
                     const struct tokenized *sentence, const struct tokenizer *tokenizer)
 {
@@ -255,8 +255,8 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
     }
 }
 
-/* A column of the table, layers by tokens; that of LENS_BEST shows tokens above its numbers, except
- * for means. */
+/* Make a sheet, layers by tokens, of one column of the table. LENS_BEST also shows tokens above its
+ * numbers, except for means. */
 static int make_sheet(struct sheet *sheet, const struct frame *table, const struct logit_lens *lens,
                       size_t index, struct arena *arena, struct err *err)
 {
@@ -330,11 +330,11 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     return 0;
 }
 
-/* --- as facts of a page ----------------------------------------------------------------------- */
+/* --- facts of a page -------------------------------------------------------------------------- */
 
 enum {
-    STEP_LISTED = 20, /* most likely tokens of a step before the last */
-    HALVES_MAX = 4,   /* layers of a model whose page has steps for attention and MLP */
+    STEP_LISTED = 20, /* most likely tokens listed for all steps but the last */
+    HALVES_MAX = 4,   /* layer limit for steps after attention and MLP */
 };
 
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
@@ -359,7 +359,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     const struct {
         enum page_step step;
         enum site site;
-        size_t first, count, best; /* layers, likeliest tokens */
+        size_t first, count, best; /* layers; most likely tokens */
     } parts[] = {
         {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
         {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},
@@ -390,7 +390,7 @@ uint64_t next_tokens_sites(const struct next_plan *plan)
     return sites;
 }
 
-/* Name the listed ids, in rising order. */
+/* Name the listed ids, in ascending order. */
 static int name_ids(struct page_next *next, const struct viewer *viewer, struct arena *arena,
                     struct err *err)
 {

@@ -8,7 +8,7 @@
 
 enum {
     BATCH_TOKENS = 1024,
-    CACHE_BYTES = 256 << 20, /* of the copies of a pass, unless there is one */
+    CACHE_BYTES = 256 << 20, /* for copies in a pass; one copy may exceed it */
 };
 
 const struct patch_over_row patch_overs[PATCH_OVERS] = {
@@ -27,11 +27,11 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
                      "direct path from each head to the logits, or to the receiver of --path"},
 };
 
-/* A text's own run. */
+/* The unpatched run of one text. */
 struct side {
     const uint32_t *ids;
     const float **streams; /* [L] resid_pre, [T, C] */
-    struct tensor *values; /* [L] of the patched site; rank 0: the layer has none */
+    struct tensor *values; /* [L] of the patched site; rank 0: not in this layer */
     const float *logits;   /* [V] after the position */
 };
 
@@ -40,22 +40,22 @@ struct sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    bool by_head, by_token;    /* a cell is of one head, of one token, or both */
+    bool by_head, by_token;    /* a cell is a head, a token, or both */
     size_t tokens;             /* up to the position */
-    size_t most;               /* copies in a pass */
-    struct side base, other;   /* the run that is patched; the one that supplies values */
+    size_t most;               /* copies per pass */
+    struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
-    bool from_ids;             /* the stream into a layer is edited: copies begin at their ids */
-    bool whole;                /* copies have all tokens: from_ids, or tokens see later ones */
-    struct cache cache;        /* the base's */
-    struct arena kept, chunk;  /* of the sweep, of a pass */
+    bool from_ids;             /* edits change a layer's input: copies start at their ids */
+    bool whole;                /* run all tokens: from_ids, or not causal */
+    struct cache cache;        /* of the base */
+    struct arena kept, chunk;  /* for the sweep; for a pass */
     size_t done;
 
-    /* Copies of the base's text in a pass, each patched in a cell of the layer. */
+    /* Copies of the base text in a pass, each patched in one cell of the layer. */
     size_t layer;
-    size_t count, *columns, *firsts; /* [most] the cell's column, the first token that changes */
+    size_t count, *columns, *firsts; /* [most] a cell's column and the first token that changes */
     struct cache *copies;            /* [most] */
-    struct edit_source *received;    /* [most] by the receiver of a path */
+    struct edit_source *received;    /* [most] inputs of a path's receiver */
     double *logits;                  /* [most] results */
     struct err *err;
 };
@@ -71,7 +71,7 @@ static double answer_of(const struct sweep *s, const float *logits)
     return question_ask(s->plan->question, logits, s->config->vocab_size);
 }
 
-/* --- copies in passes ------------------------------------------------------------------------- */
+/* --- passes of copies ------------------------------------------------------------------------- */
 
 static int read_logits(void *context, const struct announcement *seen, struct err *err)
 {
@@ -81,8 +81,8 @@ static int read_logits(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-/* Run the tokens of each copy from `firsts` on, from the base's own stream into a layer on, edited
- * as all runs are and then by the patches. */
+/* Run the tokens of each copy from `firsts` on, starting with the base's stream before a layer,
+ * with the edits of all runs and then the patches. */
 static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
                     const struct edits *patches, const struct selection *selection, tap_sink sink)
 {
@@ -126,7 +126,7 @@ static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patc
 
 /* --- patches as edits ------------------------------------------------------------------------- */
 
-/* The head and the token of a cell, where it has one. */
+/* The head and the token of a cell, if cells have them. */
 static size_t head_of(const struct sweep *s, size_t column)
 {
     return s->by_token ? column / s->tokens : column;
@@ -142,7 +142,7 @@ static struct edit_range only(size_t index)
     return (struct edit_range){(ptrdiff_t)index, (ptrdiff_t)index};
 }
 
-/* Copy `text` takes the values of a source at a site of some layers. */
+/* An edit: copy `text` gets the source's values at a site of some layers. */
 static struct edit take(enum site site, const struct edit_range *layers,
                         const struct edit_source *source, size_t text)
 {
@@ -160,7 +160,7 @@ static struct edit_source source_of(const struct sweep *s, const struct tensor *
     return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* Keep the query, key or value of the receiver in a copy. */
+/* Store the receiver's query, key or value in a copy. */
 static int keep_received(void *context, const struct announcement *seen, struct err *err)
 {
     struct sweep *s = context;
@@ -177,8 +177,8 @@ static int keep_received(void *context, const struct announcement *seen, struct 
     return 0;
 }
 
-/* Two passes: the patches up to the receiver; then the base's text in which the receiver alone
- * takes what arrived. */
+/* Run two passes: with the patches up to the receiver; then the base text, in which only the
+ * receiver gets the stored input. */
 static int run_received(struct sweep *s, const struct edits *patches)
 {
     const struct patch_path *path = &s->plan->path;
@@ -198,8 +198,8 @@ static int run_received(struct sweep *s, const struct edits *patches)
     return run_to_logits(s, path->to_layer, &(struct edits){items, s->count});
 }
 
-/* Each copy takes the other run's value of its column. Of a path the heads between sender and
- * receiver keep the base's. */
+/* Patch each copy with the other run's value of its column. For a path, heads between sender and
+ * receiver keep the base's values. */
 static int run_copies(struct sweep *s)
 {
     const struct patch_path *path = &s->plan->path;
@@ -230,7 +230,7 @@ static int run_copies(struct sweep *s)
                                                : run_to_logits(s, s->layer, &patches);
 }
 
-/* --- the two texts' own runs ------------------------------------------------------------------ */
+/* --- unpatched runs of the two texts ---------------------------------------------------------- */
 
 static int keep(struct side *side, const struct kept_list *list, struct sweep *s)
 {
@@ -284,8 +284,8 @@ static int take_copies(struct sweep *s)
     return s->columns && s->firsts && s->logits && s->copies ? 0 : -1;
 }
 
-/* The first token of use to the answer whose value in a cell differs; past the end: there is none.
- * After the last layer's heads, and along a path to the logits, only the last token is of use. */
+/* The first token that can affect the answer and whose value in a cell differs; past the end: none.
+ * After the last layer's heads, and on a path to the logits, only the last token can. */
 static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 {
     const struct tensor *base = &s->base.values[layer];
@@ -333,7 +333,7 @@ static int run_layer(struct sweep *s)
     return 0;
 }
 
-/* --- the plan ------------------------------------------------------------------------------ */
+/* --- plan ------------------------------------------------------------------------------------- */
 
 int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
                          struct err *err)
@@ -353,7 +353,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     return -1;
 }
 
-/* Edits must have the same effect in all runs. */
+/* Refuse edits whose effect differs between runs. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
@@ -464,7 +464,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     return err_if(failed);
 }
 
-/* --- as a report ------------------------------------------------------------------------------ */
+/* --- report ----------------------------------------------------------------------------------- */
 
 const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
     [PATCH_FRACTION] =
@@ -472,7 +472,7 @@ const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
     [PATCH_LOGIT] = {"logit", "logit of the answer, or the difference of two"},
 };
 
-/* Mary|John, where the texts differ. */
+/* Label tokens, with both variants where the texts differ: Mary|John. */
 static const struct label *label_tokens(const struct patching *patching, struct arena *arena,
                                         struct err *err)
 {
@@ -491,7 +491,7 @@ static const struct label *label_tokens(const struct patching *patching, struct 
     return err->kind ? NULL : labels;
 }
 
-/* Axes: heads by tokens of one layer, else layers by heads or tokens. */
+/* Make the axes: heads by tokens of one layer, otherwise layers by heads or tokens. */
 static int make_frame(struct sheet *frame, const struct patching *patching, size_t index,
                       struct arena *arena, struct err *err)
 {
