@@ -1,5 +1,5 @@
-/* train_attention.c: causal attention of a training step, for each head of each text in blocks of
- * 64 queries and 64 keys; masked blocks are skipped. */
+/* train_attention.c: causal attention of a training step, for each head of each text, in blocks of
+ * 64 queries by 64 keys; masked blocks are skipped. */
 #include "base/num.h"
 #include "train/train_step.h"
 
@@ -10,19 +10,19 @@
 #include "math/tensor.h"
 
 enum {
-    SIDE = 64,  /* queries, and keys, of a block */
-    SIZES = 2,  /* of a block's side: SIDE, and the rest at the end */
-    STRIPS = 2, /* of SIDE rows of weights, in each thread's memory */
+    SIDE = 64,  /* queries and keys of a block */
+    SIZES = 2,  /* sizes of a block's side: SIDE, and the remainder */
+    STRIPS = 2, /* rows of weights per thread, SIDE rows each */
 };
 
-/* The products of a block, C [n, m] (+)= B [n, k] · A [k, m]; d is a head's width. */
+/* The products C [n, m] (+)= B [n, k] · A [k, m] of a block; d is the head size. */
 enum product {
     SCORES,  /* [queries, keys] = q [queries, d] · kᵀ [d, keys] */
-    SLOPES,  /* [queries, keys] = dcontext · vᵀ: the gradients of weights */
+    SLOPES,  /* [queries, keys] = dcontext · vᵀ: gradients of weights */
     CONTEXT, /* [queries, d] = weights [queries, keys] · v [keys, d] */
-    DQ,      /* [queries, d] = gradients of scores · k */
-    DK,      /* [keys, d] = those transposed · q [queries, d] */
-    DV,      /* [keys, d] = weights transposed · dcontext */
+    DQ,      /* [queries, d] = dscores · k */
+    DK,      /* [keys, d] = dscoresᵀ · q [queries, d] */
+    DV,      /* [keys, d] = weightsᵀ · dcontext */
     PRODUCTS,
 };
 
@@ -30,10 +30,11 @@ enum product {
 struct layer_work {
     struct train_step *step;
     bool backward;
-    size_t width; /* of a head */
+    size_t width; /* head size */
     float scale;
     double work;                                      /* multiply-adds */
-    struct kernel kernels[PRODUCTS][SIZES][SIZES][2]; /* by sizes of queries and keys; set, add */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES][2]; /* [product][query size][key size][0: set, 1:
+                                                       * add] */
 };
 
 /* One head of one text. */
@@ -42,11 +43,11 @@ struct head_work {
     struct matrix q, k, v, context;     /* [T, d] */
     struct matrix dq, dk, dv, dcontext; /* [T, d] */
     float *weights;                     /* [T, stride] */
-    float *transposed;                  /* [d, stride] of keys, or of values */
+    float *transposed;                  /* [d, stride] transposed keys or values */
     float *strips[STRIPS];              /* [SIDE, stride] */
     float *block;                       /* [SIDE, SIDE] */
-    size_t number;                      /* of the head among all of the batch */
-    bool adds; /* to dk and dv, which another head that shares them has begun */
+    size_t number;                      /* index among all heads of the batch */
+    bool adds; /* add to dk and dv, as another head with the same keys already wrote them */
     size_t stride;
 };
 
@@ -64,13 +65,13 @@ int train_attention_init(struct train_step *step, struct err *err)
     return step->scratch.heads ? 0 : -1;
 }
 
-/* The number of rows, or keys, of the block that begins at `first`. */
+/* Number of rows, or keys, of the block that begins at `first`. */
 static size_t side_at(const struct head_work *head, size_t first)
 {
     return num_min(head->q.rows - first, SIDE);
 }
 
-/* The kernel of a product of the queries from `first` on and the keys from `key` on. */
+/* The kernel of a product for the block of queries from `first` and keys from `key`. */
 static const struct kernel *kernel_at(const struct head_work *head, enum product product,
                                       size_t first, size_t key, bool add)
 {
@@ -89,7 +90,7 @@ static float *row_of(struct matrix x, size_t row)
     return x.data + row * x.stride;
 }
 
-/* A strip's rows times the transposed keys or values: scores, or the gradients of weights. */
+/* Multiply a strip's rows by the transposed keys or values: scores, or gradients of weights. */
 static void multiply_transposed(const struct head_work *head, enum product product, float *strip,
                                 struct matrix rows, size_t first)
 {
@@ -98,7 +99,7 @@ static void multiply_transposed(const struct head_work *head, enum product produ
              row_of(rows, first), strip + key);
 }
 
-/* The strip's weights after dropout: in place without dropout, else in `to`. */
+/* Apply dropout to the strip's weights: a copy in `to`, or the strip itself without dropout. */
 static const float *drop_strip(const struct head_work *head, float *to, size_t first)
 {
     const struct train_step *step = head->layer->step;
@@ -117,7 +118,7 @@ static const float *drop_strip(const struct head_work *head, float *to, size_t f
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-/* Scores become weights, 0 for later keys. A NaN remains, and the loss becomes NaN. */
+/* Softmax of scores, with 0 for later keys. A NaN is kept, so that the loss becomes NaN. */
 static void weigh(const struct head_work *head, float *strip, size_t first)
 {
     size_t rows = side_at(head, first);
@@ -143,7 +144,7 @@ static void strip_forward(const struct head_work *head, size_t first)
 
 /* --- backward --------------------------------------------------------------------------------- */
 
-/* The strip's gradients of weights become those of raw scores. */
+/* Turn the strip's gradients of weights into gradients of raw scores. */
 static void weigh_backward(const struct head_work *head, float *strip, size_t first)
 {
     const struct train_step *step = head->layer->step;
@@ -160,8 +161,8 @@ static void weigh_backward(const struct head_work *head, float *strip, size_t fi
     }
 }
 
-/* to [keys, d] (+)= blockᵀ · from [queries, d]; the first strip that sees a key is its own, of the
- * first head that does. */
+/* to [keys, d] (+)= blockᵀ · from [queries, d]. The strip at the keys themselves, in the first head
+ * that shares them, sets the block; all others add to it. */
 static void mix_transposed(const struct head_work *head, enum product product, const float *strip,
                            size_t first, size_t key)
 {
@@ -169,7 +170,7 @@ static void mix_transposed(const struct head_work *head, enum product product, c
     struct matrix from = product == DK ? head->q : head->dcontext;
     size_t rows = side_at(head, first);
     size_t keys = side_at(head, key);
-    struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* only read */
+    struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* cast: only read */
     transpose((struct matrix){head->block, keys, rows, SIDE}, block);
     call(kernel_at(head, product, first, key, key < first || head->adds), row_of(from, first),
          head->block, row_of(to, key));
@@ -197,7 +198,7 @@ static struct matrix head_part(struct matrix whole, size_t text, size_t tokens, 
     return matrix_columns(matrix_rows(whole, text * tokens, tokens), column, width);
 }
 
-/* Head `number` of all. */
+/* The work of head `number` of the batch. */
 static struct head_work head_work(const struct layer_work *layer, size_t number, size_t thread)
 {
     struct train_step *step = layer->step;
@@ -234,7 +235,7 @@ static struct head_work head_work(const struct layer_work *layer, size_t number,
     };
 }
 
-/* All heads that share their keys, one after another: their gradients add up. */
+/* Run the heads that share keys one after another, since their gradients are added. */
 static void run_group(void *context, size_t round, size_t thread)
 {
     const struct layer_work *layer = context;
@@ -250,7 +251,7 @@ static void run_group(void *context, size_t round, size_t thread)
     }
 }
 
-/* The kernels of blocks of these sizes. */
+/* Get the kernels for blocks of these sizes. */
 static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
 {
     const struct train_step *step = layer->step;
@@ -264,7 +265,7 @@ static void get_kernels(struct layer_work *layer, bool short_rows, bool short_ke
     int kv = (int)tape->heads.k.stride;
     int out = (int)tape->context.stride;
     const struct kernel_shape shapes[PRODUCTS] = {
-        /* m columns, n rows, k terms; strides of a, b and c */
+        /* columns m, rows n, terms k; strides of a, b and c */
         [SCORES] = {keys, rows, d, strip, q, strip, 0, 0, 0},
         [SLOPES] = {keys, rows, d, strip, out, strip, 0, 0, 0},
         [CONTEXT] = {d, rows, keys, kv, strip, out, 0, 0, 0},
@@ -292,7 +293,7 @@ void train_attention(struct train_step *step, bool backward)
         .work = 2 * (double)step->rows * (double)tokens * (double)(c->n_head * c->d_k),
     };
     kernels_begin(step->plan.machine->kernels);
-    if (tokens >= SIDE) /* no kernel has a side of 0 */
+    if (tokens >= SIDE) /* kernels have no side of 0 */
         get_kernels(&work, false, false);
     if (tokens % SIDE)
         get_kernels(&work, true, true);

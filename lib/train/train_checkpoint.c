@@ -27,7 +27,7 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* Step, texts and settings, with the hashes of the other files, which --resume checks. */
+/* Write step, texts and settings, and the hashes of the other files, which --resume checks. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *others)
 {
     struct json_writer json = {.buf = out};
@@ -82,9 +82,9 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
     return 0;
 }
 
-/* --- one set of files ------------------------------------------------------------------------ */
+/* --- the set of files ------------------------------------------------------------------------- */
 
-/* Files are renamed one after another: all must be of the same step. */
+/* All files must be of the same step: they are renamed one after another. */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
     const struct json *files = json_member(root, "files");
@@ -135,9 +135,9 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
     return err_if(failed);
 }
 
-/* --- numbers --------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* The tensors of training.safetensors: each has a number for each weight, in the order of the
+/* The tensors of training.safetensors; each has a value for each weight, in the order of the
  * model's tensors. */
 static const char *const states[] = {"mean", "square"};
 enum { STATES = sizeof states / sizeof *states };
@@ -174,7 +174,7 @@ static int read_optimizer(struct trainer *trainer, const struct folder *folder, 
     return failed;
 }
 
-/* training.json is renamed last: until then the hashes in it do not match. */
+/* training.json is renamed last; until then its hashes do not match the files. */
 int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
                            const struct buf *log, const struct target_folder *target,
                            struct err *err)
@@ -199,7 +199,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* From weights of any type, in any number of files. */
+/* Read weights of any type, from any number of files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
@@ -224,7 +224,7 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
                             struct buf *log, const struct folder *folder, struct err *err)
 {
     struct file file = {0};
-    size_t size = 0; /* of the heading and the lines of its steps; later ones may follow */
+    size_t size = 0; /* bytes of the header and the lines up to this step */
     if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);

@@ -1,7 +1,7 @@
-/* train_pass.c: the forward and backward passes of a training step, and the loss between them.
+/* train_pass.c: the forward and backward passes of a training step, and the loss.
  *
- * Threads share blocks of rows. What is summed over rows is summed in each block, then over the
- * blocks in their order, so that the bits do not depend on the number of threads. */
+ * Threads process blocks of rows. A sum over rows is computed per block and then over the blocks in
+ * order, so that the bits do not depend on the number of threads. */
 #include "train/train_step.h"
 
 #include <math.h>
@@ -11,21 +11,21 @@
 #include "math/gemm.h"
 #include "math/rng.h"
 
-enum { COST = 8 }; /* multiply-adds that an element costs, about */
+enum { COST = 8 }; /* estimated multiply-adds per element */
 
 /* --- blocks of rows --------------------------------------------------------------------------- */
 
 struct row_operation {
     void (*run)(const struct row_operation *block);
     const struct train_step *step;
-    struct matrix y, x, more; /* forward: y of x and of more; a block has its rows of each */
-    struct matrix dx, dy;     /* backward: dx of dy */
-    struct matrix whole;      /* of all blocks: [columns, rows] transposed, or [blocks, …] sums */
+    struct matrix y, x, more; /* forward: y from x and more; in a block, its rows of each */
+    struct matrix dx, dy;     /* backward: dx from dy */
+    struct matrix whole; /* for all blocks: [columns, rows] transposed, or [blocks, …] sums */
     struct norm norm;
-    uint64_t key;       /* of dropout */
-    float factor;       /* of gradients, or of a branch */
-    size_t rows, first; /* the rows of all blocks; the first row of this one */
-    size_t index;       /* of the block */
+    uint64_t key;       /* for dropout */
+    float factor;       /* scale of gradients, or of a branch */
+    size_t rows, first; /* rows of all blocks; first row of this block */
+    size_t index;       /* of this block */
 };
 
 static void run_block(void *context, size_t round, size_t thread)
@@ -43,7 +43,7 @@ static void run_block(void *context, size_t round, size_t thread)
     block.run(&block);
 }
 
-/* Run it on all blocks of rows of a matrix. */
+/* Run an operation on all blocks of rows of a matrix. */
 static void run_rows(const struct train_step *step, struct matrix over, struct row_operation op)
 {
     struct loop loop = {
@@ -125,8 +125,8 @@ static void copy_block(const struct row_operation *block)
     copy_rows(block->y, block->x);
 }
 
-/* Copy each head from the joined matrix, which has them in groups, to its queries, keys or values;
- * or back. */
+/* Copy each head from the joined matrix, where heads may be in groups, to its queries, keys or
+ * values; `backward`: copy back. */
 static void split_heads(struct train_step *step, const struct projections *heads, bool backward)
 {
     const struct attention_weights *w = &step->layers[step->layer].w.self;
@@ -149,7 +149,7 @@ static void rotate_block(const struct row_operation *block)
     rotate(block->y, block->x, c->d_k, &c->rotary, block->more);
 }
 
-/* Apply the rotary embedding to queries and keys, or its inverse. */
+/* Apply the rotary embedding to queries and keys; `backward`: its inverse. */
 static void rotate_heads(struct train_step *step, const struct projections *heads, bool backward)
 {
     const struct matrix both[] = {heads->q, heads->k};
@@ -159,13 +159,13 @@ static void rotate_heads(struct train_step *step, const struct projections *head
                  (struct row_operation){rotate_block, .y = both[i], .x = both[i], .more = cos_sin});
 }
 
-/* Rows of several heads as rows of one head each. */
+/* View rows of several heads as rows of one head each. */
 static struct matrix by_head(struct matrix rows, size_t width)
 {
     return (struct matrix){rows.data, rows.rows * (rows.columns / width), width, width};
 }
 
-/* Queries, keys and values, with the norm of heads and the rotary embedding. */
+/* Compute queries, keys and values, with norms of heads and rotary embedding. */
 static void project_heads(struct train_step *step, struct matrix x)
 {
     const struct projections *heads = &step->layers[step->layer].heads;
@@ -189,7 +189,7 @@ static void project_heads(struct train_step *step, struct matrix x)
     rotate_heads(step, heads, false);
 }
 
-/* y = the activation of x, times `more` in a gated MLP */
+/* y = activation(x), times `more` in a gated MLP */
 static void activate_block(const struct row_operation *block)
 {
     activate(block->y, block->x, NULL, block->step->config->activation);
@@ -197,7 +197,7 @@ static void activate_block(const struct row_operation *block)
         multiply_rows(block->y, block->more);
 }
 
-/* The factor of a branch's output. */
+/* The scale of a branch's output. */
 static float branch_scale(const struct train_step *step)
 {
     return step->config->residual_scale != 0 ? step->config->residual_scale : 1;
@@ -223,7 +223,7 @@ static void add_branch(struct train_step *step, struct matrix y, struct matrix x
                                     .key = dropout_key(step, place), .factor = branch_scale(step)});
 }
 
-/* x + attention(norm(x)), then x + mlp(norm(x)), of the sum or, in parallel, of the same x. */
+/* x + attention(norm(x)), then x + mlp(norm(x)) of the sum or, in parallel layers, of the input. */
 static void layer_forward(struct train_step *step)
 {
     struct layer_tape *t = &step->layers[step->layer];
@@ -244,7 +244,7 @@ static void layer_forward(struct train_step *step)
     add_branch(step, t[1].x, t->mid, DROP_MLP);
 }
 
-/* From the ids of the batch to norm_f. */
+/* Run the pass from token ids to norm_f. */
 static void forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
@@ -262,13 +262,13 @@ static void forward(struct train_step *step)
 
 /* --- gradients of products -------------------------------------------------------------------- */
 
-/* The gradient of a number of the model, or NULL. */
+/* The gradient of a model parameter; NULL for NULL. */
 static float *gradient_of(const struct train_step *step, const float *number)
 {
     return number ? step->gradients.values + (number - step->weights.values) : NULL;
 }
 
-/* A row of sums for each block, all 0. */
+/* A row of sums for each block, initialised to 0. */
 static struct matrix fresh_sums(struct train_step *step, size_t rows, size_t columns)
 {
     size_t blocks = train_blocks(rows);
@@ -286,8 +286,8 @@ static void bias_block(const struct row_operation *block)
     sum_columns(block_sums(block), block->dy);
 }
 
-/* A matrix as it lies: [in, out] or, as most files have it, [out, in], where it may be some rows of
- * a tensor. */
+/* A matrix as stored: [in, out] or, in most files, [out, in]; the latter may be some rows of a
+ * tensor. */
 static struct matrix matrix_of(const struct weight *w)
 {
     float *rows = (float *)(void *)w->rows.data;
@@ -301,7 +301,7 @@ static struct weight weight_of(struct matrix matrix)
         .data = matrix.data, .in = matrix.rows, .out = matrix.columns, .stride = matrix.stride};
 }
 
-/* In scratch memory, which the next call overwrites. */
+/* Transpose a weight in scratch memory, which the next call overwrites. */
 static struct weight transpose_weight(struct train_step *step, struct matrix matrix)
 {
     struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
@@ -310,8 +310,8 @@ static struct weight transpose_weight(struct train_step *step, struct matrix mat
     return weight_of(transposed);
 }
 
-/* y = x · W + b: the gradients of W and of b; dx = dy · Wᵀ, or it is added to dx where x is
- * projected more than once. The gradient of W is summed in the order of the rows. */
+/* Gradients of y = x · W + b: those of W and b, and dx = dy · Wᵀ (added if `adds`, where x has
+ * several projections). The gradient of W is summed in the order of the rows. */
 static void project_backward(struct train_step *step, struct matrix dx, struct matrix dy,
                              struct matrix x, const struct weight *w, bool adds)
 {
@@ -338,7 +338,7 @@ static void project_backward(struct train_step *step, struct matrix dx, struct m
         linear(step->plan.machine, dx, dy, &factor, ACTIVATION_NONE);
 }
 
-/* --- the loss --------------------------------------------------------------------------------- */
+/* --- loss ------------------------------------------------------------------------------------- */
 
 static void cross_entropy_block(const struct row_operation *block)
 {
@@ -355,8 +355,8 @@ static void cross_entropy_block(const struct row_operation *block)
     }
 }
 
-/* Logits of the rows x, which begin at row `first`, and their losses; the gradients of the logits
- * overwrite them. */
+/* Compute the logits and losses of the rows x, which begin at row `first`. The gradients of the
+ * logits overwrite the logits. */
 static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first,
                                     const struct weight *words)
 {
@@ -384,8 +384,8 @@ static int sum_losses(const struct train_step *step, double *loss, struct err *e
     return 0;
 }
 
-/* The mean loss over the step's rows, from norm_f; for the backward pass d.norm, the gradient
- * of norm_f, and that of the unembedding, too. An error if a loss is not finite. */
+/* Compute the mean loss over the step's rows, from norm_f. `backward` also computes d.norm, the
+ * gradient of norm_f, and the gradient of the unembedding. Fails if a loss is not finite. */
 static int loss_of_rows(struct train_step *step, bool backward, double *loss, struct err *err)
 {
     float *bias = gradient_of(step, step->logit_bias);
@@ -413,7 +413,7 @@ static void norm_backward_block(const struct row_operation *block)
                        sums + block->dx.columns);
 }
 
-/* dx += the gradient of x in norm(x) */
+/* dx += gradient of x in norm(x) */
 static void norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
                           struct matrix x, const struct norm *norm)
 {
@@ -427,7 +427,7 @@ static void norm_backward(struct train_step *step, struct matrix dx, struct matr
         sum_columns(shift, matrix_columns(sums, dx.columns, dx.columns));
 }
 
-/* dx = the gradient of the heads x before their norm */
+/* dx = gradient of the heads x before their norm */
 static void head_norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
                                struct matrix x, const struct norm *norm)
 {
@@ -436,7 +436,7 @@ static void head_norm_backward(struct train_step *step, struct matrix dx, struct
     norm_backward(step, by_head(dx, width), by_head(dy, width), by_head(x, width), norm);
 }
 
-/* From d.heads to d.norm. */
+/* Compute d.norm from d.heads. */
 static void heads_backward(struct train_step *step)
 {
     const struct layer_tape *t = &step->layers[step->layer];
@@ -459,7 +459,7 @@ static void heads_backward(struct train_step *step)
     project_backward(step, dx, d->v, t->norm_1, &t->w.self.v, true);
 }
 
-/* Of y = activation(x) · more: dx of more, and dy becomes that of x. */
+/* For y = activation(x) · more: dx becomes the gradient of `more`, and dy the one of x. */
 static void activation_backward_block(const struct row_operation *block)
 {
     enum activation activation = block->step->config->activation;
@@ -480,7 +480,7 @@ static void drop_block(const struct row_operation *block)
         scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, block->factor);
 }
 
-/* d.branch = share · d.stream, with the dropout of the forward pass. */
+/* d.branch = share · d.stream, with the forward pass's dropout. */
 static void branch_backward(struct train_step *step, enum drop_place place, float share)
 {
     run_rows(step, step->d.branch,
@@ -504,7 +504,7 @@ static void layer_backward(struct train_step *step)
                      step->config->gated ? &t->w.mlp.gate : &t->w.mlp.fc, false);
     if (step->config->gated)
         project_backward(step, d->norm, d->up, t->norm_2, &t->w.mlp.fc, true);
-    if (parallel) /* while d.stream is still that of the output */
+    if (parallel) /* here d.stream is the gradient of the layer's output */
         branch_backward(step, DROP_ATTENTION, share);
     norm_backward(step, d->stream, d->norm, parallel ? t->x : t->mid, &t->w.mlp.norm);
 
@@ -516,7 +516,7 @@ static void layer_backward(struct train_step *step)
     norm_backward(step, d->stream, d->norm, t->x, &t->w.self.norm);
 }
 
-/* One thread adds to the rows of the tables, in the order of tokens. */
+/* Runs on one thread and adds to the embedding tables in the order of tokens. */
 static void embed_backward(struct train_step *step)
 {
     struct matrix d = step->d.branch;
@@ -534,7 +534,7 @@ static void embed_backward(struct train_step *step)
     }
 }
 
-/* From d.norm, the gradient of norm_f, to all gradients. */
+/* Compute all gradients from d.norm, the gradient of norm_f. */
 static void backward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
@@ -548,7 +548,7 @@ static void backward(struct train_step *step)
     embed_backward(step);
 }
 
-/* --- a step ----------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err)

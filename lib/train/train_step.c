@@ -3,7 +3,7 @@
 #include "base/num.h"
 #include "model/weights_load.h"
 
-enum { LINE = 16 }; /* floats of a cache line */
+enum { LINE = 16 }; /* floats per cache line */
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ static int take_matrix(struct train_step *step, struct matrix *matrix, size_t co
     return matrix->data ? 0 : -1;
 }
 
-/* Queries, keys and values, in one matrix or three. */
+/* Allocate queries, keys and values, in one matrix or three. */
 static int take_heads(struct train_step *step, struct projections *heads, struct err *err)
 {
     const struct config *c = step->config;
@@ -59,7 +59,7 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
                                    take_matrix(step, &heads->k_plain, keys, err)));
 }
 
-/* Queries, keys and values in groups are one matrix, as they are in GPT-2. */
+/* If queries, keys and values are stored in groups, they share one matrix, as in GPT-2. */
 static int read_layer(struct train_step *step, size_t layer, struct err *err)
 {
     const struct config *c = step->config;
@@ -79,7 +79,7 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
     return 0;
 }
 
-/* The weights stay where they lie, so that a step changes what is read here. */
+/* Weights are read in place, so that updates take effect. */
 static int read_model(struct train_step *step, struct err *err)
 {
     struct new_model *new_model = step->plan.new_model;
@@ -136,7 +136,7 @@ static int take_gradients(struct train_step *step, struct err *err)
            (c->gated && take_matrix(step, &d->up, c->n_inner, err));
 }
 
-/* The same for every text; the inverse has the same cosines and negated sines. */
+/* Fill the tables, which all texts share; the inverse rotation negates the sines. */
 static int take_cos_sin(struct train_step *step, struct err *err)
 {
     const struct rotary *rotary = &step->config->rotary;
@@ -180,7 +180,7 @@ static int take_scratch(struct train_step *step, struct err *err)
                : -1;
 }
 
-/* --- models and texts that can be trained ---------------------------------------------------- */
+/* --- trainable models and texts --------------------------------------------------------------- */
 
 int train_step_check(const struct config *c, struct err *err)
 {
@@ -232,7 +232,7 @@ static int check_plan(const struct train_step_plan *plan, struct err *err)
     return 0;
 }
 
-/* --- a step ----------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
 {

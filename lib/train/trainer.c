@@ -34,7 +34,7 @@ static int add_line(struct dataset *dataset, const struct tokenizer *tokenizer, 
     return err_if(failed);
 }
 
-/* A line with its newline, as GPT-2 read its texts. */
+/* Add a line with its newline, as in the training of GPT-2. */
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err)
 {
@@ -66,7 +66,7 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
     dataset->held_out = (struct dataset_part){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
-        training--; /* training texts end before the held-out ones begin */
+        training--; /* keeps training texts out of the held-out part */
     dataset->training = (struct dataset_part){dataset->starts, training};
     return 0;
 }
@@ -80,7 +80,7 @@ void dataset_release(struct dataset *dataset)
 
 /* --- AdamW ------------------------------------------------------------------------------------ */
 
-enum { UPDATE_PART = 8192 }; /* numbers of a round */
+enum { UPDATE_PART = 8192 }; /* numbers per task */
 
 int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
                 struct err *err)
@@ -89,7 +89,7 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
            parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
-/* Σ x², in lanes of their own, in double. */
+/* Σ x², in parallel lanes of float64. */
 FOR_EACH_ISA
 static double sum_of_squares(const float *x, size_t count)
 {
@@ -106,7 +106,7 @@ double adamw_norm(const struct parameters *gradients)
     return sqrt(sum_of_squares(gradients->values, gradients->count));
 }
 
-/* An update of all weights, one tensor at a time. */
+/* An update of all weights, tensor by tensor. */
 struct update {
     const struct adamw *adamw;
     const struct parameters *gradients;
@@ -168,7 +168,7 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
 
 #define FIELD(field) offsetof(struct trainer_settings, field)
 
-/* In the order of training.json. */
+/* Rows in the order of training.json. */
 const struct trainer_setting trainer_setting_rows[] = {
     {"seed", "seed", FIELD(seed), true, 0, 9007199254740991.0},
     {"steps", "steps", FIELD(steps), true, 1, 1e9},
@@ -193,9 +193,9 @@ double trainer_setting_value(const struct trainer_settings *settings,
     return row->whole ? (double)*(const long long *)field : *(const double *)field;
 }
 
-/* --- a training ------------------------------------------------------------------------------- */
+/* --- training --------------------------------------------------------------------------------- */
 
-/* Random numbers are keyed by their use and a number. */
+/* Random numbers are keyed by their purpose and an index. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS };
 
 enum { TEST_BATCHES = 8 };
@@ -233,7 +233,7 @@ void trainer_release(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-/* The rate of a step, counted from 1: a linear warm-up, then half a cosine down to a tenth. */
+/* Learning rate of a step (from 1): linear warm-up, then half a cosine down to a tenth. */
 static double rate_of(const struct trainer_settings *s, long long step)
 {
     const double floor = 0.1;
@@ -248,7 +248,7 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
     return rng_fold_in(rng_fold_in((uint64_t)trainer->settings.seed, use), number);
 }
 
-/* Fill ids and targets, the token after each, with texts that begin with lines of a part. */
+/* Fill a batch with texts that begin at random lines of a part, and with their next tokens. */
 static struct train_batch draw(struct trainer *trainer, const struct dataset_part *part,
                                uint64_t key)
 {
@@ -261,7 +261,7 @@ static struct train_batch draw(struct trainer *trainer, const struct dataset_par
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
 
-/* One text: `period` random ids, again and again. */
+/* Fill one text with `period` random ids, repeated. */
 static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
 {
     enum { SHORTEST = 4 };
@@ -277,7 +277,7 @@ static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
     }
 }
 
-/* Replace a share of the texts by repeated ids, which only the ids before can predict. */
+/* Replace a share of the texts by repeated random ids, predictable only from their context. */
 static void drill(struct trainer *trainer, uint64_t key)
 {
     const uint64_t parts = 1000000;
