@@ -18,36 +18,36 @@
 /* --- limits of the machine -------------------------------------------------------------------- */
 
 struct peak {
-    float *data; /* more than the caches hold */
+    float *data; /* larger than the caches */
     size_t size_bytes, cache_bytes;
-    size_t next_byte;     /* where it is read next */
-    struct weight weight; /* of a product as large as those of a pass */
+    size_t next_byte;     /* where the next read starts */
+    struct weight weight; /* of a product as large as in a pass */
     struct matrix x, y;
 };
 
-/* Of a pass: a multiply-add is two operations; each weight and each cached key and value is read
- * once. Embeddings, norms, softmax and activations are not counted. Of the machine in a second:
- * products alone, in the precision of the pass, and reads from memory. */
+/* Work of a pass: a multiply-add is two operations; each weight, cached key and cached value is
+ * read once; embeddings, norms, softmax and activations are not counted. Or limits of the machine
+ * per second: products alone, in the pass's precision, and reads from memory. */
 struct work {
     double operations, bytes;
 };
 
-/* A limit is the best of a few short windows: other processes take the processor for some. */
+/* A limit is the best of a few short windows, since other processes interrupt some of them. */
 enum { WINDOWS = 4 };
 
-static const double ALL_THREADS = 1e9; /* multiply-adds: work that is worth every thread */
+static const double ALL_THREADS = 1e9; /* multiply-adds that are worth all threads */
 
 enum {
-    WINDOW_BYTES = 32 * 1024 * 1024, /* read in some milliseconds */
+    WINDOW_BYTES = 32 * 1024 * 1024, /* takes some milliseconds */
     MEMORY_LEAST = WINDOWS * WINDOW_BYTES,
     MEMORY_MOST = 1024 * 1024 * 1024,
     CACHE_UNKNOWN = 64 * 1024 * 1024,
-    PIECE_BYTES = 1024 * 1024, /* read by one thread at a time */
+    PIECE_BYTES = 1024 * 1024, /* read by one thread */
 };
 
-static _Atomic float total; /* so that no compiler leaves a loop out */
+static _Atomic float total; /* keeps the compiler from removing loops */
 
-/* 256 tokens by the widest matrix of GPT-2; as in a pass, its weights exceed two caches. */
+/* 256 tokens by GPT-2's widest matrix; as in a pass, its weights exceed the L1 and L2 caches. */
 enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
 
 static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
@@ -108,13 +108,13 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
     if (!peak->data || make_product(peak, machine, precision, arena, err))
         return -1;
-    memset(peak->data, 1, peak->size_bytes); /* untouched, it would be one page of zeros */
+    memset(peak->data, 1, peak->size_bytes); /* untouched memory would map to one page of zeros */
     return 0;
 }
 
-enum { SUMS = 16 }; /* independent, so that none waits for another */
+enum { SUMS = 16 }; /* independent, so that additions can overlap */
 
-/* Checks added by a sanitizer would be measured too. */
+/* A sanitizer's checks would be measured, too. */
 FOR_EACH_ISA
 __attribute__((no_sanitize("address", "thread", "undefined"))) static float add_up(
     const float *data, size_t count)
@@ -138,7 +138,7 @@ static void read_piece(void *context, size_t round, size_t thread)
     total = add_up(data + round * count, count);
 }
 
-/* Each call reads the next windows: what was read before has left the caches by then. */
+/* Each call reads on where the last one ended: data read earlier has left the caches by then. */
 static double measure_reads(struct peak *peak, struct pool *pool)
 {
     double best = 0;
@@ -156,11 +156,11 @@ static double measure_reads(struct peak *peak, struct pool *pool)
 
 struct pass_size {
     size_t tokens;
-    size_t cached; /* keys and values that were computed before */
-    bool logits;   /* of the last token */
+    size_t cached; /* keys and values computed earlier */
+    bool logits;   /* for the last token */
 };
 
-/* The elements of the weight matrices of all layers. */
+/* Count the elements of the weight matrices of all layers. */
 static double count_weights(const struct config *c)
 {
     double count = 0;
@@ -173,7 +173,7 @@ static double count_weights(const struct config *c)
     return count;
 }
 
-/* Pairs of a query and a visible key in one text, over all layers. */
+/* Count the pairs of a query and a visible key of one text, over all layers. */
 static double count_pairs(const struct config *c, const struct pass_size *size)
 {
     double layers = (double)c->n_layer;
@@ -203,14 +203,14 @@ static struct work work_of(const struct pass_size *size, const struct weights *w
 /* --- tasks ------------------------------------------------------------------------------------ */
 
 enum {
-    DECODE_STEPS = 8, /* of one measurement */
+    DECODE_STEPS = 8, /* per measurement */
     DECODE_CACHED = 64,
-    LENGTHS = 5,    /* of texts, most by default */
-    LONGEST = 4096, /* of them */
+    LENGTHS = 5,    /* default number of text lengths */
+    LONGEST = 4096, /* longest default text */
     NOTE_BYTES = 128,
 };
 
-static const double SECONDS_LEAST = 0.02; /* of one measurement: shorter passes are repeated */
+static const double SECONDS_LEAST = 0.02; /* per measurement; shorter passes are repeated */
 
 const struct task_row task_rows[TASK_KINDS] = {
     [TASK_PREFILL] = {"prefill", "a forward pass over the text, without logits"},
@@ -220,22 +220,22 @@ const struct task_row task_rows[TASK_KINDS] = {
 enum value {
     TOKENS_RUN,
     TOKENS_CACHED,
-    SECONDS, /* median of the rounds */
-    RATE,    /* tokens a second */
+    SECONDS, /* median over rounds */
+    RATE,    /* tokens per second */
     OPERATIONS,
     BYTES,
-    OF_COMPUTE,    /* share of the rate of products alone */
-    OF_MEMORY,     /* share of the bytes that could be read; NAN: weights fit the caches */
-    TIME_EXPONENT, /* of the fitted power of the length; NAN: one length */
-    MEMORY,        /* working memory of attention, in bytes */
+    OF_COMPUTE,    /* fraction of the rate of products alone */
+    OF_MEMORY,     /* fraction of the memory bandwidth; NAN: weights fit the caches */
+    TIME_EXPONENT, /* fitted power of the length; NAN: only one length */
+    MEMORY,        /* working memory of attention in bytes */
     MEMORY_EXPONENT,
     VALUES,
 };
 
 /* A row of the result. */
 struct task {
-    const char *name;            /* of the task, or of its attention: "window:64" */
-    const struct mechanism *way; /* whose attention alone is measured; NULL: the task */
+    const char *name;            /* name of the task, or of its attention: "window:64" */
+    const struct mechanism *way; /* measure only this attention; NULL: whole task */
     struct pass_size size;
     double *seconds; /* [rounds] */
     double values[VALUES];
@@ -245,17 +245,17 @@ struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
     struct peak peak;
-    const size_t *lengths; /* of texts */
+    const size_t *lengths; /* lengths of texts */
     size_t length_count;
     struct task *tasks;
     size_t task_count;
-    struct work *limits; /* [rounds], and then their medians */
-    struct arena arena;  /* until the result is made */
+    struct work *limits; /* [rounds], then replaced by their medians */
+    struct arena arena;  /* freed after the result is made */
 };
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* A text of made-up ids (and a source, for models that have one); NULL with `err`. */
+/* Make a text of arbitrary ids (with a source if the model reads one); NULL with `err`. */
 static struct text *make_text(size_t tokens, const struct config *config, struct arena *arena,
                               struct err *err)
 {
@@ -279,13 +279,13 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
     return 0;
 }
 
-/* Measures the time of attention, from keys and values to the context, in all layers. */
+/* Measures the time of attention in all layers: from keys and values to the context. */
 struct stopwatch {
     double begun; /* 0: stopped */
     double seconds;
 };
 
-/* With several texts, from the last values to the first context. */
+/* With several texts, the time is from the last values to the first context. */
 static int take_time(void *context, const struct announcement *seen, struct err *err)
 {
     struct stopwatch *stopwatch = context;
@@ -307,7 +307,7 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     struct stopwatch stopwatch = {0};
     struct tap tap = {.sink = ignore};
     enum site last = config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
-    struct selection selection = {.sites = site_bit(last)}; /* the whole pass except the logits */
+    struct selection selection = {.sites = site_bit(last)}; /* the whole pass without logits */
     struct text_list text = {.count = 1};
     text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
@@ -323,7 +323,7 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     return failed;
 }
 
-/* Run a text with a cache up to the logits of its last token. */
+/* Run a text, with a cache, up to the logits of its last token. */
 static int extend(struct bench *bench, const struct text *text, double *seconds, struct err *err)
 {
     struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
@@ -334,7 +334,7 @@ static int extend(struct bench *bench, const struct text *text, double *seconds,
     return failed;
 }
 
-/* The first pass fills the cache; then the last token is removed and run again. */
+/* Fill the cache by a first pass, then repeatedly remove and rerun the last token. */
 static int decode(struct bench *bench, const struct task *task, double *seconds, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
@@ -360,9 +360,9 @@ static int decode(struct bench *bench, const struct task *task, double *seconds,
     return err_if(failed);
 }
 
-/* --- what is run ------------------------------------------------------------------------------ */
+/* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* For growth five lengths, each twice the last, up to the context. */
+/* Choose lengths; for growth, five that double each time, up to the context. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {
     static const size_t usual[] = {6, 64, 256, 1024};
@@ -395,7 +395,7 @@ static int add_task(struct bench *bench, struct task task, struct err *err)
     return task.seconds ? 0 : -1;
 }
 
-/* Prefill of each length, then decode where the model has logits. */
+/* Plan prefill for each length, and decode if the model has logits. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
@@ -459,9 +459,9 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* The fastest pass of a round counts, because other processes only make a pass longer. The first
- * two do not count: the first packs weights and finds how much memory a pass needs, the second
- * takes that in one piece, which later ones use. */
+/* Each round counts its fastest pass: other processes only slow passes down. Two passes are not
+ * counted: the first packs weights and finds the memory size that a pass needs; the second
+ * allocates this as one piece, which later passes reuse. */
 static int measure_task(struct bench *bench, const struct task *task, size_t round, struct err *err)
 {
     double *best = &task->seconds[round];
@@ -511,7 +511,7 @@ static void compare_with_limits(struct bench *bench, struct task *task)
         values[OF_MEMORY] = work.bytes / bench->limits->bytes / values[SECONDS];
 }
 
-/* The exponent of a way is in each of its rows. */
+/* Fit the exponent of each kind of attention; all of its rows show it. */
 static int fit(struct bench *bench, enum value from, enum value to, struct err *err)
 {
     size_t count = bench->length_count;
@@ -545,12 +545,12 @@ static int summarise(struct bench *bench, struct err *err)
                                         fit(bench, MEMORY, MEMORY_EXPONENT, err)));
 }
 
-/* --- the result ------------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
 static const struct value_row {
     bool of_tasks, of_growth;
     enum value value;
-    double scale; /* the column has the value times that */
+    double scale; /* multiplies the displayed value */
     struct column column;
 } value_rows[] = {
     {true, true, TOKENS_RUN, 1, {"tokens"}},
@@ -602,8 +602,8 @@ static size_t count_parameters(const struct weights *weights)
     return count;
 }
 
-/* Facts about the whole run, and two lines for people: "124439808 parameters, f32, avx512 kernels,
- * 2 threads, medians of 5 rounds" above the table, the limits below it. */
+/* Add facts about the run, and two lines for people: above the table "124439808 parameters, f32,
+ * avx512 kernels, 2 threads, medians of 5 rounds", below it the limits. */
 static int describe(struct report *result, struct frame *frame, const struct bench *bench,
                     struct arena *arena, struct err *err)
 {

@@ -1,8 +1,8 @@
-/* benchmark.h: how fast a model runs on this machine, compared with the limits of the machine; how
- * time and memory of attention grow with the length of a text.
+/* benchmark.h: the speed of a model on this machine, relative to the machine's limits; and how time
+ * and memory of attention grow with the length of the text.
  *
- * Each round measures the limits and every task: clocks and other processes change both from one
- * second to the next. Reported is the fastest pass of a round, the median over all rounds.
+ * Each round measures the limits and every task, since clock rates and other processes change both
+ * from second to second. The result is the fastest pass of each round, as the median over rounds.
  *
  *     struct bench_plan plan = {.folder = &folder, .rounds = 5, .kinds = TASKS_ALL};
  *     struct report result;
@@ -23,22 +23,22 @@ extern const struct task_row {
 } task_rows[TASK_KINDS];
 
 struct bench_plan {
-    const struct folder *folder; /* the model's */
-    size_t threads;              /* 0: one for each processor */
+    const struct folder *folder; /* folder of the model */
+    size_t threads;              /* 0: one per processor */
     size_t rounds;
-    unsigned kinds;               /* a bit for each task */
-    const struct mechanism *ways; /* kinds of attention to measure in place of tasks, or NULL */
+    unsigned kinds;               /* one bit per task */
+    const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
     size_t way_count;
-    const size_t *lengths; /* of texts, in tokens; NULL: what suits the context */
+    const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
-    enum precision precision;             /* f32 with ways */
-    const struct progress_sink *progress; /* or NULL */
+    enum precision precision;             /* f32 if `ways` is set */
+    const struct progress_sink *progress; /* NULL: none */
 };
 
-/* The result is a table with a row for each task, or for each kind of attention and length, in
- * memory of the arena. A text longer than the context and attention that the model cannot have are
- * usage errors. With ways only attention is measured (of an encoder-decoder model the decoder's
- * self-attention): the rest of a layer grows linearly. */
+/* Measure, and make a table with a row for each task, or for each kind of attention and length; the
+ * arena owns it. Texts longer than the context, and attention that the model does not support, are
+ * usage errors. With `ways`, only attention is measured (with an encoder, the decoder's
+ * self-attention), since the rest of a layer grows linearly. */
 struct report;
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
