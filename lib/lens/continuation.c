@@ -13,8 +13,8 @@ static const struct config *config_of(const struct continuation *text)
     return &text->viewer->model.config;
 }
 
-/* The tokens of `ids` [count] that are not in a cache yet, as a text of a pass. If rotations depend
- * on the length, all tokens are read again. */
+/* The tokens of `ids` [count] that are not yet in the cache, as the text of a pass. If rotations
+ * depend on the length, all tokens are read again. */
 static struct text unread_text(struct continuation *text, const uint32_t *ids, size_t count,
                                struct cache *cache)
 {
@@ -32,7 +32,7 @@ static struct text unread_text(struct continuation *text, const uint32_t *ids, s
                          .source_cache = c->n_encoder_layer ? &text->source_cache : NULL};
 }
 
-/* Run texts as far as the logits of their last tokens. */
+/* Run texts up to the logits of their last tokens. */
 static int run_texts(struct continuation *text, const struct text *texts, size_t count,
                      struct tap tap, struct err *err)
 {
@@ -52,7 +52,7 @@ static int keep_logits(void *context, const struct announcement *seen, struct er
     return logits ? 0 : -1;
 }
 
-/* Allocate the tokens, and begin with the text of the prompt or of its ids. */
+/* Allocate the tokens, and begin with the text or the ids of the prompt. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
     size_t positions = config_of(text)->n_positions;
@@ -74,15 +74,15 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
         text->tokens[i].end = text->text.size;
     }
     text->count = text->prompt_count = prompt->count;
-    size_t most = text->room - text->count + 1; /* the end of the text is a choice */
+    size_t most = text->room - text->count + 1; /* + 1: ending the text is a choice, too */
     if (text->generation.logits &&
         !(text->choices = arena_alloc(&text->arena, most, sizeof *text->choices, err)))
         return -1;
     return buf_check(&text->text, err);
 }
 
-/* Screening finds the most likely token without the logits of all others; it needs a copy of the
- * unembedding matrix, which few steps, or a matrix that fits into a cache, are not worth. */
+/* Screening finds the most likely token without the logits of all others. It copies the unembedding
+ * matrix, which does not pay off for few steps or for a matrix that fits into a cache. */
 static bool can_screen(const struct viewer *viewer, const struct generation_config *generation,
                        size_t steps)
 {
@@ -147,7 +147,7 @@ void continuation_release(struct continuation *text)
     *text = (struct continuation){0};
 }
 
-/* The probability of the chosen token, and the most likely ones. */
+/* Make a choice: the probability of the chosen token, and the most likely tokens. */
 static struct choice make_choice(const struct continuation *text)
 {
     size_t words = config_of(text)->vocab_size;
@@ -209,7 +209,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    /* The text as if it had been given whole, in memory that outlives the continuation. */
+    /* The text as if given whole, in memory that outlives the continuation. */
     struct tokens tokens = {.items = arena_alloc(arena, text->count, sizeof *tokens.items, err),
                             .count = text->count};
     const char *bytes =
@@ -261,7 +261,7 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
         rows_integer(&rows, "id", COLUMN_KEY, likely->id);
         rows_label(&rows, "text", COLUMN_KEY, label);
-        rows_float(&rows, (struct column){"logprob"}, likely->logprob); /* unit: of another table */
+        rows_float(&rows, (struct column){"logprob"}, likely->logprob); /* unit: see other table */
         rows_next(&rows);
     }
     int failed = rows_finish(frame, &rows, table->name, "choice");
@@ -288,7 +288,7 @@ const char *likely_text(const struct likely *list, size_t count, const struct to
 int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
                         struct err *err)
 {
-    static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
+    static const char *const ends[] = {"", "tokens", "text", "context"}; /* [continuation_end] */
     const struct tokenizer *tokenizer = text->viewer->tokenizer;
     const struct choice *choices = text->choices;
     size_t added = text->count - text->prompt_count;
@@ -331,7 +331,7 @@ int continuation_tables(struct report *report, const struct continuation *text, 
 
 /* --- beam search ------------------------------------------------------------------------------ */
 
-/* A text with its prompt. */
+/* A text, including its prompt. */
 struct beam {
     struct cache cache;
     uint32_t *ids; /* [room] */
@@ -348,16 +348,16 @@ struct search {
     struct continuation *text;
     size_t width;
     struct beam *beams; /* [2, width] */
-    struct beam *live;  /* [width] of these; the first `live_count` have a text */
-    struct beam *grown; /* the other half: `live` after a step */
+    struct beam *live;  /* [width] current beams; the first `live_count` have a text */
+    struct beam *grown; /* [width] `live` after a step; each is a half of `beams` */
     size_t live_count;
     struct text *texts;           /* [width] */
     struct candidate *candidates; /* [width, most] */
-    size_t most;                  /* of each beam */
-    size_t count;                 /* tokens of each beam, prompt included */
-    size_t ended;                 /* texts with an end */
-    double best;                  /* mean log-probability of the best text, `text->forced` */
-    struct arena arena;           /* what lives as long as the search */
+    size_t most;                  /* per beam */
+    size_t count;                 /* tokens per beam, including the prompt */
+    size_t ended;                 /* number of ended texts */
+    double best;                  /* mean log-probability of `text->forced`, the best text */
+    struct arena arena;           /* memory of the search */
 };
 
 static int open_search(struct search *search, struct err *err)
@@ -388,14 +388,14 @@ static int open_search(struct search *search, struct err *err)
     return 0;
 }
 
-/* The most likely next tokens of a beam. */
+/* Take the most likely next tokens of a beam. */
 static int take_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct search *search = context;
     struct candidate *candidates = search->candidates + seen->text * search->most;
     double total = search->live[seen->text].total;
     size_t count = config_of(search->text)->vocab_size;
-    const float *logits = seen->values.data; /* one row */
+    const float *logits = seen->values.data; /* single row */
     struct likely *best = arena_room(&search->text->step, search->most, sizeof *best, err);
     if (!best)
         return -1;
@@ -407,7 +407,7 @@ static int take_logits(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-/* The most likely first; equal ones in the order of beams and ids. */
+/* Most likely first; ties in the order of beams and ids. */
 static int compare(const void *a, const void *b)
 {
     const struct candidate *one = a;
@@ -419,7 +419,7 @@ static int compare(const void *a, const void *b)
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
-/* Keep a text that ends with a token, or stops here (`end` is NULL), if it is the best. */
+/* Keep a text that ends with the token `end` or, if NULL, stops here, if it is the best so far. */
 static void keep_best(struct search *search, const struct beam *beam, const uint32_t *end,
                       double total)
 {
@@ -434,7 +434,7 @@ static void keep_best(struct search *search, const struct beam *beam, const uint
         text->forced[added] = *end;
 }
 
-/* Replace the beams by the chosen candidates: copies of their beams with one more token. */
+/* Replace the beams by the chosen candidates: copies of beams with one more token. */
 static int grow(struct search *search, const struct candidate *chosen, size_t count,
                 struct err *err)
 {
@@ -462,7 +462,7 @@ static int choose(struct search *search, struct err *err)
     const struct config *config = config_of(text);
     struct candidate *candidates = search->candidates;
     size_t all = search->live_count * search->most;
-    size_t count = 0; /* chosen candidates, which move to the front */
+    size_t count = 0; /* number of chosen candidates, moved to the front */
     qsort(candidates, all, sizeof *candidates, compare);
     for (size_t i = 0; i < all && count < search->width; i++) {
         const struct candidate candidate = candidates[i];

@@ -1,4 +1,4 @@
-/* continuation.h: continue a text token by token; report on the passes that this takes.
+/* continuation.h: continue a text token by token, and report on the passes.
  *
  *     struct continuation text;
  *     struct generation_config generation = {.tokens = 32, .sampling = {.top_p = 1}};
@@ -10,8 +10,8 @@
  *     if (continuation_report(&text, &report, &arena, err)) ...
  *     continuation_release(&text);
  *
- * Keys and values are cached: a step runs one token, with the numbers of one pass over the whole
- * text. If rotations depend on the length of the text, each step runs the whole text.
+ * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
+ * whole text. If rotations depend on the length of the text, each step runs the whole text.
  */
 #ifndef ATTN_LENS_CONTINUATION_H
 #define ATTN_LENS_CONTINUATION_H
@@ -33,54 +33,54 @@ struct text_pair;
 struct tokenizer;
 
 struct generation_config {
-    size_t tokens; /* at most */
+    size_t tokens; /* limit */
     struct sampling sampling;
     bool past_end;                     /* continue after the model's end-of-text token */
-    bool logits;                       /* compute the logits of each choice, and keep it */
-    const struct selection *selection; /* of the report; NULL: no tensors */
+    bool logits;                       /* compute and keep the logits of each choice */
+    const struct selection *selection; /* for the report; NULL: no tensors */
 };
 
 enum continuation_end {
     GOES_ON,
     END_AS_ASKED,   /* generated as many tokens as requested */
-    END_OF_TEXT,    /* the model chose its end-of-text token, which is not added to the text */
-    END_OF_CONTEXT, /* the model has no more positions */
+    END_OF_TEXT,    /* the model chose its end-of-text token, which is not added */
+    END_OF_CONTEXT, /* the model's positions are used up */
 };
 
 enum { CHOICE_BEST = 5 };
 
 struct choice {
     struct likely chosen;
-    struct likely best[CHOICE_BEST]; /* the most likely first */
-    size_t best_count;               /* less in a small vocabulary */
+    struct likely best[CHOICE_BEST]; /* most likely first */
+    size_t best_count;               /* fewer in a small vocabulary */
 };
 
 struct continuation {
     struct viewer *viewer;
     struct generation_config generation;
     enum continuation_end end;
-    const struct tokenized *source; /* of the encoder; else its count is 0 */
-    uint32_t *ids;                  /* [count] of the prompt and the new tokens */
+    const struct tokenized *source; /* of the encoder; otherwise count is 0 */
+    uint32_t *ids;                  /* [count] prompt and new tokens */
     struct token *tokens;           /* [count] */
     size_t count;
     size_t prompt_count;
-    size_t room;            /* the largest possible count */
+    size_t room;            /* limit of count */
     struct buf text;        /* the text so far */
-    size_t shown;           /* where the last token begins, with the blank before it */
-    const float *logits;    /* [V] of the last choice, until the next; NULL: not computed */
-    bool screens;           /* choose without all logits if possible */
-    uint32_t chosen;        /* the last choice, which may be the end of the text */
-    struct choice *choices; /* of each step, the end of the text, too; NULL: not kept */
-    uint32_t *forced;       /* the choices found by a search; NULL: none */
+    size_t shown;           /* start of the last token, including a space before it */
+    const float *logits;    /* [V] of the last choice, valid until the next; NULL: not computed */
+    bool screens;           /* choose without computing all logits, if possible */
+    uint32_t chosen;        /* last choice, possibly the end-of-text token */
+    struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
+    uint32_t *forced;       /* tokens found by a search; NULL: none */
     struct sampler sampler;
     struct cache cache, source_cache;
-    struct arena arena; /* of the text */
-    struct arena step;  /* of one choice */
+    struct arena arena; /* memory of the text */
+    struct arena step;  /* memory of one choice */
 };
 
-/* Before the first of `texts` texts of a model: read which tokens end a text, and announce the
- * number of steps to the viewer. Unsupported: models without logits, models whose attention is not
- * causal, and cross-attention without an encoder. */
+/* Call before the first of `texts` texts of a model: reads which tokens end a text, and announces
+ * the number of steps to the viewer. Refuses, as not supported, models without logits, models that
+ * are not causal, and cross-attention without an encoder. */
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
                          size_t texts, struct err *err);
 
@@ -99,36 +99,36 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
 /* Choose and add a token. `*more` is false if the text has ended instead, because of `end`. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* The report of one pass over the ended text, which has the numbers of the steps. */
+/* Report one pass over the ended text; its numbers equal those of the steps. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 
-/* True if a text is probably meant to go on with a space before `more`: "cabinet", "are". With it
- * `more` is other tokens, and no more of them. Always false after a space or a quotation mark. */
+/* True if a space is probably missing before `more`: "cabinet", "are". With the space, `more` has
+ * other tokens, and not more of them. Always false after a space or a quotation mark. */
 bool continuation_lacks_space(const struct tokenized *text, const char *more,
                               const struct tokenizer *tokenizer, struct arena *arena);
 
-/* When the text has ended, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step,
- * id, text) to a report; with choices a column "logprob", too, and a table "choices" of the most
- * likely tokens of each step. */
+/* After the end of the text, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step,
+ * id, text) to a report. If choices were kept, also add a column "logprob", and a table "choices"
+ * of the most likely tokens of each step. */
 int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
                         struct err *err);
 
-/* The most likely tokens of several positions as a table with a row per token: the keys of the
- * position, rank (from 1), id, text and logprob. */
+/* Report the most likely tokens of several positions as a table with a row per token: the keys of
+ * the position, rank (from 1), id, text and logprob. */
 struct likely_table {
     const char *name;
-    const struct frame *places; /* has a row per position; its first `keys` columns are integers */
+    const struct frame *places; /* one row per position; the first `keys` columns are integers */
     size_t keys;
-    const struct likely *const *lists; /* [positions] `each` tokens; NULL: none */
+    const struct likely *const *lists; /* [positions] lists of `each` tokens; NULL: none */
     size_t each;
-    const struct tokenizer *tokenizer; /* NULL: tokens are labelled with their ids */
+    const struct tokenizer *tokenizer; /* NULL: label tokens by their ids */
 };
 
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
                  struct err *err);
 
-/* A list as a text, "␣short -0.57  ␣cold -2.18"; NULL with `err`. */
+/* Format a list: "␣short -0.57  ␣cold -2.18"; NULL with `err`. */
 const char *likely_text(const struct likely *list, size_t count, const struct tokenizer *tokenizer,
                         struct arena *arena, struct err *err);
 

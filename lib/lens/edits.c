@@ -11,23 +11,23 @@
 #include "format/npy.h"
 #include "lens/mean.h"
 
-/* An edit while it is read. */
+/* An edit being parsed. */
 struct reader {
     struct edit_list *list;
     const struct config *config;
-    const char *words; /* "--ablate '9.6'": begins each message */
+    const char *words; /* "--ablate '9.6'": starts each message */
     struct edit edit;
     struct value_source source;
     struct err *err;
 };
 
-/* Part of the text, without the blanks around it. */
+/* A part of the text, without surrounding spaces. */
 struct piece {
     const char *at;
     size_t size;
 };
 
-/* An axis of the edit, and its number of positions; 0: depends on the text. */
+/* An axis of the edit, and its number of positions (0: depends on the text). */
 struct edit_axis {
     const char *name;
     size_t count;
@@ -43,7 +43,7 @@ static struct piece trim(const char *at, const char *end)
     return (struct piece){at, (size_t)(end - at)};
 }
 
-/* Read the part up to a comma or `end`, and move `at` past it. */
+/* Return the part before a comma or `end`, and move `at` past it. */
 static struct piece next_piece(const char **at, const char *end)
 {
     const char *comma = memchr(*at, ',', (size_t)(end - *at));
@@ -125,7 +125,7 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
     return 0;
 }
 
-/* head=6,token=-1,3: a name applies until the next one. */
+/* Parse head=6,token=-1,3: a name applies until the next one. */
 static int read_positions(struct reader *reader, struct piece text)
 {
     struct edit_axis axis = {NULL, 0, NULL};
@@ -149,7 +149,7 @@ static int read_positions(struct reader *reader, struct piece text)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* View an array as [heads, tokens, columns]; axes that the file does not have get stride 0. */
+/* View an array as [heads, tokens, columns]; axes missing in the file get stride 0. */
 static int view_file(struct tensor *values, const struct edit *edit, const struct npy *array,
                      const size_t sizes[3], struct err *err)
 {
@@ -163,7 +163,7 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
         size_t wanted = sizes[2 - i];
         bool given = i < array->rank;
         size_t size = given ? array->shape[array->rank - 1 - i] : SIZE_MAX;
-        bool one_head = i == 2 && size == 1; /* applies to any head */
+        bool one_head = i == 2 && size == 1; /* applies to all heads */
         fits = fits && (!given || !wanted || one_head || size == wanted);
         values->shape[axis] = size;
         values->stride[axis] = given && !one_head ? stride : 0;
@@ -259,7 +259,7 @@ static int append(struct reader *reader)
     return 0;
 }
 
-/* `h.9.context`, `enc.0.weights`, or the name of a site alone. */
+/* Parse `h.9.context`, `enc.0.weights`, or a site's name alone. */
 static int read_site(struct reader *reader, struct piece name)
 {
     enum site *site = &reader->edit.site;
@@ -304,7 +304,7 @@ static int read_words(struct reader *reader, const char *text)
                   read_value(reader, *sign, trim(sign + 1, end)) || append(reader));
 }
 
-/* `9.6`, or `9` where no head is needed. */
+/* Parse `9.6`, or `9` where no head is needed. */
 static int read_heads(struct reader *reader, struct piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
@@ -336,7 +336,7 @@ static int read_ablation(struct reader *reader, const char *text)
     return 0;
 }
 
-/* 4:2, 9:4:2 or 9.6:4:2 */
+/* Parse 4:2, 9:4:2 or 9.6:4:2. */
 static int read_knockout(struct reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
@@ -400,11 +400,11 @@ struct gathering {
     struct viewer *viewer;
     struct selection selection;
     struct text_mean mean;
-    struct arena pass; /* of one pass */
+    struct arena pass; /* memory of one pass */
     struct err *err;
 };
 
-/* Give each edit that takes values of other texts a source, which keep() fills. */
+/* Create a source for each edit that uses values of other texts; keep() fills it. */
 static int make_sources(struct gathering *gathering, const struct edit_texts *texts)
 {
     struct edit_list *list = gathering->list;
@@ -438,7 +438,7 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
     return 0;
 }
 
-/* Select the layers in which sites with a source are edited; with an encoder, all layers. */
+/* Select the layers in which such sites are edited; with an encoder, all layers. */
 static int choose_layers(struct gathering *gathering)
 {
     const struct config *c = &gathering->viewer->model.config;
@@ -470,7 +470,7 @@ static int look_at(struct gathering *gathering, struct report *report, const str
     return viewer_look(gathering->viewer, &look, &gathering->pass, gathering->err);
 }
 
-/* Copy the tensors of text `number` of an origin to the sources that need them. */
+/* Copy the tensors of text `number` of an origin to the sources that use it. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
 {

@@ -1,4 +1,4 @@
-/* edits.h: edits in the syntax of the command line, and the values of other texts that they need.
+/* edits.h: edits in the syntax of the command line, and the values of other texts that they use.
  *
  *     h.9.context[head=6,token=-1] = 0          SITE[POSITIONS] OP
  *     resid_post[layer=2-4,channel=7] * 0.5     axes that are not named: all positions
@@ -8,8 +8,8 @@
  *     resid_post[layer=2] + steer.npy           a file, for all tokens or each
  *
  * Axes are layer, head, token (or query), key and channel; positions are as in --layer. --ablate
- * takes "9.6,10.0" or "9.6=mean": the context of heads. --knockout takes "4:2", "9:4:2" (layer 9)
- * or "9.6:4:2" (one head): the query does not attend to the key.
+ * accepts "9.6,10.0" or "9.6=mean": the context of heads. --knockout accepts "4:2", "9:4:2" (layer
+ * 9) or "9.6:4:2" (one head): the query does not attend to the key.
  *
  *     struct edit_list list = {.config = &config, .arena = &arena};
  *     if (edit_list_add(&list, EDIT_WORDS, "h.0.context = 0", err) ||
@@ -26,33 +26,33 @@ enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 
 enum edit_origin { EDIT_NUMBER, EDIT_MEAN, EDIT_RESAMPLE, EDIT_FROM };
 
-/* Where an edit takes its value from. */
+/* The source of an edit's value. */
 struct value_source {
     enum edit_origin origin;
     uint64_t seed;
 };
 
 struct edit_list {
-    const struct config *config; /* with the attention mechanism; read by edit_list_add only */
+    const struct config *config; /* with the attention mechanism; only edit_list_add reads it */
     struct arena *arena;
     struct edits edits;
     struct edit *items;
     struct value_source *sources;
-    unsigned origins; /* a bit per origin that edits name */
+    unsigned origins; /* one bit per origin used by edits */
 };
 
-/* Read the value of an option; EDIT_WORDS takes several edits separated by `;`. Numpy files have
+/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Numpy files have
  * the axes [channels], [tokens, channels] or [heads, tokens, channels]. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
-/* The texts for `= mean` and `= resample`, and for `= from` (or NULL). */
+/* Texts for `= mean` and `= resample`, and for `= from` (NULL: none). */
 struct edit_texts {
     const struct text_pair *reference;
     size_t reference_count;
     const struct text_pair *from;
 };
 
-/* Run these texts without edits and take the values. There must be a text for each origin. */
+/* Run the texts without edits, and copy the values. Each origin used must have a text. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
 

@@ -7,17 +7,17 @@
 #include "model/batch.h"
 #include "model/config.h"
 
-/* The inputs, captured in each layer. */
+/* Inputs, captured in each layer. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
 static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,
                                                         SITE_CONTEXT};
 
-/* One text during its pass. */
+/* The state of one text during its pass. */
 struct held_text {
-    float *held[INGREDIENTS]; /* of the current layer, dense */
+    float *held[INGREDIENTS]; /* of the current layer, contiguous */
     size_t queries, keys;
-    double *rollout; /* [T, T] up to the last layer */
+    double *rollout; /* [T, T] product of all layers so far */
 };
 
 struct effective {
@@ -38,7 +38,7 @@ static bool is_selected(const struct effective *e, enum site site, int layer)
     return selected;
 }
 
-/* Announce dense values of the text and layer of `like`. */
+/* Announce contiguous values for the text and layer of `like`. */
 static int show(const struct effective *e, const struct announcement *like, enum site site,
                 const float *values, struct err *err)
 {
@@ -50,7 +50,7 @@ static int show(const struct effective *e, const struct announcement *like, enum
     return e->next.sink(e->next.context, &made, err);
 }
 
-/* The same for float64 [T, T]. */
+/* Announce a float64 matrix [T, T] as float32. */
 static int show_square(const struct effective *e, const struct announcement *like, enum site site,
                        const double *square, struct err *err)
 {
@@ -79,9 +79,9 @@ static const float *values_of(const struct effective *e, const struct held_text 
     return text->held[HELD_VALUES] + head / (c->n_head / c->n_kv_head) * text->keys * c->d_v;
 }
 
-/* --- weights times the length of values ------------------------------------------------------- */
+/* --- weights times norms of values ------------------------------------------------------------ */
 
-/* lengths [H, S] of v W_O, or of v if there is no W_O or `projected` is false. */
+/* lengths [H, S]: norms of v W_O, or of v if there is no W_O or `projected` is false. */
 static int measure_lengths(double *lengths, const struct effective *e, size_t layer,
                            const struct held_text *text, bool projected, struct err *err)
 {
@@ -114,7 +114,7 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
     return err_if(failed);
 }
 
-/* |a| · length, which is |a v W_O| */
+/* Compute |a| · length, which equals |a v W_O|. */
 static int make_weighted(const struct effective *e, const struct announcement *seen, enum site site,
                          struct err *err)
 {
@@ -136,9 +136,9 @@ static int make_weighted(const struct effective *e, const struct announcement *s
     return err_if(failed);
 }
 
-/* --- rollout ---------------------------------------------------------------------------------- */
+/* --- attention rollout ------------------------------------------------------------------------ */
 
-/* y = (mean a + 1) / 2, or without a residual stream the mean alone. */
+/* y = (mean a + 1) / 2; without a residual stream, y = mean a. */
 static void mix(const struct effective *e, const struct held_text *text, double *y)
 {
     const struct config *c = e->run->config;
@@ -154,7 +154,7 @@ static void mix(const struct effective *e, const struct held_text *text, double 
     }
 }
 
-/* rollout = mixed · rollout; it is 1 before the first layer. */
+/* rollout = mixed · rollout, starting with the identity matrix. */
 static int make_rollout(const struct effective *e, const struct announcement *seen, struct err *err)
 {
     struct held_text *text = &e->texts[seen->text];
@@ -182,9 +182,9 @@ static int make_rollout(const struct effective *e, const struct announcement *se
                : 0;
 }
 
-/* --- value zeroing: how far the output of a layer moves without the values of a token --------- */
+/* --- value zeroing: change of a layer's output without the values of a token ------------------ */
 
-/* 1 - cos; 1 if one row is zero. Equal rows, as edits may leave, have exactly 0. */
+/* 1 - cosine; 1 if one row is zero. Equal rows, which edits may produce, give exactly 0. */
 static double cosine_distance(const float *a, const float *b, size_t count)
 {
     double product = 0;
@@ -198,7 +198,7 @@ static double cosine_distance(const float *a, const float *b, size_t count)
     return lengths > 0 ? fmax(1 - product / lengths, 0) : length_a != length_b;
 }
 
-/* The context [H · dv] of a query without the values of a key; a key past the last removes none. */
+/* The context [H · dv] of a query without the values of `key`; a key past the last removes none. */
 static void leave_out(float *y, const struct effective *e, const struct held_text *text,
                       size_t query, size_t key)
 {
@@ -213,7 +213,7 @@ static void leave_out(float *y, const struct effective *e, const struct held_tex
     }
 }
 
-/* distances [T]: how far the output of the layer at a query moves without each key. */
+/* distances [T]: how much the layer's output at a query changes without each key. */
 static int measure_query(double *distances, const struct effective *e,
                          const struct announcement *seen, size_t query, struct err *err)
 {
@@ -244,7 +244,7 @@ static int measure_query(double *distances, const struct effective *e,
     return err_if(failed);
 }
 
-/* Restore the context before its edits, which are applied again without a token. */
+/* Restore the context before its edits, which are applied again without each token. */
 static void restore_context(const struct effective *e, const struct held_text *text)
 {
     const struct config *c = e->run->config;
@@ -272,7 +272,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     for (size_t query = 0; query < text->queries && !failed; query++)
         failed = measure_query(square + query * text->keys, e, seen, query, err);
     for (double *row = square; !failed && row < square + text->keys * text->keys;
-         row += text->keys) { /* rows sum to 1, unless all is 0 */
+         row += text->keys) { /* rows sum to 1, or are all 0 */
         double sum = 0;
         for (size_t i = 0; i < text->keys; i++)
             sum += row[i];
@@ -316,7 +316,7 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
     return 0;
 }
 
-/* Watch the inputs of a site: in its layer, or for rollout in all up to it. */
+/* Watch the inputs of a site: in its layer, or for rollout in all layers up to it. */
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
     bool through = site == SITE_ROLLOUT;
@@ -346,7 +346,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
             watch_one(e, watch, site, layers.items[i]);
-    watch->head_count = 0; /* all heads are inputs */
+    watch->head_count = 0; /* needs all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};
     return e->texts ? 0 : -1;

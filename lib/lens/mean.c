@@ -18,29 +18,29 @@ static struct label keep_label(const struct label *label, struct arena *arena, s
     return (struct label){kept[0], kept[1], kept[2]};
 }
 
-/* What a row has of a column: a key, or the sum of a result. */
+/* A row's cell of a column: a key, or the sum of a result. */
 struct mean_cell {
     long long integer;
-    struct label label; /* of a key that is no integer */
+    struct label label; /* for keys other than integers */
     double sum;
-    size_t count; /* of numbers that are not missing */
+    size_t count; /* of values that are not missing */
 };
 
 struct mean_row {
     struct mean_cell *cells; /* [like.count] */
-    size_t count;            /* of rows */
+    size_t count;            /* of added rows */
 };
 
-/* The rows of some tables with the same keys except those that are averaged. */
+/* The rows of tables that agree in all keys except those averaged over. */
 struct frame_mean {
     struct derivation how;
     struct frame like;        /* the first table, without values */
     struct mean_row *rows;    /* [count] */
-    struct mean_cell *wanted; /* keys of a row */
+    struct mean_cell *wanted; /* keys to look up */
     size_t count;
 };
 
-/* Whether it is the key of heads or layers that are averaged. */
+/* True for the key of heads or layers if it is averaged over. */
 static bool column_is_averaged(const struct column *column, const struct derivation *how)
 {
     return column->flags & COLUMN_KEY &&
@@ -48,8 +48,8 @@ static bool column_is_averaged(const struct column *column, const struct derivat
             (how->mean_of_layers && strcmp(column->name, "layer") == 0));
 }
 
-/* Of the first table's columns, keys stay keys, results become numbers with decimals, and all
- * others texts, which have no mean. */
+/* Columns follow the first table: keys stay keys, results become numbers with decimals, and all
+ * others become texts, which have no mean. */
 static int begin_table(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
                        struct err *err)
 {
@@ -109,8 +109,8 @@ static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
     return true;
 }
 
-/* The row with the wanted keys, among `known` ones from `*at` on; a new one is put there. NULL with
- * `err`. */
+/* Find the row with the wanted keys, among `known` rows from `*at` on, or insert a new row there.
+ * NULL with `err`. */
 static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t known,
                                  struct arena *arena, struct err *err)
 {
@@ -134,9 +134,9 @@ static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t kno
     return &mean->rows[*at];
 }
 
-/* Add the rows of a table. Over texts a position stands for its token: where there is one, the only
- * other keys are the model, the layer and the head. Missing numbers, and rows without a position,
- * are left out. Refused as usage: other columns than in the first table. */
+/* Add the rows of a table. Over texts, rows with a position are matched by it, not by token: the
+ * only other keys are the model, the layer and the head. Missing values, and rows without a
+ * position, are skipped. Columns that differ from the first table's are usage errors. */
 static int add_table(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
                      struct err *err)
 {
@@ -147,7 +147,7 @@ static int add_table(struct frame_mean *mean, const struct frame *frame, struct 
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
                              mean->like.columns[i].name);
     assert(frame->count == mean->like.count);
-    bool all_differ = mean->how.mean_of_texts && !mean->count; /* rows of a first text */
+    bool all_differ = mean->how.mean_of_texts && !mean->count; /* first text: no rows to look up */
     for (size_t row = 0, at = 0; row < frame->rows.size; row++) {
         struct mean_row *to = NULL;
         if (!read_keys(mean, frame, row))
@@ -165,7 +165,7 @@ static int add_table(struct frame_mean *mean, const struct frame *frame, struct 
     return 0;
 }
 
-/* A row, which its last key labels. */
+/* Put a row; its last key is its label. */
 static void put_row(struct frame_rows *rows, struct label *label, const struct frame_mean *mean,
                     const struct mean_row *row)
 {
@@ -191,12 +191,12 @@ static void put_row(struct frame_rows *rows, struct label *label, const struct f
     label->exact = label->plain;
 }
 
-/* The table of means, in the order of the rows; over texts the key column `texts` counts them. */
+/* The table of means, in the order of the rows. Over texts, the key column `texts` has counts. */
 static int make_table(struct frame *frame, const struct frame_mean *mean, struct arena *arena,
                       struct err *err)
 {
     const struct frame *like = &mean->like;
-    const struct mean_row none = {mean->wanted, 0}; /* for the columns */
+    const struct mean_row none = {mean->wanted, 0}; /* to define the columns */
     struct frame_rows rows = {.most = num_max(mean->count, 1), .arena = arena, .err = err};
     struct label *labels = arena_alloc(arena, rows.most, sizeof *labels, err);
     const char *name = "mean";
@@ -209,15 +209,15 @@ static int make_table(struct frame *frame, const struct frame_mean *mean, struct
     for (size_t i = 0; i < like->count; i++)
         name = like->columns[i].flags & COLUMN_KEY ? like->columns[i].name : name;
     frame->rows = (struct axis){name, mean->count, labels, 0, NULL};
-    frame->note = mean->how.mean_of_texts ? NULL : like->note; /* that of a text */
+    frame->note = mean->how.mean_of_texts ? NULL : like->note; /* notes are about a single text */
     frame->flags = mean->how.mean_of_texts ? like->flags : 0;
-    frame->curves = like->curves || like->running; /* positions are no text */
+    frame->curves = like->curves || like->running; /* not running text: tokens differ */
     return 0;
 }
 /* --- tensors of heads and layers -------------------------------------------------------------- */
 
-/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in double
- * precision in their order. A key is visible where it is in any of them. */
+/* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
+ * order. A key is visible if it is in any tensor. */
 static int take_mean(struct kept *mean, const struct kept *parts, size_t count, struct arena *arena,
                      struct err *err)
 {
@@ -263,7 +263,7 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Replace the tensors of each site by their mean, in the place of the first. */
+/* Replace the tensors of each site by their mean, at the index of the first. */
 static int join_layers(struct report *report, struct arena *arena, struct err *err)
 {
     uint64_t joined = 0;
@@ -291,7 +291,7 @@ static int join_layers(struct report *report, struct arena *arena, struct err *e
     return 0;
 }
 
-/* Tables in whose place rows are averaged have no tensors with the same numbers. */
+/* Average the rows of tables. Tensors with the same numbers are dropped. */
 static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
                      struct err *err)
 {
@@ -329,12 +329,12 @@ int report_take_means(struct report *report, const struct derivation *how, struc
 
 /* --- tensors and facts of texts --------------------------------------------------------------- */
 
-/* The sums of one tensor: a matrix per head, with room for the longest text. */
+/* The sums of a tensor: a matrix for each head, large enough for the longest text. */
 struct mean_sums {
-    struct kept kept; /* without values; its shape is that of the longest text so far */
+    struct kept kept; /* without values; shape as in the longest text so far */
     double *values, *visible;
-    double *counts;       /* [rows, columns] texts that have the cell */
-    size_t rows, columns; /* of the room */
+    double *counts;       /* [rows, columns] texts with this cell */
+    size_t rows, columns; /* allocated size */
 };
 
 static size_t rows_of(const struct kept *kept)
@@ -347,8 +347,8 @@ static size_t columns_of(const struct kept *kept)
     return kept->shape[kept->rank - 1];
 }
 
-/* Add the matrices of a tensor to the upper left corners of the sums. NaN is missing in a sheet. A
- * key is visible where it is in any of the tensors. */
+/* Add the matrices of a tensor to the upper left corners of the sums. In sheets, NaN is missing. A
+ * key is visible if it is in any tensor. */
 static void add(struct mean_sums *sums, const struct kept *kept)
 {
     if (!kept->visible)
@@ -370,7 +370,7 @@ static void add(struct mean_sums *sums, const struct kept *kept)
     }
 }
 
-/* Divide sums by the counts, without the unused room. NULL with `err`. */
+/* Divide sums by counts, and drop unused space. NULL with `err`. */
 static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
                      struct err *err)
 {
@@ -386,14 +386,14 @@ static float *divide(const double *values, const struct mean_sums *sums, struct 
     return mean;
 }
 
-/* Columns of positions may be as many as those of the longest text. */
+/* True if columns are positions, which grow with the longest text. */
 static bool grows(const struct kept *kept)
 {
     return kept->made ? strcmp(kept->made->columns.name, "position") == 0
                       : kept_has_key_columns(kept);
 }
 
-/* The labels of a computed sheet; NULL of tokens, which get their positions. */
+/* Copy the labels of a computed sheet; NULL for tokens, which are labelled by position. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
     static const char *const of_tokens[] = {"token", "key", "position"};
@@ -440,7 +440,7 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
     return 0;
 }
 
-/* Add up the numbers; texts are the same for all, and integers (ids, positions) have no mean. */
+/* Add up the numbers. Texts are equal in all reports; integers (ids, positions) have no mean. */
 static int add_facts(struct text_mean *mean, const struct frame *frame, struct err *err)
 {
     bool is_first = !mean->texts;
@@ -507,7 +507,7 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
     return 0;
 }
 
-/* The counts of a tensor's cells; one column if columns are not tokens. */
+/* Make a sheet with the counts of a tensor's cells; one column if columns are not tokens. */
 static int count_sheet(struct sheet *sheet, const struct report *report,
                        const struct mean_sums *sums, struct arena *arena, struct err *err)
 {
@@ -527,7 +527,7 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
     return values && sheet->tensor ? 0 : -1;
 }
 
-/* True if an earlier tensor has the same axes, and so the same counts. */
+/* True if an earlier tensor has the same axes, and thus the same counts. */
 static bool is_counted(const struct text_mean *mean, size_t index)
 {
     const struct site_row *row = &site_rows[mean->sums[index].kept.site];
@@ -539,7 +539,7 @@ static bool is_counted(const struct text_mean *mean, size_t index)
     return false;
 }
 
-/* Label tokens with their positions, which all texts share. */
+/* Label tokens by position, which all texts share. */
 static int label_report(struct report *report, const struct text_mean *mean,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -561,7 +561,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
     return numbers && (report->words || !words || !tokenizer) ? 0 : -1;
 }
 
-/* mean of 2 pairs: over heads, clean 3.5512, corrupt -1.2003 */
+/* Describe the means: "mean of 2 pairs: over heads, clean 3.5512, corrupt -1.2003". */
 static int describe(struct report *report, const struct text_mean *mean, struct arena *arena,
                     struct err *err)
 {
@@ -623,7 +623,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
     report->frames = frames;
     report->frame_count = 0;
     for (size_t i = 0; i < mean->first.frame_count; i++)
-        if (mean->tables[i].like.columns && /* not a table for people, which shows a text */
+        if (mean->tables[i].like.columns && /* tables for people have no mean */
             make_table(&frames[report->frame_count++], &mean->tables[i], arena, err))
             return -1;
     for (size_t i = 0; i < count; i++) {

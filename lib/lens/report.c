@@ -226,16 +226,16 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
     return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
 }
 
-/* --- words and hidden tokens --------------------------------------------------------------------
+/* --- words and hidden tokens ---------------------------------------------------------------------
  *
- * Attention of a word is the mean over the tokens of the query and the sum over the tokens of the
- * key: rows still sum to 1. Other vectors of a word are the mean over its tokens.
+ * The attention of a word is the mean over the tokens of the query and the sum over the tokens of
+ * the key, so that rows still sum to 1. Other vectors of a word are the mean over its tokens.
  */
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
-/* The old positions of each new position of an axis. */
+/* Maps each new position of an axis to old positions. */
 struct groups {
-    const struct word_span *words; /* NULL: one position each, from `first` on */
+    const struct word_span *words; /* NULL: one position each, starting at `first` */
     size_t first;
     size_t count;
 };
@@ -252,7 +252,7 @@ static struct word_span group_at(const struct groups *groups, size_t index)
     return groups->words ? groups->words[index] : (struct word_span){groups->first + index, 1};
 }
 
-/* The mean over some rows of the sum over some columns of a matrix. */
+/* The mean over some rows of the sums over some columns of a matrix. */
 static float join_cells(const float *matrix, size_t width, struct word_span rows,
                         struct word_span columns)
 {
@@ -263,7 +263,7 @@ static float join_cells(const float *matrix, size_t width, struct word_span rows
     return (float)(sum / (double)rows.count);
 }
 
-/* Replace matrices of this shape; NULL stays NULL. */
+/* Replace matrices of this shape; NULL is kept. */
 static int group_matrices(const float **matrices, size_t count, const size_t shape[2],
                           const struct groups axes[2], struct arena *arena, struct err *err)
 {
@@ -366,7 +366,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
     return 0;
 }
 
-/* Means come first: less remains to be grouped. */
+/* Means come first, so that less has to be grouped. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {

@@ -12,7 +12,7 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
 {
     const char *known[SITE_ALL + 2] = {"tokens"};
     struct names names = {known, word->of_list, sizeof *known};
-    int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* effective attention is not edited */
+    int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* effective attention cannot be edited */
     struct config whole = *config;
     whole.mechanism.without = 0;
     if (!site_find(word->name, word->size, site) || (int)*site >= sites) {
@@ -69,7 +69,7 @@ int selection_sites(struct selection *selection, const char *list, const struct 
     }
 }
 
-/* The option and the range of one list, for its messages. */
+/* Option and owner of one list, for its messages. */
 struct range {
     const char *option;
     const char *owner; /* "model" */
@@ -151,7 +151,7 @@ static int parse_list(const char *list, const struct range *range, const size_t 
     return 0;
 }
 
-/* Is a site chosen that is in layers of the encoder, or of the decoder? */
+/* True if a selected site is in a layer of the encoder, or of the decoder. */
 static bool is_in_stack(const struct selection *selection, bool encoder)
 {
     for (int site = 0; site < SITE_ALL; site++)
@@ -161,7 +161,7 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
     return false;
 }
 
-/* What was asked for by name must be in one of the layers. */
+/* Each site selected by name must be in one of the layers. */
 static int check_layers(const struct selection *selection, const struct config *config,
                         struct err *err)
 {

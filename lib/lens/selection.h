@@ -1,4 +1,4 @@
-/* selection.h: tensors selected on the command line: `weights,context` of layers `0,3-5`, heads
+/* selection.h: tensors selected on the command line: `weights,context` of layers `0,3-5` and heads
  * `-1`.
  *
  *     struct selection selection = {0};
@@ -27,22 +27,22 @@ struct layers {
 };
 
 struct selection {
-    uint64_t sites;   /* site_bit of each */
-    uint64_t whole;   /* sites of query heads for which all heads are captured */
+    uint64_t sites;   /* bits from site_bit */
+    uint64_t whole;   /* sites for which all query heads are captured */
     bool tokens;      /* the table of tokens */
-    bool last_logits; /* without queries: only the logits of each text's last token */
+    bool last_logits; /* compute logits only for each text's last token, if `queries` is NULL */
     struct layers layers;
     struct layers encoder_layers;
     const size_t *heads; /* NULL: all */
     size_t head_count;
-    const char *queries; /* list of query tokens, read for each text; NULL: all */
+    const char *queries; /* list of query tokens, parsed for each text; NULL: all */
 };
 
-/* Read site names separated by commas; `tokens`; or `all`. */
+/* Parse site names separated by commas, `tokens`, or `all`. */
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
-/* Read the name of one site of an option, which may also take `tokens` and `all`. */
+/* Parse the name of one site in an option, which may also accept `tokens` and `all`. */
 struct site_word {
     const char *option, *name;
     size_t size;
@@ -52,14 +52,14 @@ struct site_word {
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err);
 
-/* Read numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. Layers are
- * those of the encoder and of the decoder, whichever the selected sites belong to. */
+/* Parse numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. Layers
+ * refer to the encoder or the decoder, depending on the selected sites. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* The selected queries of a text in ascending order; NULL: all. And their number. */
+/* The selected queries of a text in ascending order (NULL: all), and their number. */
 int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
                       size_t tokens, struct arena *arena, struct err *err);
 size_t selection_query_count(const struct selection *selection, size_t tokens);
@@ -67,26 +67,26 @@ size_t selection_query_count(const struct selection *selection, size_t tokens);
 /* True if rows are queries; false for keys, values and encoder tensors. */
 bool selection_is_of_queries(enum site site);
 
-/* Read `3`, `-1` or `0-2`, of `count` positions; 0: of an unknown number, and negative numbers are
- * kept. False for anything else. */
+/* Parse `3`, `-1` or `0-2` of `count` positions. If `count` is 0, it is unknown and negative
+ * numbers are kept. Returns false for anything else. */
 bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size,
                      size_t count);
 
-/* Read a number below `count`; negative numbers count from the end. False for anything else. */
+/* Parse a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
-/* The selected layers of a site; layer 0 for a site outside the layers. */
+/* The selected layers of a site; layer 0 for a site outside of layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 
 /* Watch the selected sites, and the heads from the first to the last selected one. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
-/* --- the attentions of a model: one, or with an encoder three --------------------------------- */
+/* --- attentions of a model: one, or with an encoder three ------------------------------------- */
 
 extern const struct attention_part {
-    const char *name;  /* in --part */
+    const char *name;  /* value of --part */
     const char *words; /* in titles */
-} attention_parts[];   /* by site_part */
+} attention_parts[];   /* indexed by enum site_part */
 extern const size_t attention_part_count;
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* The tensor's name with its layer and head, where it has them: as numbers, or as means. */
+/* Write the tensor's name with layer and head, if it has them: as numbers, or as means. */
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
                               const char *const layers[2], const char *const heads[2])
 {
@@ -40,7 +40,7 @@ bool axis_has_heads(const struct axis *axis)
     return strcmp(axis->name, "head") == 0 || strcmp(axis->name, "part") == 0;
 }
 
-/* Labels of layers and heads are 3 or L0H3; others on their axes, as "embed", are neither. */
+/* Parse labels of layers (3) and heads (L0H3); their axes also have others, such as "embed". */
 static void read_label(const struct axis *axis, size_t index, int *layer, int *head)
 {
     const char *label = axis->labels[index].plain;
@@ -63,9 +63,9 @@ void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int 
     *head = sheet->head >= 0 ? sheet->head : *layer >= 0 ? *head : -1;
 }
 
-/* --- numbers in one form ---------------------------------------------------------------------- */
+/* --- number format ---------------------------------------------------------------------------- */
 
-/* No number that rounds to 0 has a sign. */
+/* A number that rounds to 0 gets no sign. */
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value)
 {
     int digits = numeral.digits;
@@ -80,14 +80,14 @@ size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float val
 
 struct numeral numeral_between(float low, float high, int digits)
 {
-    enum { BEFORE_DECIMALS = 5 }; /* the sign, the integer part and the point */
+    enum { BEFORE_DECIMALS = 5 }; /* sign, integer part and point */
     char text[NUMERAL_BYTES];
     struct numeral numeral = {.digits = digits};
     assert(digits >= 0 && digits <= NUMERAL_DIGITS_MAX);
     float largest = fmaxf(-low, high);
     float smallest = (float)pow(10, -(digits > 2 ? digits - 1 : digits));
     size_t most = (size_t)(BEFORE_DECIMALS + digits);
-    /* Below `smallest` decimals would be little but zeros. */
+    /* below `smallest`, decimals would be mostly zeros */
     numeral.scientific = (largest > 0 && largest < smallest) ||
                          numeral_write(text, numeral, low) > most ||
                          numeral_write(text, numeral, high) > most;
@@ -250,7 +250,7 @@ int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct are
     return 0;
 }
 
-/* "surprisal (bits)": in pictures a name does not end in its unit. */
+/* "surprisal (bits)": in pictures the unit follows in parentheses, not as part of the name. */
 static const char *picture_label(const struct column *column, struct arena *arena, struct err *err)
 {
     size_t unit = column->unit ? strlen(column->unit) : 0;
@@ -362,7 +362,7 @@ void facts_title(struct facts *facts, const char *title, const char *unit)
     last->flags = last->name ? 0 : COLUMN_TEXT_ONLY;
 }
 
-/* --- the numbers farthest from 0 -------------------------------------------------------------- */
+/* --- values of largest magnitude -------------------------------------------------------------- */
 
 static float distance(const struct strongest *list, const struct strong_cell *cell)
 {
@@ -388,7 +388,7 @@ void strongest_add(struct strongest *list, const struct sheet *sheet)
         }
 }
 
-/* Numbers follow the name of what they count; in "part", heads. */
+/* A number follows the name of its axis; on the axis "part", numbers are heads. */
 static void add_label(struct buf *out, const struct axis *axis, size_t index)
 {
     const char *text = axis->labels[index].text;

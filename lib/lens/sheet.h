@@ -1,6 +1,5 @@
-/* sheet.h: the data types of results: labels and axes; a sheet, which is a labelled matrix and the
- * input of every writer and figure; a frame, which is a table with typed columns; how numbers are
- * written.
+/* sheet.h: the data types of results: labels and axes; the sheet, a labelled matrix, which is the
+ * input of every writer and figure; the frame, a table with typed columns; and number formats.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
  *         for (size_t c = 0; c < sheet->columns.size; c++)
@@ -20,20 +19,20 @@
 
 struct buf;
 
-/* One position of an axis. The texts live as long as the report. */
+/* The label of a position on an axis. The texts live as long as the report. */
 struct label {
-    const char *text;  /* for people: the visible token `Life`, or a channel's number `17` */
+    const char *text;  /* for people: the visible token `Life`, or a channel number `17` */
     const char *exact; /* unique on its axis: `0:Life`, or the number */
-    const char *plain; /* for data files: the token's own text, or the number; the visible form of
-                          part of a character */
+    const char *plain; /* for data: the token itself, or the number; a part of a character in
+                        * visible form */
 };
 
 struct axis {
     const char *name; /* "query", "key", "token", "channel", "dim", "word" */
     size_t size;
     const struct label *labels; /* [size] */
-    size_t first;               /* index of the first position: 1 if token 0 is hidden */
-    const size_t *numbers;      /* [size] indices of the positions; NULL: first, first + 1, … */
+    size_t first;               /* number of the first position; 1 if token 0 is hidden */
+    const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
 };
 
 static inline size_t axis_number(const struct axis *axis, size_t index)
@@ -41,7 +40,7 @@ static inline size_t axis_number(const struct axis *axis, size_t index)
     return axis->numbers ? axis->numbers[index] : axis->first + index;
 }
 
-/* The position with an index; the axis's size or more if there is none. */
+/* Index of the position with a number; the axis's size or more if there is none. */
 static inline size_t axis_index(const struct axis *axis, size_t number)
 {
     size_t index = 0;
@@ -52,25 +51,25 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
     return index;
 }
 
-/* Values of hidden cells (keys that a query cannot attend to) have no meaning. */
+/* A labelled matrix. Hidden cells (keys that a query cannot attend to) have no defined value. */
 struct sheet {
-    const char *tensor; /* name of the site: "weights" */
+    const char *tensor; /* site name: "weights" */
     const char *title;  /* name in figures; NULL: `tensor` */
-    int layer;          /* -1: of no layer, or the mean over layers */
-    int head;           /* -1: of no head, or the mean over heads */
+    int layer;          /* -1: outside of layers, or mean over layers */
+    int head;           /* -1: without heads, or mean over heads */
     struct axis rows;
     struct axis columns;
-    const float *values;        /* [rows, columns], dense */
-    const char *const *texts;   /* [rows, columns] shown instead of numbers; NULL: numbers */
-    const char *beside_texts;   /* name of the numbers below texts; NULL: as the texts */
+    const float *values;        /* [rows, columns], contiguous */
+    const char *const *texts;   /* [rows, columns] displayed instead of numbers; NULL: numbers */
+    const char *beside_texts;   /* name of the numbers below texts; NULL: that of the texts */
     bool whole;                 /* numbers are integers */
-    bool running;               /* rows are a text with one number each */
-    bool curves;                /* figures: columns are lines over the rows */
-    const char *const *regions; /* [rows] of curves: region of each row; NULL: none */
-    bool fraction;              /* values and colours range from 0 to 1 */
-    bool parts;                 /* values are parts of a sum: those farthest from 0 matter */
-    bool causal;                /* keys with a higher index than the query are hidden */
-    const float *visible;       /* [rows, columns], 0: hidden; NULL: no other cell is hidden */
+    bool running;               /* rows are tokens of a text, with one value each */
+    bool curves;                /* figures: draw columns as lines over the rows */
+    const char *const *regions; /* [rows] for curves: region of each row; NULL: none */
+    bool fraction;              /* values and colours are from 0 to 1 */
+    bool parts;                 /* values are parts of a sum: large magnitudes matter */
+    bool causal;                /* keys after the query are hidden */
+    const float *visible;       /* [rows, columns], 0: hidden; NULL: no additional hidden cells */
     bool mean_of_layers;
     bool mean_of_heads;
 };
@@ -80,7 +79,7 @@ static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t col
     return sheet->values[row * sheet->columns.size + column];
 }
 
-/* The text shown instead of the number, or NULL. */
+/* The text displayed instead of the number; NULL: none. */
 static inline const char *sheet_text(const struct sheet *sheet, size_t row, size_t column)
 {
     return sheet->texts ? sheet->texts[row * sheet->columns.size + column] : NULL;
@@ -95,11 +94,11 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
 
 #define SHEET_NO_COLUMN SIZE_MAX
 
-/* The layer and head of a cell, from the sheet or from the labels of its row and column; -1: none.
+/* Get the layer and head of a cell, from the sheet or from its row and column labels; -1: none.
  * SHEET_NO_COLUMN: of a whole row. */
 void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int *layer, int *head);
 
-/* True if positions are heads, or heads and other parts of a layer. */
+/* True if positions are heads, or parts of a layer including heads. */
 bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
@@ -107,12 +106,10 @@ enum { SHEET_NAME_BYTES = 64 };
 /* Write "weights layer 0 head 0" or "weights layer 0 mean of heads"; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);
 
-/* Write "weights.l00.h00" or "weights.l00.hmean", which sort as file names; returns `stem`. */
+/* Write "weights.l00.h00" or "weights.l00.hmean" for sortable file names; returns `stem`. */
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
 
-/* --- numbers in one form ------------------------------------------------------------------------
- *
- * With the same number of decimals, or as 1.23e-05 if decimals would be zeros or too wide.
+/* --- number format: the same decimals for all, or 1.23e-05 if they would be zeros or too wide --
  *
  *     struct numeral numeral = numeral_of(values, count, NUMERAL_DIGITS);
  *     size_t size = numeral_write(text, numeral, values[0]);
@@ -120,8 +117,8 @@ const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
 
 enum {
     NUMERAL_DIGITS = 4,     /* default decimals */
-    NUMERAL_DIGITS_MAX = 9, /* digits of a float32 */
-    NUMERAL_BYTES = 64,     /* the longest float32 with that many decimals has 50 */
+    NUMERAL_DIGITS_MAX = 9, /* digits that identify a float32 */
+    NUMERAL_BYTES = 64,     /* the longest float32 with 9 decimals has 50 */
 };
 
 struct numeral {
@@ -129,20 +126,20 @@ struct numeral {
     bool scientific;
 };
 
-/* The form of numbers between two, or of the finite ones of these. */
+/* Choose the format for numbers between two bounds, or for the finite ones of an array. */
 struct numeral numeral_between(float low, float high, int digits);
 struct numeral numeral_of(const float *values, size_t count, int digits);
 
-/* Write 0.0386 or 3.86e-02, 0-terminated; returns the length. */
+/* Write 0.0386 or 3.86e-02 with a final NUL; returns the length. */
 size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value);
 
-/* Append a written number in LaTeX's math mode. */
+/* Append a number in the syntax of LaTeX's math mode. */
 void numeral_latex(struct buf *latex, const char *text);
 
-/* --- tables -------------------------------------------------------------------------------------
+/* --- tables --------------------------------------------------------------------------------------
  *
- * A frame has a row per token, head, step and so on. Text, CSV and JSON write it as a table; for
- * arrays and figures its numbers become a sheet.
+ * A frame has a row per token, head, step and so on. It is written as a table in text, CSV and
+ * JSON; in arrays and figures, its numbers become a sheet.
  */
 
 enum column_kind {
@@ -156,37 +153,37 @@ enum column_kind {
 
 enum {
     COLUMN_KEY = 1,       /* identifies the row; not in arrays and figures */
-    COLUMN_TEXT_ONLY = 2, /* for people: not in data */
-    COLUMN_DATA_ONLY = 4, /* not in text */
-    COLUMN_COLOURED = 8,  /* coloured by value in text; figures show only these columns */
-    COLUMN_RIGHT = 16,    /* text: right-aligned texts */
-    COLUMN_SHRINKS = 32,  /* text: shortened if the line is too long */
+    COLUMN_TEXT_ONLY = 2, /* only for people */
+    COLUMN_DATA_ONLY = 4, /* only for data */
+    COLUMN_COLOURED = 8,  /* text: coloured by value; figures: only these columns */
+    COLUMN_RIGHT = 16,    /* text: right-aligned */
+    COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
     COLUMN_PLAIN = 64,    /* text: never 1.2e-05 */
-    COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* only labels the rows */
+    COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* label of the row only */
 };
 
 struct column {
     const char *name;  /* header in CSV, key in JSON */
-    const char *title; /* header in text; NULL: the name; if all are "", there is no header */
-    const char *brief; /* header, with one decimal less, if lines are too long; NULL: title */
-    const char *unit;  /* in JSON's "units"; NULL: none */
+    const char *title; /* header in text; NULL: the name; "" in all columns: no header line */
+    const char *brief; /* header (and one decimal less) if lines are too long; NULL: title */
+    const char *unit;  /* listed in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_… */
     int digits;         /* decimals of floats in text */
     bool fraction;      /* colours range from 0 to 1 */
-    const void *values; /* [rows] of the kind's type */
+    const void *values; /* [rows] of the type of `kind` */
 };
 
 struct frame {
-    const char *name; /* of the table in JSON, of the tensor in arrays */
-    struct axis rows; /* name of a row's kind ("token"), number of rows, their labels */
+    const char *name; /* of the table in JSON; of the tensor in arrays */
+    struct axis rows; /* kind of the rows ("token"), their number and labels */
     const struct column *columns;
     size_t count;
     unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
-    const char *heading; /* text: lines above the table, which is then indented; NULL: none */
-    const char *note;    /* text: lines below the table; NULL: none */
-    bool curves;         /* figures: columns are lines over the rows, named by their titles */
-    bool running;        /* figures: rows are a text, coloured by the number */
+    const char *heading; /* text: lines above the table, which is indented; NULL: none */
+    const char *note;    /* text: lines below; NULL: none */
+    bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
+    bool running;        /* figures: rows are running text, coloured by the number */
 };
 
 static inline double column_float(const struct column *column, size_t row)
@@ -199,23 +196,23 @@ static inline long long column_integer(const struct column *column, size_t row)
     return ((const long long *)column->values)[row];
 }
 
-/* A text, or a label's form for people or for data; NULL: missing. */
+/* A text, or the form of a label for people or for data; NULL: missing. */
 const char *column_text(const struct column *column, size_t row, bool for_people);
 
-/* The number in a row; NaN if it is missing or a text. */
+/* The number in a row; NaN if it is missing or not a number. */
 double column_number(const struct column *column, size_t row);
 
-/* True for numbers that are results: neither keys nor only for people. */
+/* True for numbers that are results: not keys, and not only for people. */
 bool column_is_result(const struct column *column);
 
-/* NULL: none has this name. */
+/* Find a column by name; NULL: none. */
 const struct column *frame_column(const struct frame *frame, const char *name);
 
-/* The integer in the column `name` ("layer"); -1: none. */
+/* The integer in column `name`, such as "layer"; -1: none. */
 int frame_key(const struct frame *frame, const char *name, size_t row);
 
-/* A frame that is filled row by row. Every row puts its cells in the same order; those of the first
- * row add the columns. Refused as usage: a name twice. The first error stays in `err`, and
+/* A frame that is filled row by row. Every row puts its cells in the same order; the first row
+ * defines the columns. A duplicate name is a usage error. The first error stays in `err`, and
  * rows_finish returns -1 for it.
  *
  *     struct frame_rows rows = {.most = count, .arena = arena, .err = err};
@@ -226,12 +223,12 @@ int frame_key(const struct frame *frame, const char *name, size_t row);
  *     return rows_finish(&frame, &rows, "tokens", "token");
  */
 struct frame_rows {
-    size_t most; /* rows */
+    size_t most; /* limit of rows */
     struct arena *arena;
     struct err *err;
     struct column *columns;
-    size_t count, row, at; /* columns; where the next cell is */
-    struct label spare;    /* the cell after a failure */
+    size_t count, row, at; /* columns; current row; next cell */
+    struct label spare;    /* receives cells after a failure */
 };
 
 void rows_float(struct frame_rows *rows, struct column column, double value);
@@ -240,19 +237,19 @@ void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const 
 void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value);
 void rows_next(struct frame_rows *rows);
 
-/* The header in text of the column of the last cell. */
+/* Set the text header of the last cell's column. */
 void rows_title(struct frame_rows *rows, const char *title);
 
-/* Rows are labelled by the first column of labels. */
+/* Finish the frame. The first column of labels labels the rows. */
 int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
                 const char *row);
 
-/* Leave only these rows, in this order, which sorts, filters or cuts a finished table. */
+/* Keep only these rows, in this order: sorts, filters or shortens a finished table. */
 int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct arena *arena,
                struct err *err);
 
-/* The results as a matrix, rows by columns. Figures get only the coloured columns, if there are
- * any. Memory is the arena's; labels are the frame's. */
+/* Convert the results to a matrix, rows by columns. Figures only get coloured columns, if there are
+ * any. The arena owns the values; labels are the frame's. */
 int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
                 struct arena *arena, struct err *err);
 
@@ -276,10 +273,10 @@ void facts_integer(struct facts *facts, const char *name, long long value);
 void facts_text(struct facts *facts, const char *name, const char *text);
 
 /* Also show the last fact to people, above the tables of an untitled report, unless the title or
- * the text is NULL. The unit may be "bytes". A fact without a name is for people only. */
+ * the text is NULL. The unit may be "bytes". A fact without a name is only for people. */
 void facts_title(struct facts *facts, const char *title, const char *unit);
 
-/* --- the values of some sheets that are farthest from 0 --------------------------------------- */
+/* --- values of largest magnitude in some sheets ----------------------------------------------- */
 
 enum { STRONGEST_MAX = 10 };
 
@@ -289,20 +286,20 @@ struct strong_cell {
     float value;
 };
 
-/* The farthest first; of equal ones, the first that was added. */
+/* The values farthest from `origin`, farthest first; ties in the order of addition. */
 struct strongest {
-    float origin; /* values are compared by their distance from it: 0 */
+    float origin; /* reference value, usually 0 */
     struct strong_cell cells[STRONGEST_MAX];
     size_t count;
 };
 
-/* Add the visible, finite cells of a sheet that are not the origin. */
+/* Add the visible, finite cells of a sheet that differ from the origin. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
-/* layer 1 head 2; final bias; layer 1 head 2 from ␣is; layer 0 head 1 ␣cat from ␣the */
+/* "layer 1 head 2", "final bias", "layer 1 head 2 from ␣is", "layer 0 head 1 ␣cat from ␣the" */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
-/* A table for people: names, values, and bars (░: below the origin). */
+/* Make a table for people with names, values and bars (░: below the origin). */
 int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
                     struct err *err);
 

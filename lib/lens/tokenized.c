@@ -13,18 +13,18 @@
 
 enum { NUMBER_BYTES = 24 };
 
-/* False for part of a character, and for bytes with a 0, which end a C string. */
+/* False for a part of a character, and for bytes that include 0, which would end a C string. */
 static bool is_text(const struct token_bytes *own)
 {
     return utf8_invalid_at(own->bytes, own->size) == own->size &&
            (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
-/* A row of tokens, in which characters may be split. */
+/* A row of tokens, which may split characters. */
 struct token_row {
     const struct token_bytes *bytes; /* [count] */
     size_t count;
-    struct buf label; /* of the token at hand */
+    struct buf label; /* of the current token */
 };
 
 static int label_bytes(struct label *label, size_t index, struct token_row *row, size_t at,
@@ -45,7 +45,7 @@ static int label_bytes(struct label *label, size_t index, struct token_row *row,
     return label->plain && label->exact ? 0 : -1;
 }
 
-/* Label a text that has an index on its axis. */
+/* Label a text, which has an index on its axis. */
 static int label_of_text(struct label *label, size_t index, const char *text, size_t size,
                          struct arena *arena, struct err *err)
 {
@@ -56,7 +56,7 @@ static int label_of_text(struct label *label, size_t index, const char *text, si
     return failed;
 }
 
-/* An id of unknown bytes is labelled with its number. */
+/* Label an id without known bytes by its number. */
 static int label_of_id(struct label *label, size_t index, uint32_t id, struct arena *arena,
                        struct err *err)
 {
@@ -80,12 +80,12 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
     if (tokenized->dropped_count)
         return err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
                        tokenized->dropped_count);
-    if (tokenized->size) /* white space, or what a normalizer removes */
+    if (tokenized->size) /* white space, or removed by a normalizer */
         return err_set(err, "the text has no tokens: expected at least one");
     return err_set(err, "the text is empty: expected at least one token");
 }
 
-/* A vocabulary may be larger than the model's. */
+/* Refuse ids beyond the model: a tokenizer may have a larger vocabulary. */
 static int check_ids(const struct tokens *tokens, const struct token_limits *limits,
                      struct err *err)
 {
@@ -195,7 +195,7 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
     return 0;
 }
 
-/* The bytes of what is no text, in hexadecimal; else NULL. */
+/* The bytes in hexadecimal if they are not text; else NULL. */
 static const char *hex_of(const struct token_bytes *bytes, struct arena *arena, struct err *err)
 {
     char *hex =
@@ -347,11 +347,11 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 
 /* --- tokens as running text ------------------------------------------------------------------- */
 
-/* Signs without a blank after them, and before them. */
+/* Punctuation without a space after it; punctuation without a space before it. */
 static const char *const opening = "([{¿¡‘“‚„«‹「『《〈（【〔、。，：；！？'";
 static const char *const closing = ".,:;!?)]}%…’”»›」』》〉）】〕、。，：；！？'";
 
-/* Scripts without blanks between words. */
+/* Scripts without spaces between words. */
 static const struct {
     uint32_t first, last;
 } without_blanks[] = {
@@ -360,8 +360,8 @@ static const struct {
     {0x1780, 0x17ff},   /* Khmer */
     {0x2e80, 0x312f},   /* Han radicals, their punctuation, kana, bopomofo */
     {0x31a0, 0x9fff},   /* Han */
-    {0xf900, 0xfaff},   /* Han for compatibility */
-    {0xff00, 0xffef},   /* signs of full width */
+    {0xf900, 0xfaff},   /* Han compatibility */
+    {0xff00, 0xffef},   /* full-width forms */
     {0x20000, 0x3ffff}, /* Han */
 };
 
@@ -407,7 +407,7 @@ static bool needs_blank(const struct buf *text, const char *word, size_t size)
            !(has_no_blanks(last) && has_no_blanks(first));
 }
 
-/* The bytes of WordPiece's prefix of tokens that continue a word ("##") at the start of a token. */
+/* Length of WordPiece's continuation prefix ("##") at the start of a token; 0: none. */
 static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, size_t size)
 {
     const char *prefix = tokenizer_prefix(tokenizer);
@@ -415,7 +415,7 @@ static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, si
     return size > length && memcmp(bytes, prefix ? prefix : "", length) == 0 ? length : 0;
 }
 
-/* True if tokens have no blanks of their own. */
+/* True if tokens contain no spaces. */
 static bool needs_blanks(const struct tokenizer *tokenizer)
 {
     return tokenizer_prefix(tokenizer) || *tokenizer_gap(tokenizer);
@@ -441,9 +441,9 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 
 /* --- words ---------------------------------------------------------------------------------------
  *
- * Words are separated by white space, as in corpora of reading times: punctuation belongs to its
- * word (`said,`), `3.14` and `well-known` are one word each, and the number of words does not
- * depend on the tokenizer.
+ * Words are separated by white space, as in reading-time corpora: punctuation belongs to its word
+ * (`said,`), `3.14` and `well-known` are one word each, and the number of words does not depend on
+ * the tokenizer.
  */
 
 /* Is byte `at` part of a white-space character? */
@@ -457,7 +457,7 @@ static bool is_blank(const struct tokenized *text, size_t at)
     return start + size > at && utf8_class(c) == UTF8_SPACE;
 }
 
-/* The bytes of a token, or of a word, without the white space around them. */
+/* The bytes of a token or word without surrounding white space. */
 static struct text_range trim(const struct tokenized *text, size_t start, size_t end)
 {
     while (start < end && is_blank(text, start))
@@ -467,8 +467,8 @@ static struct text_range trim(const struct tokenized *text, size_t start, size_t
     return (struct text_range){start, end};
 }
 
-/* True for a token such as <s>, in the text or added to it; false for <unk> in place of other
- * characters, and for the blank that SentencePiece adds before a word. */
+/* True for a token such as <s>, in the text or added to it; false for <unk>, which replaces other
+ * characters, and for the space that SentencePiece adds before a word. */
 static bool is_special(const struct tokenized *text, const struct tokenizer *tokenizer,
                        size_t index, struct text_range own)
 {
@@ -482,13 +482,13 @@ static bool is_special(const struct tokenized *text, const struct tokenizer *tok
            memcmp(added->bytes, text->text + own.start, added->size) == 0;
 }
 
-/* A word begins after white space, which it includes, and on both sides of a special token. White
+/* A word begins after white space, which it includes, and before and after a special token. White
  * space at the end belongs to the last word. A token with white space inside joins two words. */
 static size_t split(struct word_span *spans, const struct tokenized *text,
                     const struct tokenizer *tokenizer)
 {
     size_t found = 0;
-    size_t next = 0; /* index after the last token with more than white space */
+    size_t next = 0; /* after the last token that is more than white space */
     size_t end = 0;  /* end of that token */
     size_t count = text->count;
     bool was_special = false;
@@ -509,14 +509,14 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
         end = own.end;
         was_special = special;
     }
-    if (!found) /* white space alone */
+    if (!found) /* only white space */
         spans[found++].first = 0;
     for (size_t i = 0; i < found; i++)
         spans[i].count = (i + 1 < found ? spans[i + 1].first : count) - spans[i].first;
     return found;
 }
 
-/* With what the tokenizer dropped at its end. */
+/* Includes characters that the tokenizer dropped at the end of the word. */
 struct text_range word_range(const struct tokenized *text, size_t word)
 {
     const struct word_span *span = &text->words[word];
@@ -528,7 +528,7 @@ struct text_range word_range(const struct tokenized *text, size_t word)
     return own;
 }
 
-/* A word is labelled with its text; a special token that is not in the text, with its own. */
+/* Label words by their text; special tokens that are not in the text, by their own. */
 static int find(struct tokenized *tokenized, struct tokenized text,
                 const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -560,7 +560,7 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     if (tokenized->text)
         return find(tokenized, whole, tokenizer, arena, err);
     struct token *tokens = arena_alloc(arena, tokenized->count, sizeof *tokens, err);
-    for (size_t i = 0; tokens && i < tokenized->count; i++) { /* the text of the ids */
+    for (size_t i = 0; tokens && i < tokenized->count; i++) { /* text of the ids */
         uint32_t id = tokenized->tokens[i].id;
         size_t start = wording_add(&text, tokenizer, id);
         tokens[i] = (struct token){id, start, text.size};

@@ -1,4 +1,4 @@
-/* tokenized.h: a text as tokens with their labels; words; running text.
+/* tokenized.h: a text as tokens with labels; its words; running text.
  *
  *     struct token_limits limits = {tokenizer, &config, NULL};
  *     struct input input = {.text = "Life is short", .size = 13};
@@ -24,16 +24,16 @@ struct frame;
 
 /* A text, or a list of ids. */
 struct input {
-    const char *text; /* not 0-terminated; NULL: ids */
+    const char *text; /* without final NUL; NULL: ids */
     size_t size;
     const char *ids; /* "3,1,4" */
 };
 
-/* What a model can read. */
+/* Limits of the model for texts. */
 struct token_limits {
-    const struct tokenizer *tokenizer; /* NULL: only ids */
-    const struct config *config;       /* sizes of the vocabulary and the context */
-    const char *why; /* why the folder's tokenizer is not supported; NULL or "": it has none */
+    const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
+    const struct config *config;       /* sizes of vocabulary and context */
+    const char *why; /* why the model's tokenizer is not supported; NULL or "": none */
 };
 
 /* The tokens of a word. */
@@ -46,80 +46,80 @@ struct tokenized {
     const char *text; /* NULL: ids were given */
     size_t size;
     const struct token *tokens;      /* [count] */
-    const uint32_t *ids;             /* [count] of the tokens */
+    const uint32_t *ids;             /* [count] token ids */
     const struct label *labels;      /* [count] */
     const struct token_bytes *bytes; /* [count] owned by the tokenizer; NULL: unknown */
     size_t count;
     size_t added_before, added_after; /* special tokens added by the tokenizer */
-    size_t dropped_count;             /* characters that the vocabulary does not have */
-    struct token dropped_first;       /* position of the first of them */
-    const struct word_span *words;    /* [word_count] replace tokens on axes; NULL: tokens */
+    size_t dropped_count;             /* characters missing in the vocabulary */
+    struct token dropped_first;       /* position of the first */
+    const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
     const struct label *word_labels;
     size_t word_count;
 };
 
-/* Tokenize and label; all memory is the arena's. Refuses an empty text, more tokens than the model
- * has positions, and ids that the model does not have. */
+/* Tokenize and label; the arena owns all memory. Refuses an empty text, more tokens than the model
+ * has positions, and ids outside the model's vocabulary. */
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err);
 
-/* Make a text of the model's beginning token alone. Refused if the config names none. */
+/* Make a text of only the model's beginning token. Refused if the config does not define it. */
 int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limits,
                     struct arena *arena, struct err *err);
 
-/* Label tokens, which are borrowed. The caller fills in the text. */
+/* Label tokens, which are borrowed. The caller sets the text. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
-/* The tokens as a table: index, id, start, end, text and bytes (hexadecimal, for tokens that are
- * not UTF-8 or contain a 0). `title` is the header of the texts for people. */
+/* Make a table of the tokens: index, id, start, end, text and bytes (hexadecimal, for tokens that
+ * are not UTF-8 or contain a 0). `title` is the header of the text column for people. */
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
-/* Append the text on one line, as label.h shows it but with plain blanks; or `ids 3,1,4`. */
+/* Append the text on one line as label.h displays it, but with plain spaces; or `ids 3,1,4`. */
 void tokenized_visible(struct buf *out, const struct tokenized *tokenized);
 
-/* A token of a text by its name:
+/* The name of a token in a text:
  *
- *     is      the first token with this text, with or without a blank before it, or this label
+ *     is      the first token with this text, with or without a space before it, or this label
  *     3, -1   the token with this index; negative indices count from the end
  *     3:is    the token with this index, if it has this text: the label in data files
  *
  * The text `3` has priority over the index 3. */
 struct token_match {
     size_t index;
-    size_t alike; /* later tokens with the same name */
-    size_t next;  /* index of the first of them */
+    size_t alike; /* number of later tokens with this name */
+    size_t next;  /* index of the first of these */
 };
 
-/* Find a token by NAME; false if none matches. */
+/* Find a token by name; false if none matches. */
 bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
                           const char *name);
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* A token's text without the blanks before it, or its visible form. */
+/* A token's text without leading spaces, or its visible form. */
 const char *label_name(const struct label *label);
 
-/* The visible form of a text that is borrowed, a line or with visible blanks. */
+/* The visible form of a borrowed text, on one line or with visible spaces. */
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
                             struct err *err);
 
-/* A head: 0.1 for people, L0H1 in data files (0.1 and 0.10 would be read as one number). */
+/* Label a head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number. */
 int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
                   struct err *err);
 
-/* Labels "0", "1", … below `count`; an entry of a vocabulary; the first `count` entries. */
+/* Labels "0", "1", … below `count`; a vocabulary entry; the first `count` vocabulary entries. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
 int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
                   struct arena *arena, struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
-/* An axis with the labels "0", "1", …; the heads of a layer, which data files call L0H3. */
+/* An axis with the labels "0", "1", …; an axis of the heads of a layer, L0H3 in data. */
 int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
                     struct err *err);
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
@@ -127,21 +127,21 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
 
 /* --- running text and words ------------------------------------------------------------------- */
 
-/* Append a token, after a blank if the tokenizer removes blanks and people write one there. Returns
- * where the token's bytes begin. Unknown ids are written as numbers; without a tokenizer the text
- * is the ids: 3,1,4. */
+/* Append a token, after a space if the tokenizer removes spaces and normal spelling has one.
+ * Returns where the token's bytes begin. Unknown ids become numbers; without a tokenizer, the text
+ * is a list of ids: 3,1,4. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
 
-/* Find the words of a text. The tokenizer is the one that read it, or that knows its ids. */
+/* Find the words of a text. The tokenizer must be its own, or define its ids. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 
-/* The bytes of a word in the text, without the white space around it. */
+/* The bytes of a word in the text, without surrounding white space. */
 struct text_range word_range(const struct tokenized *tokenized, size_t word);
 
-/* Which of the first `count` ids begin a word after another token: those with a blank at the
- * start, or, if the tokenizer removes blanks, without the prefix of continuations. NULL with `err`;
- * unsupported if no token does. */
+/* Find which of the first `count` ids begin a new word: tokens with a leading space or, if the
+ * tokenizer removes spaces, without a continuation prefix. Returns NULL with `err`; unsupported if
+ * there are none. */
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
                         struct err *err);
 

@@ -10,11 +10,11 @@
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
-    TOKENS_WORTH_LITTLE_PACKING = 1024, /* narrow models gain more: panels are padded */
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* narrow models gain more, since panels are padded */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    FLOATS_AT_ONCE = 1 << 24, /* of attention maps: 64 MiB */
-    PART_BYTES = 16 << 20,    /* of a file, which a thread unmaps at a time */
+    FLOATS_AT_ONCE = 1 << 24, /* limit for attention maps: 64 MiB */
+    PART_BYTES = 16 << 20,    /* part of a file that a thread unmaps at a time */
 };
 
 static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
@@ -84,7 +84,7 @@ void viewer_release(struct viewer *viewer)
 {
     const struct checkpoint *checkpoint = &viewer->model.weights.checkpoint;
     arena_release(&viewer->scratch);
-    /* by all threads: one alone takes 4 ms to unmap a file of 80 MB */
+    /* on all threads: one thread takes 4 ms to unmap 80 MB */
     for (size_t i = 0; viewer->machine.pool && i < checkpoint->count; i++) {
         struct file *file = &checkpoint->shards[i].tensors.file;
         size_t parts = file->size / PART_BYTES;
@@ -188,8 +188,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
-/* Append a tensor of this shape, reduced to the selected heads and queries, to a text's list; with
- * memory for its values if it `has_values`. Returns NULL with `err`. */
+/* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
+ * allocates its values if `has_values`. Returns NULL with `err`. */
 static struct kept *add_item(struct capture *capture, size_t text, struct kept item,
                              bool has_values, struct err *err)
 {
@@ -265,7 +265,7 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     return list->rows ? 0 : -1;
 }
 
-/* Run the pairs of a look as one ragged batch, and capture what it selects. */
+/* Run the pairs of a look as one ragged batch, and capture the selected tensors. */
 static int capture_pairs(struct capture *capture, struct viewer *viewer, const struct look *look,
                          struct arena *arena, struct err *err)
 {
@@ -288,14 +288,14 @@ static int capture_pairs(struct capture *capture, struct viewer *viewer, const s
 
 /* --- visible keys --------------------------------------------------------------------------------
  *
- * The keys that queries attend to, where a window, a sparse attention pattern or --knockout
- * excludes more than the causal mask does.
+ * These are the keys that queries attend to, if a window, a sparse attention pattern or --knockout
+ * excludes more than the causal mask.
  */
 
-/* How edits change the masked scores and attention weights of a layer. */
+/* How edits affect the masked scores and attention weights of a layer. */
 struct layer_edits {
     bool knockouts, by_head;
-    bool others; /* which may give hidden keys a value */
+    bool others; /* these may give hidden keys a value */
 };
 
 static struct layer_edits edits_of_layer(const struct edits *edits, size_t layer)
@@ -313,8 +313,8 @@ static struct layer_edits edits_of_layer(const struct edits *edits, size_t layer
     return found;
 }
 
-/* Set the visible keys of a query to 1 in a row of zeros: those of the window (all without one) or
- * of the pattern. `keys` has room for two lists of keys. */
+/* In a row of zeros, set the keys visible to a query to 1: those in the window (all without one) or
+ * in the pattern. `keys` has space for two lists of keys. */
 static void mark_keys(float *row, const struct kept *kept, const struct config *config,
                       size_t query, uint32_t *keys)
 {
@@ -334,8 +334,8 @@ static void mark_keys(float *row, const struct kept *kept, const struct config *
         row[key] = 1;
 }
 
-/* Set `visible` of masked scores and attention weights of the text of a block. It stays NULL where
- * the causal mask says everything, and where an edit may have given hidden keys a value. */
+/* Set `visible` of masked scores or attention weights of a text. It stays NULL if the causal mask
+ * is sufficient, or if an edit may have given hidden keys a value. */
 static int find_visible(struct kept *kept, const struct viewer *viewer, struct edit_block block,
                         struct arena *arena, struct err *err)
 {
@@ -409,7 +409,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
-    size_t widest = 0; /* columns that are labelled with numbers */
+    size_t widest = 0; /* columns labelled by numbers */
     for (size_t i = 0; i < look->count; i++)
         for (const struct kept *kept = lists[i].items; kept < lists[i].items + lists[i].count;
              kept++)
@@ -477,14 +477,14 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     return true;
 }
 
-/* A look by maps; each pass watches `part`, from `start` on. */
+/* State of a look by maps; each pass watches `part` and begins at `start`. */
 struct by_map {
     struct viewer *viewer;
     struct look look;
     struct selection part;
     struct stream_start start;
     struct capture capture;
-    struct arena arena; /* of a pass */
+    struct arena arena; /* memory of one pass */
 };
 
 /* List the tensors of the look, without values. */
@@ -507,7 +507,7 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
     return 0;
 }
 
-/* Capture `part`: it is the first item of the list. Returns NULL with `err`. */
+/* Run a pass to capture `part`; it becomes the first item of the list. Returns NULL with `err`. */
 static struct kept_list *run_part(struct by_map *by, struct err *err)
 {
     arena_clear(&by->arena);
@@ -515,7 +515,7 @@ static struct kept_list *run_part(struct by_map *by, struct err *err)
                                                                                : by->capture.lists;
 }
 
-/* Let later passes start at a layer, whose input a pass from the previous start computes. */
+/* Let later passes begin at a layer; its input is computed by a pass from the current start. */
 static int start_at(struct by_map *by, const size_t *layer, float *stream, struct err *err)
 {
     by->part = (struct selection){
@@ -529,7 +529,7 @@ static int start_at(struct by_map *by, const size_t *layer, float *stream, struc
     return 0;
 }
 
-/* Take all heads of a map: as many at a time as fit, at least one. */
+/* Pass all heads of a map to `take`: as many at a time as fit into memory, but at least one. */
 static int run_heads(struct by_map *by, const struct kept *map, look_taker *take, void *context,
                      struct err *err)
 {

@@ -1,4 +1,4 @@
-/* viewer.h: an open model, its tokenizer and machine; runs texts for reports, or for a tap.
+/* viewer.h: an open model with its tokenizer and machine; runs texts for reports, or for a tap.
  *
  *     struct viewer viewer;
  *     struct text_pair pair;
@@ -19,20 +19,20 @@
 
 struct viewer {
     struct model model;
-    struct tokenizer *tokenizer;   /* NULL: the model takes ids only */
-    char why[TOKENIZER_WHY_BYTES]; /* why its tokenizer is not supported; "": it has none */
-    bool reads_any_length;         /* longer texts than the context are run in windows */
+    struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
+    char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": none */
+    bool reads_any_length;         /* texts longer than the context are run in windows */
     struct machine machine;
     const struct chat *chat;   /* chat template around each text; NULL: none */
-    const struct edits *edits; /* of later passes, borrowed; NULL: none */
-    struct arena scratch;      /* of one pass; the memory is reused */
+    const struct edits *edits; /* applied in later passes; borrowed; NULL: none */
+    struct arena scratch;      /* of one pass; memory is reused */
 };
 
 /* A text and, for cross-attention, its source. */
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
-    size_t prompt_count; /* tokens of the sentence, as in batch.h; 0: all */
+    size_t prompt_count; /* number of prompt tokens, as in batch.h; 0: all */
 };
 
 /* The texts of one pass. */
@@ -40,21 +40,21 @@ struct text_list {
     const struct text *items; /* [count] */
     size_t count;
     size_t first;                     /* number of the first text, for messages */
-    const struct stream_start *start; /* NULL: start with the embedding */
+    const struct stream_start *start; /* NULL: begin with the embedding */
 };
 
-/* Selected tensors of several pairs, and the reports on them. */
+/* Selected tensors of several pairs, and their reports. */
 struct look {
     const struct selection *selection;
     const struct text_pair *pairs; /* [count] */
     size_t count;
     size_t first;                     /* number of the first text, for messages */
-    struct report *reports;           /* [count], output */
-    const struct stream_start *start; /* NULL: start with the embedding */
+    struct report *reports;           /* [count] output */
+    const struct stream_start *start; /* NULL: begin with the embedding */
 };
 
-/* Open a model by name or path (NULL: the default), or in a folder that outlives the viewer, with
- * a number of threads (0: one per processor). */
+/* Open a model by name or path (NULL: the default), or in a folder, which must outlive the viewer.
+ * `threads` is the number of threads (0: one per processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err);
@@ -71,11 +71,11 @@ struct precision_words {
 };
 struct precision_words viewer_precision(const struct viewer *viewer);
 
-/* Replace the attention mechanism of later passes; all zero: the model's own. A mechanism that does
- * not fit the model is refused as a usage error. */
+/* Replace the attention mechanism of later passes; all zeros: the model's own. A mechanism that
+ * does not fit the model is a usage error. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce how many tokens, or passes of one token, will be run. This decides whether weights, or
+/* Announce how many tokens, or passes of one token, will follow. This decides whether weights, or
  * the unembedding matrix, are packed; results do not depend on it. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
@@ -85,7 +85,7 @@ void viewer_expect_steps(struct viewer *viewer, size_t steps);
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 
-/* Run texts as one ragged batch; the tap gets the selected tensors. The texts may be in the
+/* Run texts as one ragged batch; the tap receives the selected tensors. The texts may be in the
  * viewer's scratch memory, which is cleared after the pass. */
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err);
@@ -97,19 +97,19 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 /* --- one map after another -----------------------------------------------------------------------
  *
  * The attention maps of a long text do not fit into memory together. Each group of heads gets a
- * pass that starts with the input of its layer and computes no other maps.
+ * pass of its own, which begins with the input of its layer and computes no other maps.
  */
 
-/* True if a look shows only attention maps of one text, which are large, and no edit changes the
- * input of a layer: it would be applied twice. */
+/* True if a look selects only attention maps of one text, which are large, and no edit changes the
+ * input of a layer: such an edit would be applied twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look);
 
 /* Called with the report of the look, whose tensors have no values, and a report of the next heads
- * of the next tensor, in memory of `arena` that lasts until the function returns. */
+ * of the next tensor; `arena` owns the latter until the function returns. */
 typedef int look_taker(void *context, const struct report *whole, struct report *part,
                        struct arena *arena, struct err *err);
 
-/* Take the maps of a look, whose one report is filled in without values. */
+/* Pass the maps of a look to `take`. The look's single report is filled in, without values. */
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err);
 
@@ -129,7 +129,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
 struct kept_list {
     struct kept *items;
     size_t count;
-    const size_t *queries; /* [query_count] the selected ones; NULL: all, or not yet known */
+    const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
     size_t query_count;
     size_t *rows; /* [queries of the text] row of each query in maps, or ATTENTION_NO_ROW */
 };
@@ -142,13 +142,13 @@ struct capture_heads {
 struct capture {
     const struct selection *selection;
     struct kept_list *lists;                 /* [text] */
-    size_t room;                             /* items of each list */
+    size_t room;                             /* capacity of each list */
     struct capture_heads queries, keys, all; /* selected query heads, their key/value heads, and all
                                                 query heads */
     struct arena *arena;
 };
 
-/* Prepare lists for all that the selection can announce. All memory is the arena's. */
+/* Prepare lists for everything that the selection can announce. The arena owns all memory. */
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err);
 
@@ -156,18 +156,16 @@ int capture_init(struct capture *capture, const struct selection *selection,
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
 int capture_lend(void *context, struct attention_map_room *room, struct err *err);
 
-/* --- effective attention (effective.c) ----------------------------------------------------------
+/* --- effective attention (effective.c) -----------------------------------------------------------
  *
  *     value_weighted   a |v|                    [H, T, S]
  *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
  *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
  *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020; rows sum to 1
  *
- * x is the output of the layer. Without a residual stream rollout is the product of the mean
- * weights alone.
- *
- * If the selection has any of these, watch the sites that they are computed from and replace `tap`
- * by one that announces them, and all other selected sites, to the original sink. */
+ * x is the output of the layer. Without a residual stream, rollout is the product of the mean
+ * weights alone. If the selection has any of these sites, watch the sites needed to compute them,
+ * and replace `tap` by one that announces them, and the other selected sites, to the old one. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
