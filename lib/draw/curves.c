@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* relative to the width */
+static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* share of the print width */
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};
 

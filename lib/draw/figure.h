@@ -98,7 +98,7 @@ static const double FIGURE_MARGIN = 12;
 static const double FIGURE_WIDEST = 504; /* two columns of a paper */
 static const double SLANT = 0.7072;      /* sine and cosine of 45 degrees */
 
-/* Lines with less than this share of the scale's maximum are not drawn. */
+/* Weights below this share of the colour scale are not drawn as lines. */
 static const double LINES_LEAST = 0.03;
 
 /* Font size and line height for a kind of text; in print one size may apply to all. */

@@ -220,7 +220,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* Write how scores become weights: scale, bias, mask and normalisation. */
+/* Write how scores become weights: scales, cap, ALiBi and normalisation. */
 static void put_attention(struct json_writer *json, const struct config *config)
 {
     static const char *const alibis[] = {"", "bloom", "falcon"};

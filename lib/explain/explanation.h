@@ -43,7 +43,7 @@ struct step_table {
     bool of_keys;                         /* rows are keys; pages may omit keys with low weights */
     size_t own_row;                       /* row of the query, which is marked; or NO_ROW */
     const char *total;                    /* label of the total; NULL: none */
-    struct block blocks[STEP_BLOCKS_MAX]; /* at most one is a matrix of vectors */
+    struct block blocks[STEP_BLOCKS_MAX]; /* at most one holds vectors */
     size_t block_count;
 };
 
@@ -91,7 +91,7 @@ struct explanations {
 };
 
 struct explain_request {
-    enum site_part part;       /* which attention; ignored without an encoder */
+    enum site_part part;       /* PART_SENTENCE unless the model has an encoder */
     size_t layer, head;        /* must exist in the model */
     size_t query, query_count; /* consecutive tokens */
     int digits;                /* decimals of numbers */

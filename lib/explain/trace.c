@@ -17,7 +17,7 @@ static struct config config_of(const struct config *model, enum site_part part)
     struct mechanism *mechanism = &own.mechanism;
     own.cross = part == PART_CROSS || config_is_cross(model);
     if (part != PART_SENTENCE)
-        own.causal = mechanism->renormalise = false; /* not causal */
+        own.causal = mechanism->renormalise = false; /* no future tokens to mask */
     if (part == PART_CROSS && mechanism->kind == ATTENTION_SPARSE)
         mechanism->kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
     return own;

@@ -96,7 +96,7 @@ void continuation_release(struct continuation *text);
  * the end. */
 int continuation_search(struct continuation *text, size_t beams, struct err *err);
 
-/* Choose and add a token. `*more` is false if the text has ended instead, because of `end`. */
+/* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* Report one pass over the ended text; its numbers equal those of the steps. */

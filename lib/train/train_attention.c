@@ -33,8 +33,7 @@ struct layer_work {
     size_t width; /* head size */
     float scale;
     double work;                                      /* multiply-adds */
-    struct kernel kernels[PRODUCTS][SIZES][SIZES][2]; /* [product][query size][key size][0: set, 1:
-                                                       * add] */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES][2]; /* [product][queries][keys][adds] */
 };
 
 /* One head of one text. */

@@ -459,7 +459,7 @@ static void heads_backward(struct train_step *step)
     project_backward(step, dx, d->v, t->norm_1, &t->w.self.v, true);
 }
 
-/* For y = activation(x) · more: dx becomes the gradient of `more`, and dy the one of x. */
+/* For y = activation(x) · more: dx becomes the gradient of `more`, and dy the gradient of x. */
 static void activation_backward_block(const struct row_operation *block)
 {
     enum activation activation = block->step->config->activation;

@@ -103,8 +103,8 @@ struct train_step {
     struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
-    struct weights model;                /* weights as used by the pass; outside of layers: */
-    const float *wte, *wpe, *logit_bias; /* wpe and logit_bias may be NULL */
+    struct weights model;                /* the weights, as the pass uses them */
+    const float *wte, *wpe, *logit_bias; /* wpe, logit_bias: NULL if absent */
     struct weight words;                 /* unembedding */
     struct norm final_norm;
     size_t rows;               /* N */

@@ -171,7 +171,7 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
             buf_format(line, "%s,", frame->name);
             add_index(line, frame_key(frame, "layer", row), false);
             add_index(line, frame_key(frame, "head", row), false);
-            int position = frame_key(frame, "position", row); /* tables by layer and token */
+            int position = frame_key(frame, "position", row); /* in tables by layer and token */
             buf_format(line, "%zu,", position >= 0 ? (size_t)position : frame->rows.first + row);
             csv_field(line, frame->rows.labels[row].plain);
             buf_format(line, ",%zu,%s,", at++, frame->columns[i].name);

@@ -81,7 +81,7 @@ enum format_looks {
     LOOKS_COLOURS = 4,   /* --color-scale, --range, --palette */
     LOOKS_TITLE = 8,     /* --title */
     LOOKS_TERMINAL = 16, /* --color, --width */
-    LOOKS_FIGURE = 32,   /* --figure-width and all other print options except */
+    LOOKS_FIGURE = 32,   /* --figure-width and other options for print */
     LOOKS_FONT = 64,     /* --font */
     LOOKS_PIXELS = 128,  /* --dpi */
 
