@@ -41,7 +41,7 @@ const struct tokenized *report_text_of(const struct report *report, const struct
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     const struct label *labels = axis->labels - axis->first;
     for (size_t i = 0; i < 2; i++)
-        if (labels == texts[i]->labels || labels == texts[i]->word_labels)
+        if (labels && (labels == texts[i]->labels || labels == texts[i]->word_labels))
             return texts[i];
     return NULL;
 }

@@ -49,7 +49,7 @@ const struct palette *palette_find(const char *name); /* NULL: unknown */
 
 enum { RAMP_LEVELS = 256 };
 
-/* The colours of levels 1 to 255. Level 0 means that nothing is drawn. */
+/* Colours of levels 1 to 255. Cells of level 0 are not drawn. */
 struct ramp {
     struct colour colours[RAMP_LEVELS];
 };
