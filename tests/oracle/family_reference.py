@@ -168,7 +168,8 @@ class Model:
             default=1e-5 if family in ("phi3", "olmo2") or not self.rms else 1e-6)
         named = key("activation_function", "activation", "hidden_act", default=None)
         if self.gemma:
-            named = key("hidden_activation", default="gelu_pytorch_tanh")
+            named = named if family == "gemma" and named != "gelu" else None
+            named = key("hidden_activation", default=named or "gelu_pytorch_tanh")
         if family == "bloom":
             named = "gelu_new"
         named = named or DEFAULT_ACTIVATION.get(family, "silu")
@@ -193,7 +194,10 @@ class Model:
         if family == "gpt_neo":
             kinds = key("attention_layers") or [k for p, n in key("attention_types") for k in p * n]
             return key("window_size", default=256) if kinds[layer] == "local" else None
-        if family in ("qwen2", "qwen3", "smollm3"):
+        if family == "smollm3":
+            used = key("use_sliding_window", default=False)
+            sliding = types[layer] == "sliding_attention" if types else used and not self.turns(layer)
+        elif family in ("qwen2", "qwen3"):
             if not key("use_sliding_window", default=False):
                 return None
             sliding = types[layer] == "sliding_attention" if types else layer >= key("max_window_layers")
@@ -208,15 +212,17 @@ class Model:
 
     # --- rotary embeddings ---
 
+    def turns(self, layer):
+        turns = self.key("no_rope_layers")
+        return turns[layer] if turns else (layer + 1) % self.key("no_rope_layer_interval", default=4)
+
     def rotation(self, layer, length):
         """Angles per position, and a factor for the vectors; None if the layer has no rotary embedding."""
         key, family, d = self.key, self.family, self.d
         if self.alibi or family in ("gpt_neo", "opt"):
             return None
-        if family == "smollm3":
-            turns = key("no_rope_layers")
-            if not (turns[layer] if turns else (layer + 1) % key("no_rope_layer_interval", default=4)):
-                return None
+        if family == "smollm3" and not self.turns(layer):
+            return None
         theta = key("rope_theta", "rotary_emb_base", default=1e4)
         scaling = key("rope_scaling") or {}
         if family == "gemma3_text" and self.window(layer):

@@ -32,28 +32,19 @@ int family_settle_window(struct reading *reading)
     return 0;
 }
 
-/* A window that counts only where it is switched on; and "layer_types", where there are any. */
-static int read_switched_window(struct reading *reading, bool *given)
-{
-    bool used = false;
-    *given = false;
-    if (family_flag(reading, "use_sliding_window", &used) ||
-        family_window(reading, "sliding_window"))
-        return -1;
-    if (!used)
-        reading->config->window = 0;
-    return family_layer_types(reading, given);
-}
-
-/* … from a layer on. */
+/* A window that counts only where it is switched on: on "layer_types", or from a layer on. */
 static int settle_switched_window(struct reading *reading)
 {
     struct config *c = reading->config;
     bool given = false;
+    bool used = false;
     long long first = 28;
-    if (read_switched_window(reading, &given) ||
+    if (family_flag(reading, "use_sliding_window", &used) ||
+        family_window(reading, "sliding_window") || family_layer_types(reading, &given) ||
         json_integer(reading->root, "max_window_layers", 0, INT32_MAX, &first, reading->err))
         return -1;
+    if (!used)
+        c->window = 0;
     for (size_t i = (size_t)first; c->window && i < c->n_layer && !given; i++)
         c->layer_flags[i] |= LAYER_WINDOW;
     return 0;
@@ -83,7 +74,9 @@ static int settle_granite(struct reading *reading)
     return 0;
 }
 
-/* A list of layers that turn (1) and that do not (0); else every fourth does not. */
+/* A list of layers that turn (1) and that do not (0); else every fourth does not. "layer_types"
+ * alone decide which layers have a window; without them "use_sliding_window" gives it to the layers
+ * that do not turn. */
 static int settle_smollm3(struct reading *reading)
 {
     struct config *c = reading->config;
@@ -105,9 +98,11 @@ static int settle_smollm3(struct reading *reading)
         if (!turns)
             c->layer_flags[layer] |= LAYER_UNROTATED;
     }
-    if (read_switched_window(reading, &given))
+    bool used = false;
+    if (family_flag(reading, "use_sliding_window", &used) ||
+        family_window(reading, "sliding_window") || family_layer_types(reading, &given))
         return -1;
-    for (layer = 0; layer < c->n_layer && !given; layer++)
+    for (layer = 0; layer < c->n_layer && used && !given; layer++)
         if (c->layer_flags[layer] & LAYER_UNROTATED)
             c->layer_flags[layer] |= LAYER_WINDOW;
     return 0;
@@ -118,6 +113,20 @@ static int settle_gemma(struct reading *reading)
     struct config *c = reading->config;
     c->embedding_scale = sqrtf((float)c->n_embd);
     return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT);
+}
+
+/* Without hidden_activation, hidden_act counts, in which "gelu" means gelu_pytorch_tanh. */
+static int settle_gemma1(struct reading *reading)
+{
+    static const char key[] = "hidden_act";
+    const char *name = "gelu";
+    if (settle_gemma(reading))
+        return -1;
+    if (json_given(reading->root, reading->config->family->activation_key))
+        return 0;
+    if (json_text(reading->root, key, &name, reading->err))
+        return -1;
+    return strcmp(name, "gelu") == 0 ? 0 : family_activation(reading, key, name);
 }
 
 static int read_cap(struct reading *reading, const char *key, float *cap)
@@ -230,8 +239,7 @@ const struct family family_rows[] = {
     {"olmo2", &olmo2_names, settle_llama,
      WITH(RMS, .norm_out = true, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), "hidden_act",
      "silu", 1, 1e4},
-    /* not hidden_act: "gelu" there means what is said here */
-    {"gemma", &llama_names, settle_gemma, WITH(GEMMA), "hidden_activation", "gelu_pytorch_tanh", 1,
+    {"gemma", &llama_names, settle_gemma1, WITH(GEMMA), "hidden_activation", "gelu_pytorch_tanh", 1,
      1e4},
     {"gemma2", &gemma_names, settle_gemma2,
      WITH(GEMMA, .norm_out = true, .window = 4096, .score_cap = 50, .logit_cap = 30),

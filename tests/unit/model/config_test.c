@@ -114,6 +114,10 @@ static const struct same {
      MODEL("bloom", NOTHING)},
     {MODEL("gemma", "\"head_dim\": 6, \"hidden_act\": \"gelu\""),
      MODEL("gemma", "\"head_dim\": 6")},
+    {MODEL("gemma", "\"head_dim\": 6, \"hidden_act\": \"relu\", \"hidden_activation\": null"),
+     MODEL("gemma", "\"head_dim\": 6, \"hidden_activation\": \"relu\"")},
+    {MODEL("gemma", "\"head_dim\": 6, \"hidden_act\": \"relu\", \"hidden_activation\": \"gelu\""),
+     MODEL("gemma", "\"head_dim\": 6, \"hidden_activation\": \"gelu\"")},
     {MODEL("gemma2", "\"hidden_act\": \"relu\", \"hidden_activation\": \"gelu\""),
      MODEL("gemma2", "\"hidden_activation\": \"gelu\"")},
     /* the older keys of the rotary embedding, and the newer ones */
@@ -177,6 +181,10 @@ static const struct layers_case {
                                "\"layer_types\": [\"full_attention\", \"sliding_attention\"]"),
      "u w"},
     {MODEL("smollm3", "\"no_rope_layer_interval\": 2"), ". u"},
+    {MODEL("smollm3", "\"sliding_window\": 3, \"no_rope_layer_interval\": 2"), ". u"},
+    {MODEL("smollm3", "\"sliding_window\": 3, \"use_sliding_window\": false, "
+                      "\"layer_types\": [\"sliding_attention\", \"full_attention\"]"),
+     "w ."},
     {MODEL("gemma2", NOTHING), "w ."},
     {MODEL("gemma3_text", "\"sliding_window_pattern\": 2"), "wl ."},
     {MODEL("gpt_neo", NOTHING), ". w"},
