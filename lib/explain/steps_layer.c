@@ -251,15 +251,6 @@ void step_hidden(struct builder *builder)
 
 void step_activation(struct builder *builder)
 {
-    static const char *const curves[ACTIVATION_COUNT] = {
-        [ACTIVATION_NONE] = "x",
-        [ACTIVATION_GELU_NEW] = "x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 · x^3)))",
-        [ACTIVATION_GELU] = "x / 2 · (1 + erf(x / √2))",
-        [ACTIVATION_RELU] = "max(0, x)",
-        [ACTIVATION_SILU] = "x / (1 + e^(-x))",
-        [ACTIVATION_TANH] = "tanh(x)",
-        [ACTIVATION_QUICK_GELU] = "x / (1 + e^(-1.702 · x))",
-    };
     const struct trace *trace = builder->trace;
     enum activation activation = trace->config->activation;
     const char *name = activation_name(activation);
@@ -275,7 +266,7 @@ void step_activation(struct builder *builder)
     activate((struct matrix){curve, 1, width, width},
              (struct matrix){(float *)from, 1, width, width}, NULL, activation);
     builder_formula(builder, gate ? "mlp_act = %s(gate) ⊙ up" : "mlp_act = %s(up)", name);
-    builder_formula(builder, "%s(x) = %s", name, curves[activation]);
+    builder_formula(builder, "%s(x) = %s", name, activation_formula(activation));
     const struct named_vector rows[] = {
         {"gate", gate}, {called, gate ? curve : NULL}, {"up", up}, act};
     builder_stack(builder, rows, 4, width);

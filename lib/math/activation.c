@@ -146,28 +146,34 @@ DEFINE_CURVE(quick_gelu, SIMD)
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const struct activation_row {
-    const char *name;
-    enum activation activation;
+    const char *name, *formula;
     void (*rows)(struct matrix y, struct matrix x, const float *bias);
     void (*backward)(float *dy, const float *x, size_t count); /* NULL: the slope is 1 */
 } activation_rows[] = {
-    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward},
-    {"relu", ACTIVATION_RELU, relu_rows, relu_backward},
-    {"silu", ACTIVATION_SILU, silu_rows, silu_backward},
-    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward},
-    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward},
-    /* Other names that transformers has for these curves. They differ in the order of operations,
-     * and gelu_fast in √(2/π) at its eleventh digit: in less than a float tells apart. */
-    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu_python_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu_accurate", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu_fast", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu_python", ACTIVATION_GELU, gelu_rows, gelu_backward},
-    {"swish", ACTIVATION_SILU, silu_rows, silu_backward},
+    /* in the order of the enum */
+    {"none", "x", itself_rows, NULL},
+    {"gelu_new", "x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 · x^3)))", gelu_new_rows,
+     gelu_new_backward},
+    {"gelu", "x / 2 · (1 + erf(x / √2))", gelu_rows, gelu_backward},
+    {"relu", "max(0, x)", relu_rows, relu_backward},
+    {"silu", "x / (1 + e^(-x))", silu_rows, silu_backward},
+    {"tanh", "tanh(x)", tanh_or_nan_rows, tanh_or_nan_backward},
+    {"quick_gelu", "x / (1 + e^(-1.702 · x))", quick_gelu_rows, quick_gelu_backward},
 };
 
-enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
+_Static_assert(sizeof activation_rows / sizeof *activation_rows == ACTIVATION_COUNT,
+               "activation_rows: expected a row for each activation");
+
+/* Other names that transformers has for these curves. They differ in the order of operations, and
+ * gelu_fast in √(2/π) at its eleventh digit: in less than a float tells apart. */
+static const struct other_name {
+    const char *name;
+    enum activation activation;
+} other_names[] = {
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW}, {"gelu_python_tanh", ACTIVATION_GELU_NEW},
+    {"gelu_accurate", ACTIVATION_GELU_NEW},     {"gelu_fast", ACTIVATION_GELU_NEW},
+    {"gelu_python", ACTIVATION_GELU},           {"swish", ACTIVATION_SILU},
+};
 
 const char activation_names[] =
     "gelu_new, gelu_pytorch_tanh, gelu_python_tanh, gelu_accurate, gelu_fast, gelu, gelu_python, "
@@ -175,36 +181,35 @@ const char activation_names[] =
 
 bool activation_find(const char *name, enum activation *activation)
 {
+    const size_t other_count = sizeof other_names / sizeof *other_names;
     size_t row = 0;
-    if (!names_find(&row, NAMES(activation_rows, ROW_COUNT), name, strlen(name)))
+    if (names_find(&row, NAMES(activation_rows + 1, ACTIVATION_COUNT - 1), name, strlen(name)))
+        *activation = (enum activation)(row + 1); /* after "none" */
+    else if (names_find(&row, NAMES(other_names, other_count), name, strlen(name)))
+        *activation = other_names[row].activation;
+    else
         return false;
-    *activation = activation_rows[row].activation;
     return true;
-}
-
-static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL};
-
-static const struct activation_row *row_of(enum activation activation)
-{
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (activation_rows[i].activation == activation)
-            return &activation_rows[i];
-    return &none;
 }
 
 const char *activation_name(enum activation activation)
 {
-    return row_of(activation)->name;
+    return activation_rows[activation].name;
+}
+
+const char *activation_formula(enum activation activation)
+{
+    return activation_rows[activation].formula;
 }
 
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation)
 {
-    row_of(activation)->rows(y, x, bias);
+    activation_rows[activation].rows(y, x, bias);
 }
 
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation)
 {
-    const struct activation_row *curve = row_of(activation);
+    const struct activation_row *curve = &activation_rows[activation];
     for (size_t row = 0; curve->backward && row < dy.rows; row++)
         curve->backward(dy.data + row * dy.stride, x.data + row * x.stride, dy.columns);
 }

@@ -8,12 +8,12 @@
 
 enum activation {
     ACTIVATION_NONE,
-    ACTIVATION_GELU_NEW, /* x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) */
-    ACTIVATION_GELU,     /* x/2 (1 + erf(x/√2)) */
+    ACTIVATION_GELU_NEW,
+    ACTIVATION_GELU,
     ACTIVATION_RELU,
-    ACTIVATION_SILU, /* x / (1 + e^-x) */
+    ACTIVATION_SILU,
     ACTIVATION_TANH,
-    ACTIVATION_QUICK_GELU, /* x / (1 + e^(-1.702 x)) */
+    ACTIVATION_QUICK_GELU,
     ACTIVATION_COUNT,
 };
 
@@ -23,8 +23,9 @@ bool activation_find(const char *name, enum activation *activation);
 /* All names that are found, for a message. */
 extern const char activation_names[];
 
-/* The first of an activation's names. */
+/* The first of an activation's names, and its formula: "max(0, x)". */
 const char *activation_name(enum activation activation);
+const char *activation_formula(enum activation activation);
 
 /* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation);

@@ -188,6 +188,15 @@ TEST(activations_have_their_names_in_configs)
     }
 }
 
+TEST(activations_have_formulas_of_their_own)
+{
+    for (enum activation i = 0; i < ACTIVATION_COUNT; i++) {
+        ck_assert(strchr(activation_formula(i), 'x'));
+        for (enum activation j = 0; j < i; j++)
+            ck_assert_str_ne(activation_formula(i), activation_formula(j));
+    }
+}
+
 TEST(the_list_for_messages_has_exactly_these_names)
 {
     char list[256];
