@@ -29,43 +29,21 @@ static void normalise(float *y, const float *x, size_t count, float mean, float 
                       const struct norm *norm)
 {
     for (size_t i = 0; i < count; i++)
-        y[i] = (x[i] - mean) * factor * norm->scale[i] + norm->shift[i];
-}
-
-void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
-{
-    float columns = (float)x.columns;
-    for (size_t row = 0; row < x.rows; row++) {
-        const float *in = x.data + row * x.stride;
-        float mean = sum_row(in, x.columns) / columns;
-        float variance = sum_of_squares(in, x.columns, mean) / columns;
-        float factor = 1.0f / sqrtf(variance + norm->epsilon);
-        normalise(y.data + row * y.stride, in, x.columns, mean, factor, norm);
-    }
-}
-
-FOR_EACH_ISA
-static void normalise_rms(float *y, const float *x, size_t count, float factor,
-                          const struct norm *norm)
-{
-    for (size_t i = 0; i < count; i++)
-        y[i] = x[i] * factor * (norm->offset + norm->scale[i]);
-}
-
-static void rmsnorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
-{
-    float columns = (float)x.columns;
-    for (size_t row = 0; row < x.rows; row++) {
-        const float *in = x.data + row * x.stride;
-        float mean_square = sum_of_squares(in, x.columns, 0) / columns;
-        normalise_rms(y.data + row * y.stride, in, x.columns,
-                      1.0f / sqrtf(mean_square + norm->epsilon), norm);
-    }
+        y[i] = (x[i] - mean) * factor * (norm->offset + norm->scale[i]);
+    for (size_t i = 0; norm->shift && i < count; i++)
+        y[i] += norm->shift[i];
 }
 
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
 {
-    (norm->rms ? rmsnorm_rows : layernorm_rows)(y, x, norm);
+    float columns = (float)x.columns;
+    for (size_t row = 0; row < x.rows; row++) {
+        const float *in = x.data + row * x.stride;
+        float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
+        float variance = sum_of_squares(in, x.columns, mean) / columns;
+        float factor = 1.0f / sqrtf(variance + norm->epsilon);
+        normalise(y.data + row * y.stride, in, x.columns, mean, factor, norm);
+    }
 }
 
 FOR_EACH_ISA

@@ -14,13 +14,11 @@ struct norm {
     const float *scale; /* [C] */
     const float *shift; /* [C]; NULL: 0 */
     float epsilon;
-    bool rms;     /* divide by the root of the mean square, and shift nothing */
+    bool rms;     /* 0 in place of the mean */
     float offset; /* added to the scale */
 };
 
-/* y = (x - mean) / √(variance + ε) · scale + shift, row by row; y may be x. Or, of an RMS norm,
- * x / √(mean square + ε) · (offset + scale); or whichever of them it is. */
-void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
+/* y = (x - mean) / √(variance + ε) · (offset + scale) + shift, row by row; y may be x. */
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
 /* y = x, and y += x. */
