@@ -3,11 +3,11 @@
 
 usage: circuits.py     writes tests/oracle/circuits.safetensors
 
-For tiny and each model of golden-families: the scores copying and successor (with the pairs of
-successor), and the compositions of all pairs of heads (-1: none). Written independently of the
-program: it uses whole matrices, [C, C], and norms that divide.
+For tiny, two encoder-decoders and each model of golden-families: the scores copying and successor
+(with the pairs of successor), and the compositions of all pairs of heads (-1: none). Written
+independently of the program: it uses whole matrices, [C, C], and norms that divide.
 """
-import json, pathlib, sys
+import json, math, pathlib, sys
 
 import numpy as np
 
@@ -90,7 +90,9 @@ class Family:
         return self.take(name, self.C, self.H * self.d).T.reshape(self.H, self.d, self.C)
 
 
-class Tiny(Family):
+class Native(Family):
+    """A model with attn-cli's own tensor names; of encoder-decoders, the decoder's self-attention."""
+
     def __init__(self, folder):
         entries = read_safetensors(folder / "model.safetensors")
         config = json.loads((folder / "config.json").read_text())
@@ -100,9 +102,11 @@ class Tiny(Family):
                   for name, e in entries.items()}
         self.m = type("m", (), dict(rms=False, gemma=0, eps=config.get("layer_norm_epsilon", 1e-5)))
         self.w = self
-        self.embedding = self.t["wte.weight"]
-        self.unembedding = self.embedding.T
-        self.final = "ln_f"
+        self.norm_first = config.get("norm_first", config["model_type"] == "gpt2")
+        scaled = config.get("scale_embedding", config["model_type"] == "transformer")
+        self.embedding = self.t["wte.weight"] * (math.sqrt(self.C) if scaled else 1)
+        self.unembedding = self.t.get("lm_head.weight", self.t["wte.weight"]).T
+        self.final = "ln_f" if config.get("final_norm", True) else None
 
     def take(self, name, *shape):
         return [self.t[name]]
@@ -111,17 +115,22 @@ class Tiny(Family):
         return f"h.{layer}."
 
     def before(self, layer):
-        return self.at(layer) + "ln_1"
+        return self.at(layer) + "ln_1" if self.norm_first else None
 
     def after(self, layer):
         return None
 
     def rows(self, layer):
-        return [part.reshape(self.C, self.H, self.d).transpose(1, 0, 2)
-                for part in np.split(self.t[self.at(layer) + "attn.c_attn.weight"], 3, axis=1)]
+        at = self.at(layer) + "attn."
+        joined = self.t.get(at + "c_attn.weight")
+        parts = ([self.t[at + f"{n}_proj.weight"] for n in "qkv"] if joined is None
+                 else np.split(joined, 3, axis=1))
+        return [part.reshape(self.C, self.H, self.d).transpose(1, 0, 2) for part in parts]
 
     def out(self, layer):
-        return self.t[self.at(layer) + "attn.c_proj.weight"].reshape(self.H, self.d, self.C)
+        at = self.at(layer) + "attn."
+        w = self.t.get(at + "c_proj.weight", self.t.get(at + "out_proj.weight"))
+        return w.reshape(self.H, self.d, self.C)
 
 
 def raised(f, layer, head, words):
@@ -181,7 +190,9 @@ def tensors_of(f):
 
 
 tests = pathlib.Path(__file__).resolve().parent.parent
-all_of_them = {"tiny": Tiny(tests.parent / "models/tiny")}
+all_of_them = {"tiny": Native(tests.parent / "models/tiny")}
+for name in ("transformer-pre", "transformer-post"):
+    all_of_them[name] = Native(tests / "golden" / name)
 for folder in sorted((tests / "golden-families").iterdir()):
     if (folder / "config.json").exists():
         all_of_them[folder.name] = Family(folder)

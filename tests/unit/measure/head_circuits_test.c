@@ -5,8 +5,10 @@
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
 
-/* The families of golden-families, and tiny. */
-enum { TINY = INSTRUMENTS_FAMILIES, MODELS };
+/* The families of golden-families, then these. */
+static const char *const natives[] = {"models/tiny", "tests/golden/transformer-pre",
+                                      "tests/golden/transformer-post"};
+enum { MODELS = INSTRUMENTS_FAMILIES + COUNT(natives) };
 
 static struct viewer viewer;
 static struct arena arena;
@@ -24,10 +26,12 @@ FIXTURE(NULL, leave)
 
 static const char *open_model(int model)
 {
-    const char *name = model == TINY ? "tiny" : instruments_families[model];
+    const char *native =
+        model < INSTRUMENTS_FAMILIES ? NULL : natives[model - INSTRUMENTS_FAMILIES];
+    const char *name = native ? strrchr(native, '/') + 1 : instruments_families[model];
     golden.folder.path = "tests/oracle";
-    snprintf(golden.path, sizeof golden.path, "%s%s", model == TINY ? "" : "tests/golden-families/",
-             name);
+    snprintf(golden.path, sizeof golden.path, "%s%s", native ? "" : "tests/golden-families/",
+             native ? native : name);
     int failed = viewer_open(&viewer, golden.path, 1, &err) ||
                  safetensors_open(&golden.tensors, &golden.folder, "circuits.safetensors", &err);
     ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);

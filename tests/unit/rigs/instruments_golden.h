@@ -17,11 +17,12 @@
 
 /* clang-format off */
 static const char *const instruments_families[] = {
-    "bloom", "falcon", "falcon-7b-style", "falcon-rw-alibi", "gemma", "gemma-relu", "gemma2",
-    "gemma3_text", "gpt_neo", "gpt_neox", "gpt_neox-sequential", "gptj", "granite", "llama",
-    "llama-bf16-tied-biases", "llama-rope-dynamic", "llama-rope-linear", "llama-rope-llama3",
-    "llama-rope-yarn", "mistral", "olmo2", "opt", "opt-350m-style", "phi", "phi3", "phi3-longrope",
-    "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm", "starcoder2"};
+    "bloom", "bloom-residual-normed", "falcon", "falcon-7b-style", "falcon-rw-alibi", "gemma",
+    "gemma-relu", "gemma2", "gemma3_text", "gpt_neo", "gpt_neox", "gpt_neox-sequential", "gptj",
+    "granite", "llama", "llama-bf16-tied-biases", "llama-rope-dynamic", "llama-rope-linear",
+    "llama-rope-llama3", "llama-rope-yarn", "mistral", "olmo2", "opt", "opt-350m-style", "phi",
+    "phi3", "phi3-longrope", "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm",
+    "starcoder2"};
 /* clang-format on */
 
 enum { INSTRUMENTS_FAMILIES = sizeof instruments_families / sizeof *instruments_families };
