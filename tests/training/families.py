@@ -9,11 +9,15 @@ embedding pairs the channels i and i + half its width, in GPT-J neighbours.
 
 import json
 import os
+import sys
 
 import torch
 from torch.nn import functional
 
 import golden
+
+sys.path.insert(0, os.path.join(golden.HERE, "..", "oracle"))
+from family_reference import Model
 
 SMALL = {"vocab_size": 7, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
          "intermediate_size": 10, "max_position_embeddings": 16, "rope_theta": 50.0}
@@ -42,6 +46,19 @@ CASES = (
     ("gptj", 2, 5, {"model_type": "gptj", "n_inner": 10, "n_positions": 16, "rotary_dim": 2,
                     "rope_theta": 10000.0}),
     ("opt", 2, 5, {"model_type": "opt", "ffn_dim": 10, "word_embed_proj_dim": 8}),
+    ("mistral", 2, 5, {"model_type": "mistral", "num_key_value_heads": 1, "sliding_window": 5}),
+    ("llama_dynamic", 2, 5, {"model_type": "llama", "max_position_embeddings": 3,
+                             "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}),
+    ("llama_llama3", 2, 5, {"model_type": "llama",
+                            "rope_scaling": {"rope_type": "llama3", "factor": 4.0,
+                                             "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                                             "original_max_position_embeddings": 16}}),
+    ("llama_yarn", 2, 5, {"model_type": "llama",
+                          "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                                           "original_max_position_embeddings": 4}}),
+    ("phi3_longrope", 2, 5, {"model_type": "phi3", "original_max_position_embeddings": 4,
+                             "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5],
+                                              "long_factor": [2.0, 3.0]}}),
 )
 
 ATTENTION = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj",
@@ -75,7 +92,8 @@ class Decoder:
         self.width = config.get("head_dim", self.channels // self.heads)
         self.names = {"starcoder2": STARCODER, "opt": OPT, "gpt_neox": NEOX,
                       "gptj": GPTJ}.get(kind, LLAMA)
-        self.rms = kind in ("llama", "qwen3", "smollm3", "granite", "gemma", "phi3")
+        self.rms = kind in ("llama", "mistral", "qwen3", "smollm3", "granite", "gemma",
+                             "phi3")
         self.rotary_layers = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
         self.offset = 1.0 if kind == "gemma" else 0.0
         self.scale = config.get("attention_multiplier", self.width ** -0.5)
@@ -121,10 +139,12 @@ class Decoder:
         """The rotary embedding of x, [texts, heads, tokens, width]."""
         half = self.rotary_width // 2
         pairs = torch.arange(half, dtype=torch.double)
-        frequencies = self.config["rope_theta"] ** (-2 * pairs / self.rotary_width)
-        frequencies = frequencies / (self.config.get("rope_scaling") or {}).get("factor", 1.0)
+        frequencies, amplitude = self.config["rope_theta"] ** (-2 * pairs / self.rotary_width), 1.0
+        if "rope_scaling" in self.config:
+            frequencies, amplitude = Model(self.config).rotation(0, x.shape[2])
+            frequencies = torch.tensor(frequencies, dtype=torch.double)
         angles = torch.arange(x.shape[2], dtype=torch.double)[:, None] * frequencies
-        cosines, sines = angles.cos(), angles.sin()
+        cosines, sines = amplitude * angles.cos(), amplitude * angles.sin()
         if self.neighbours:
             a, b, rest = x[..., 0:2 * half:2], x[..., 1:2 * half:2], x[..., 2 * half:]
             rotated = torch.stack((a * cosines - b * sines, b * cosines + a * sines), dim=4)

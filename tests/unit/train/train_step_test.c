@@ -12,9 +12,10 @@
 #include "train/trainer.h"
 
 static const char *const cases[] = {
-    "tied",       "untied",     "relu",    "silu",    "tanh",     "quick_gelu",
-    "llama",      "llama_tied", "qwen3",   "gemma",   "phi3",     "stablelm",
-    "starcoder2", "opt",        "smollm3", "granite", "gpt_neox", "gptj",
+    "tied",       "untied",        "relu",         "silu",       "tanh",          "quick_gelu",
+    "llama",      "llama_tied",    "qwen3",        "gemma",      "phi3",          "stablelm",
+    "starcoder2", "opt",           "smollm3",      "granite",    "gpt_neox",      "gptj",
+    "mistral",    "llama_dynamic", "llama_llama3", "llama_yarn", "phi3_longrope",
 };
 enum { CASES = COUNT(cases) };
 
