@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "explain/steps.h"
+#include "model/features.h"
 #include "model/sampler.h"
 
 const struct explain_format explain_formats[] = {
@@ -415,6 +416,10 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     return 0;
 }
 
+const uint64_t explain_features = HAS_OF_DECODERS | HAS(ATTENTION_ALONE) | HAS(ENCODER) |
+                                  HAS(VALUE_SIZE) | HAS(SINUSOIDS) | HAS(BIDIRECTIONAL) |
+                                  HAS(CROSS) | HAS(NO_PROJECTIONS) | HAS(NO_OUT_PROJ);
+
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err)
@@ -422,7 +427,9 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
     struct trace trace;
     struct passes passes = {.viewer = viewer, .pair = pair, .request = request};
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
-    if (!passes.before || trace_run(&trace, viewer, pair, request, arena, err))
+    if (!passes.before ||
+        features_expect(explain_features, &viewer->model.config, "to explain", err) ||
+        trace_run(&trace, viewer, pair, request, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, site_bit(SITE_K));
     for (size_t i = 0; i < request->query_count; i++) {

@@ -5,9 +5,11 @@
 
 #include "base/num.h"
 #include "math/rng.h"
-#include "model/config.h"
+#include "model/features.h"
 
 enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
+
+const uint64_t circuit_features = HAS_OF_DECODERS | HAS(ENCODER) | HAS(CROSS) | HAS(SINUSOIDS);
 
 int circuits_check(const struct model *model, bool of_logits, struct err *err)
 {
@@ -19,7 +21,7 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err)
         return err_unsupported(err,
                                "'%s': expected a model with a residual stream, found type \"%s\"",
                                model->name, config_kind_name(c));
-    return 0;
+    return features_expect(circuit_features, c, "for circuits of heads", err);
 }
 
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "model/cache.h"
+#include "model/features.h"
 
 enum {
     BATCH_TOKENS = 1024,
@@ -421,6 +422,8 @@ static int read_sides(struct sweep *s)
                    found->clean);
 }
 
+const uint64_t patching_features = HAS_OF_DECODERS;
+
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err)
 {
@@ -441,6 +444,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     };
     *patching = (struct patching){.plan = plan};
     if (text_origin_check_alone(viewer, err) ||
+        features_expect(patching_features, s.config, "to patch", err) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;

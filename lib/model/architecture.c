@@ -70,12 +70,10 @@ static void write_positions(struct buf *out, const struct config *c)
     write_scaling(out, r);
     buf_format(out, ", %zu of %zu channels, %s", r->components, c->d_k,
                r->neighbours ? "neighbours" : "halves");
-    bool still = false;
-    for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
-        still |= c->layer_flags[i] & LAYER_UNROTATED;
-    buf_text(out, still ? "; none" : "");
-    if (still)
+    if (config_flags(c) & LAYER_UNROTATED) {
+        buf_text(out, "; none");
         write_layers(out, c, LAYER_UNROTATED);
+    }
     if (c->rotary_local.components) {
         buf_format(out, "; base %.9g", c->rotary_local.theta);
         write_layers(out, c, LAYER_LOCAL_TURN);
@@ -84,10 +82,7 @@ static void write_positions(struct buf *out, const struct config *c)
 
 static void write_window(struct buf *out, const struct config *c)
 {
-    unsigned flags = 0;
-    for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
-        flags |= c->layer_flags[i];
-    if (!(flags & LAYER_WINDOW) || !c->window)
+    if (!(config_flags(c) & LAYER_WINDOW) || !c->window)
         return;
     buf_format(out, "%zu keys", c->window);
     write_layers(out, c, LAYER_WINDOW);

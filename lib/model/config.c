@@ -76,6 +76,14 @@ const struct rotary *config_rotary(const struct config *config, size_t layer)
     return flags & LAYER_LOCAL_TURN ? &config->rotary_local : &config->rotary;
 }
 
+unsigned config_flags(const struct config *config)
+{
+    unsigned flags = 0;
+    for (size_t i = 0; i < config->n_layer && i < CONFIG_FLAGS_MAX; i++)
+        flags |= config->layer_flags[i];
+    return flags;
+}
+
 size_t config_window(const struct config *config, size_t layer)
 {
     bool has = layer < CONFIG_FLAGS_MAX && config->layer_flags[layer] & LAYER_WINDOW;

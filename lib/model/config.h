@@ -43,6 +43,7 @@ enum head_norm {
 /* A bias of scores that grows with the distance to the key (Press et al., 2021). */
 enum alibi { ALIBI_NONE, ALIBI_BLOOM, ALIBI_FALCON };
 
+/* Each field has a row in features.h. */
 struct config {
     enum model_kind kind;
     size_t vocab_size;      /* V */
@@ -121,6 +122,9 @@ static inline size_t config_word_width(const struct config *config)
 {
     return config->n_word ? config->n_word : config->n_embd;
 }
+
+/* Flags of any layer. */
+unsigned config_flags(const struct config *config);
 
 /* The most keys that a query of the layer attends to, its own included; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);

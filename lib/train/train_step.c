@@ -1,6 +1,7 @@
 #include "train/train_step.h"
 
 #include "base/num.h"
+#include "model/features.h"
 #include "model/weights_load.h"
 
 enum { LINE = 16 }; /* floats per cache line */
@@ -182,33 +183,21 @@ static int take_scratch(struct train_step *step, struct err *err)
 
 /* --- trainable models and texts --------------------------------------------------------------- */
 
+const uint64_t train_features =
+    HAS(SHARED_KEYS) | HAS(EMBEDDING_SCALE) | HAS(LAYER_SCALE) | HAS(LOGIT_BIAS) |
+    HAS(POSITION_OFFSET) | HAS(RMS) | HAS(NORM_OFFSET) | HAS(PARALLEL) | HAS(SHARED_NORM) |
+    HAS(GATED) | HAS(HEAD_NORM) | HAS(ROTARY) | HAS(ROTARY_PART) | HAS(ROTARY_PAIRS) |
+    HAS(ROTARY_LINEAR) | HAS(ROTARY_DYNAMIC) | HAS(ROTARY_LLAMA3) | HAS(ROTARY_YARN) |
+    HAS(ROTARY_LONGROPE) | HAS(WINDOW) | HAS(RESIDUAL_SCALE) | HAS(LOGIT_DIVISOR) | HAS(UNROTATED);
+
 int train_step_check(const struct config *c, struct err *err)
 {
-    const struct {
-        bool has;
-        const char *what;
-    } pieces[] = {
-        {c->norm_out, "norms of sublayer outputs"},
-        {!c->norm_first || !c->norm_in || !c->final_norm, "norms after sublayers"},
-        {c->residual_normed || c->stream_normed, "norms of the stream itself"},
-        {c->head_norm > HEAD_NORM_SHARED, "norms of all heads together"},
-        {c->alibi, "ALiBi"},
-        {c->rotary_local.components, "two kinds of rotation"},
-        {c->score_cap > 0 || c->logit_cap > 0, "soft caps"},
-        {c->embedding_norm, "a norm of embeddings"},
-        {c->n_word, "a projection of embeddings"},
-    };
     if (c->kind != MODEL_GPT2 && c->kind != MODEL_DECODER)
         return err_unsupported(err,
                                "expected a model of type \"gpt2\", \"llama\" or like it to train, "
                                "found \"%s\"",
                                config_kind_name(c));
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (pieces[i].has)
-            return err_unsupported(err,
-                                   "expected a model to train without %s, found one of type \"%s\"",
-                                   pieces[i].what, config_kind_name(c));
-    return 0;
+    return features_expect(train_features, c, "to train", err);
 }
 
 /* A window at least as long as the texts hides no key. */

@@ -119,7 +119,9 @@ struct train_step {
     struct arena arena;
 };
 
-/* Refuse a model with a part that has no backward pass. */
+/* Features of models (features.h) that have a backward pass; others are refused. */
+extern const uint64_t train_features;
+
 int train_step_check(const struct config *config, struct err *err);
 
 /* Allocate all memory, with gradients 0. Also refuses texts longer than the model's positions or
