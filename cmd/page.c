@@ -126,7 +126,7 @@ static int narrow(struct kept *kept, const bool *explains, const struct config *
                   struct arena *arena, struct err *err)
 {
     bool grouped = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
-    size_t served = grouped ? config->n_head / config->n_kv_head : 1;
+    size_t served = grouped ? config_shared_by(config) : 1;
     const bool *layer = explains ? explains + (size_t)kept->layer * config->n_head : NULL;
     size_t size = kept->shape[1] * kept->shape[2];
     size_t count = 0;

@@ -372,7 +372,7 @@ static void draw_keys(struct builder *builder, const char *symbol)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    size_t served = config->n_head / config->n_kv_head;
+    size_t served = config_shared_by(config);
     size_t first = trace->group * served;
     if (config->projections) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);

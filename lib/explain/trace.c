@@ -259,7 +259,7 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
         .part = request->part,
         .layer = request->layer,
         .head = request->head,
-        .group = request->head / (config->n_head / config->n_kv_head),
+        .group = config_kv_head(config, request->head),
         .viewer = viewer,
         .scale = mechanism_scale(config, request->layer),
         .base_scale = mechanism_base_scale(config, request->layer),

@@ -76,7 +76,7 @@ static double length_of(const float *x, size_t count)
 static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
 {
     const struct config *c = e->run->config;
-    return text->held[HELD_VALUES] + head / (c->n_head / c->n_kv_head) * text->keys * c->d_v;
+    return text->held[HELD_VALUES] + config_kv_head(c, head) * text->keys * c->d_v;
 }
 
 /* --- weights times norms of values ------------------------------------------------------------ */

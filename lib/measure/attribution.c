@@ -228,9 +228,8 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
     /* Split by source token: a context is a weighted sum of values, except for its edits. */
     for (size_t i = 0; i < c->n_head * way->tokens; i++) {
         size_t head = i / way->tokens;
-        const float *value =
-            way->rows[layer][SITE_V] +
-            (head / (c->n_head / c->n_kv_head) * way->tokens + i % way->tokens) * c->d_v;
+        const float *value = way->rows[layer][SITE_V] +
+                             (config_kv_head(c, head) * way->tokens + i % way->tokens) * c->d_v;
         way->cells[layer * c->n_head * way->tokens + i] =
             (float)((double)way->rows[layer][SITE_WEIGHTS][i] *
                     product(way->inner + head * c->d_v, value, c->d_v));

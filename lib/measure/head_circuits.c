@@ -208,8 +208,8 @@ static int count_layer(struct circuit *circuit, size_t layer)
     block.self.v.bias = NULL;
     linear(circuit->machine, read, normed, &block.self.v, ACTIVATION_NONE);
     for (size_t head = 0; head < c->n_head; head++) {
-        size_t group = head / (c->n_head / c->n_kv_head);
-        if (count_head(circuit, layer, head, matrix_columns(read, group * c->d_v, c->d_v),
+        size_t kv_head = config_kv_head(c, head);
+        if (count_head(circuit, layer, head, matrix_columns(read, kv_head * c->d_v, c->d_v),
                        matrix_rows(out, head * c->d_v, c->d_v)))
             return -1;
     }

@@ -43,7 +43,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     const struct pass *pass = layer->pass;
     const struct config *c = pass->config;
     const struct scratch *s = &pass->scratch;
-    size_t group = head / (c->n_head / c->n_kv_head);
+    size_t group = config_kv_head(c, head);
     struct span queries = pass->batch->queries[text];
     struct span keys = pass->batch->keys[text];
     return (struct attention_head){

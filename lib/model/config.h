@@ -52,7 +52,7 @@ struct config {
     size_t n_layer;         /* L; with an encoder: layers of the decoder */
     size_t n_encoder_layer; /* 0: no encoder */
     size_t n_head;          /* H */
-    size_t n_kv_head;       /* query head h uses key/value head h / (H / Hkv) */
+    size_t n_kv_head;       /* Hkv, a divisor of H */
     size_t d_k, d_v;        /* of one head */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
@@ -106,6 +106,17 @@ int config_parse(struct config *config, const char *text, size_t size, struct er
 
 /* The number of all layers. A layer's index counts those of the decoder, then the encoder's. */
 size_t config_layers(const struct config *config);
+
+/* The number of query heads that share a key/value head; the key/value head of a query head. */
+static inline size_t config_shared_by(const struct config *config)
+{
+    return config->n_head / config->n_kv_head;
+}
+
+static inline size_t config_kv_head(const struct config *config, size_t head)
+{
+    return head / config_shared_by(config);
+}
 
 /* Whether a text attends only to its source. With an encoder it also attends to itself. */
 static inline bool config_is_cross(const struct config *config)
