@@ -225,7 +225,7 @@ if "$python" -c 'import pandas' 2>/dev/null; then
     frames '  Caf, "eat" 1' -m tiny --show logits,weights,k
     frames 'Life is' -m life-cross --source 'short eat'
     frames 'le chat' -m translate --source 'the small cat' --show all
-    frames 'Life is short' -m life-grouped
+    frames 'Life is short' -m life-grouped --show weights,k,v
     check 'a frame of a step has absolute rows and all keys' "$python" - <<'END'
 import attn
 model = attn.Model("tiny")

@@ -73,7 +73,7 @@ def check_tidy(path, documents):
     if "tables" in documents[0]:
         yield from check_tidy_tables(frame, documents)
         return
-    of_sheet = ["layer", "head"]
+    of_sheet = ["layer", "head", "kv_head"]
     if "axes" in documents[0]:  # heads are an axis, and layers unless tensors are named by them
         of_sheet = ["layer"] if next(iter(documents[0]["tensors"])).startswith("h.") else []
     keys = [key for key in ("model", "sentence", "tensor", *of_sheet) if key in frame]

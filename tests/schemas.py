@@ -45,6 +45,8 @@ LINES = [
     (["run", "-m", "life-cross", "Life is", "--source", "the cat", "--words"], None),
     (["run", "-m", "translate", "-s", "<s> le", "--source", "the cat", "--mean", "layers"], None),
     (["run", TEXT, "--format", "csv", "-o", "folder/"], "folder/manifest.json"),
+    (["run", "-m", "life-grouped", TEXT, "--head", "1-3", "--show", "q,k"], None),
+    (["run", "-m", "life-grouped", TEXT, "--show", "q,v", "--format", "npy", "-o", "kv/"], "kv/manifest.json"),
     (["run", "--ids", "365,1", "--head", "1", "--format", "npy", "-o", "ids/"], "ids/manifest.json"),
     (["run", TEXT, "-s", "eat", "--mean", "layers", "--format", "npy", "-o", "two/"], "two/0001/manifest.json"),
     (["generate", TEXT, "-n", "1"], None),

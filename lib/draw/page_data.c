@@ -2,6 +2,7 @@
 #include "draw/page.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/attention_strip.h"
@@ -145,21 +146,28 @@ static void put_values(struct stream *out, const struct report *report, const st
     end_base64(&exact);
 }
 
+/* Write "mean of layers · mean of heads", either of these, or "". */
+static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *sheet)
+{
+    bool layers = sheet->mean_of_layers;
+    size_t size = (size_t)snprintf(text, SHEET_NAME_BYTES, "%s", layers ? "mean of layers" : "");
+    if (sheet->mean_of_heads)
+        snprintf(text + size, SHEET_NAME_BYTES - size, "%smean of %ss", layers ? " · " : "",
+                 head_word(sheet->shared_by));
+    return text;
+}
+
 static void put_tensor(struct json_writer *json, const struct report *report,
                        const struct kept *kept, bool exact)
 {
     struct sheet sheet = kept_sheet(report, kept, 0);
     const size_t shape[] = {kept_sheet_count(kept), sheet.rows.size, sheet.columns.size};
     struct short_code code = short_code_of(kept->data, shape[0] * shape[1] * shape[2]);
-    const char *of_layers =
-        sheet.mean_of_heads ? "mean of layers · mean of heads" : "mean of layers";
+    char mean[SHEET_NAME_BYTES];
     json_put_open(json, "\n", '{');
     json_put_text(json, "tensor", sheet.tensor);
     json_report_place(json, kept);
-    json_put_text(json, "mean_of",
-                  sheet.mean_of_layers  ? of_layers
-                  : sheet.mean_of_heads ? "mean of heads"
-                                        : "");
+    json_put_text(json, "mean_of", mean_of(mean, &sheet));
     json_put_text(json, "rows", sheet.rows.name);
     json_put_text(json, "columns", sheet.columns.name);
     json_put_text(json, "row_labels", kind_of(report, &sheet.rows));
@@ -234,7 +242,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_bool(json, "renormalise", mechanism->renormalise);
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
-    json_put_integer(json, "queries_of_a_key", (long long)(config->n_head / config->n_kv_head));
+    json_put_integer(json, "queries_of_a_key", (long long)config_shared_by(config));
     json_put_open(json, "scales", '[');
     for (size_t layer = 0; layer < layers; layer++)
         json_put_float(json, NULL,

@@ -349,9 +349,10 @@ static void draw_name(const struct section *section, const struct spot *spot, si
         return;
     bool heads = section->what.layers == 1 && section->tracks == 1;
     int number = heads ? spot->sheet->head : spot->sheet->layer;
+    const char *word = heads ? head_word(spot->sheet->shared_by) : "layer";
     double room = section->panel_width - NAME_GAP;
-    int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", number);
-    if (printed && letters_width(name, font.size) > room)
+    int size = snprintf(name, NAME_BYTES, "%s %d", word, number);
+    if (letters_width(name, font.size) > room)
         size = snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(spot->sheet);
     if (section->style->range == RANGE_HEAD && section->tracks == 1 && size > 0)
@@ -372,9 +373,10 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     font.anchor = ANCHOR_MIDDLE;
     if (spot->row == 0) {
         double labels = section->kind == KIND_MATRIX ? section->columns.room : 0;
-        bool whole =
-            !spot->column && (!printed || letters_width("head 0", font.size) <= area.width);
-        snprintf(name, sizeof name, whole ? "head %d" : "%d", spot->sheet->head);
+        int head = spot->sheet->head;
+        snprintf(name, sizeof name, "%s %d", head_word(spot->sheet->shared_by), head);
+        if (spot->column || (printed && letters_width(name, font.size) > area.width))
+            snprintf(name, sizeof name, "%d", head);
         canvas->text(canvas, (struct point){area.x + area.width / 2, area.y - labels - NAME_GAP},
                      name, &font);
     }
@@ -432,7 +434,7 @@ static void draw_border(const struct section *section, const struct spot *spot,
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
 {
     return (mark->layer < 0 || mark->layer == sheet->layer) &&
-           (mark->head < 0 || mark->head == sheet->head) &&
+           (mark->head < 0 || mark->head / (int)num_max(sheet->shared_by, 1) == sheet->head) &&
            axis_index(&sheet->rows, mark->row) < sheet->rows.size &&
            axis_index(&sheet->columns, mark->column) < sheet->columns.size;
 }

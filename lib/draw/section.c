@@ -596,11 +596,12 @@ static void describe(struct buf *text, const struct section *section)
     if (section->what.layers == 1 && sheet->layer >= 0)
         buf_format(text, " · layer %d", sheet->layer);
     if (section->what.heads == 1 && sheet->head >= 0)
-        buf_format(text, " · head %d", sheet->head);
+        buf_format(text, " · %s %d", head_word(sheet->shared_by), sheet->head);
+    sheet_add_sharing(text, sheet, section->what.layers * section->what.heads);
     if (sheet->mean_of_layers)
         buf_text(text, " · mean of layers");
     if (sheet->mean_of_heads)
-        buf_text(text, " · mean of heads");
+        buf_format(text, " · mean of %ss", head_word(sheet->shared_by));
     if (section->kind == KIND_BARS) {
         buf_format(text, " · the %zu farthest from 0%s", section->bars->strongest.count,
                    section->what.first_hidden ? ", without the first token" : "");

@@ -92,6 +92,7 @@ struct kept kept_made(const struct sheet *sheet)
     return (struct kept){
         .made = sheet,
         .layer = sheet->layer,
+        .shared_by = sheet->shared_by,
         .rank = 2,
         .shape = {sheet->rows.size, sheet->columns.size},
         .data = sheet->values,
@@ -169,6 +170,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .tensor = site->name,
         .layer = kept->layer,
         .head = kept->heads ? (int)kept->heads[index] : -1,
+        .shared_by = kept->shared_by,
         .rows = make_axis(report, kept, &axes[0], rows),
         .columns = make_axis(report, kept, &axes[1], columns),
         .values = kept->data ? kept->data + index * rows * columns : NULL,

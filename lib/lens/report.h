@@ -34,6 +34,7 @@ struct kept {
     size_t visible_step;      /* offset between heads; 0: shared */
     const size_t *queries;    /* token of each row; NULL: all tokens */
     const struct label *query_labels;
+    size_t shared_by; /* as in a sheet */
 };
 
 struct report {

@@ -10,34 +10,65 @@
 
 /* Write the tensor's name with layer and head, if it has them: as numbers, or as means. */
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
-                              const char *const layers[2], const char *const heads[2])
+                              const char *const layers[2], const char *const heads[][2])
 {
     size_t size = (size_t)snprintf(name, SHEET_NAME_BYTES, "%s", sheet->tensor);
     if (sheet->mean_of_layers || sheet->layer >= 0)
         size += (size_t)snprintf(name + size, SHEET_NAME_BYTES - size,
                                  layers[sheet->mean_of_layers], sheet->layer);
     if (sheet->mean_of_heads || sheet->head >= 0)
-        snprintf(name + size, SHEET_NAME_BYTES - size, heads[sheet->mean_of_heads], sheet->head);
+        snprintf(name + size, SHEET_NAME_BYTES - size,
+                 heads[sheet->shared_by > 1][sheet->mean_of_heads], sheet->head);
     return name;
 }
 
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     static const char *const layers[] = {" layer %d", " mean of layers"};
-    static const char *const heads[] = {" head %d", " mean of heads"};
+    static const char *const heads[][2] = {{" head %d", " mean of heads"},
+                                           {" kv_head %d", " mean of kv_heads"}};
     return write_name(title, sheet, layers, heads);
 }
 
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     static const char *const layers[] = {".l%02d", ".lmean"};
-    static const char *const heads[] = {".h%02d", ".hmean"};
+    static const char *const heads[][2] = {{".h%02d", ".hmean"}, {".kv%02d", ".kvmean"}};
     return write_name(stem, sheet, layers, heads);
+}
+
+const char *head_word(size_t shared_by)
+{
+    return shared_by > 1 ? "kv_head" : "head";
+}
+
+const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head, size_t shared_by)
+{
+    size_t first = kv_head * shared_by;
+    size_t last = first + shared_by - 1;
+    if (layer < 0)
+        snprintf(text, SHEET_NAME_BYTES, "heads %zu-%zu", first, last);
+    else
+        snprintf(text, SHEET_NAME_BYTES, "heads %d.%zu-%d.%zu", layer, first, layer, last);
+    return text;
+}
+
+void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count)
+{
+    char heads[SHEET_NAME_BYTES];
+    if (sheet->head < 0 || sheet->shared_by <= 1)
+        return;
+    if (count > 1)
+        buf_format(out, " · each kv_head is shared by %zu heads", sheet->shared_by);
+    else
+        buf_format(out, " · shared by %s",
+                   heads_sharing(heads, sheet->layer, (size_t)sheet->head, sheet->shared_by));
 }
 
 bool axis_has_heads(const struct axis *axis)
 {
-    return strcmp(axis->name, "head") == 0 || strcmp(axis->name, "part") == 0;
+    return strcmp(axis->name, "head") == 0 || strcmp(axis->name, "kv_head") == 0 ||
+           strcmp(axis->name, "part") == 0;
 }
 
 /* Parse labels of layers (3) and heads (L0H3); their axes also have others, such as "embed". */

@@ -57,6 +57,7 @@ struct sheet {
     const char *title;  /* name in figures; NULL: `tensor` */
     int layer;          /* -1: outside of layers, or mean over layers */
     int head;           /* -1: without heads, or mean over heads */
+    size_t shared_by;   /* query heads that share each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
     const float *values;        /* [rows, columns], contiguous */
@@ -102,6 +103,16 @@ void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int 
 bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
+
+/* "kv_head" for key/value heads that query heads share, otherwise "head". */
+const char *head_word(size_t shared_by);
+
+/* Write the query heads that share a key/value head, "heads 26.0-26.2"; layer -1: "heads 0-2". */
+const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head, size_t shared_by);
+
+/* Append to a heading " · shared by heads 26.0-26.2", for several sheets " · each kv_head is shared
+ * by 3 heads"; nothing if the sheet's head is not shared. */
+void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count);
 
 /* Write "weights layer 0 head 0" or "weights layer 0 mean of heads"; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);

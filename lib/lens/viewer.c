@@ -159,10 +159,10 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
-    size_t each = config->n_head / config->n_kv_head;
     size_t *all = arena_alloc(arena, config->n_head, sizeof *all, err);
     size_t *keys = arena_alloc(arena, config->n_head, sizeof *keys, err);
-    *capture = (struct capture){.selection = selection, .arena = arena};
+    *capture = (struct capture){
+        .selection = selection, .shared_by = config_shared_by(config), .arena = arena};
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !keys || !capture->lists)
         return -1;
@@ -175,7 +175,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     if (selection->heads)
         capture->queries = (struct capture_heads){selection->heads, selection->head_count};
     for (size_t i = 0; i < capture->queries.count; i++) {
-        size_t key = capture->queries.items[i] / each;
+        size_t key = config_kv_head(config, capture->queries.items[i]);
         if (!capture->keys.count || keys[capture->keys.count - 1] != key)
             keys[capture->keys.count++] = key;
     }
@@ -197,7 +197,9 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     assert(list->count < capture->room);
     if (item.rank == 3) {
         const struct capture_heads *heads = &capture->queries;
-        if (site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM)
+        bool of_keys = site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM;
+        item.shared_by = of_keys ? capture->shared_by : 0;
+        if (of_keys)
             heads = &capture->keys;
         else if (capture->selection->whole >> item.site & 1)
             heads = &capture->all;

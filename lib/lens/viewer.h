@@ -145,6 +145,7 @@ struct capture {
     size_t room;                             /* capacity of each list */
     struct capture_heads queries, keys, all; /* selected query heads, their key/value heads, and all
                                                 query heads */
+    size_t shared_by;                        /* query heads of each key/value head */
     struct arena *arena;
 };
 

@@ -185,14 +185,27 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
 
 /* --- csv: one matrix, or several as one table ------------------------------------------------- */
 
-/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean. */
-static void add_sheet(struct buf *line, const struct sheet *sheet, size_t row, size_t column)
+/* True if a table has keys or values, whose heads are in a column of their own. */
+static bool has_kv_heads(const struct report *report)
 {
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (report->tensors[i].shared_by)
+            return true;
+    return false;
+}
+
+/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean. */
+static void add_sheet(struct writer *writer, const struct sheet *sheet, size_t row, size_t column)
+{
+    struct buf *line = &writer->line;
     int layer, head;
     sheet_layer_head(sheet, row, column, &layer, &head);
     buf_format(line, "%s,", sheet->tensor);
     add_index(line, layer, sheet->mean_of_layers);
-    add_index(line, head, sheet->mean_of_heads);
+    bool of_queries = sheet->shared_by <= 1; /* one key/value head for each query head, or none */
+    add_index(line, of_queries ? head : -1, of_queries && sheet->mean_of_heads);
+    if (has_kv_heads(writer->report))
+        add_index(line, sheet->shared_by ? head : -1, sheet->shared_by && sheet->mean_of_heads);
 }
 
 /* Refuse matrices that do not fit into one table. */
@@ -251,7 +264,8 @@ int csv_begin(struct writer *writer, struct err *err)
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
     if (is_table(writer)) {
         add_place(line, writer->place, true);
-        buf_text(line, "tensor,layer,head,row");
+        buf_text(line, "tensor,layer,head,");
+        buf_text(line, has_kv_heads(report) ? "kv_head,row" : "row");
     } else {
         buf_format(line, "%s\\%s", first.rows.name, first.columns.name);
     }
@@ -270,7 +284,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (table) {
             add_place(&writer->line, writer->place, false);
-            add_sheet(&writer->line, sheet, r, SHEET_NO_COLUMN);
+            add_sheet(writer, sheet, r, SHEET_NO_COLUMN);
         }
         csv_field(&writer->line, sheet->rows.labels[r].exact);
         if (send(writer, err))
@@ -297,7 +311,9 @@ int tidy_begin(struct writer *writer, struct err *err)
         add_place(&writer->line, writer->place, true);
         if (report->frame_count && frame_column(report->frames, "model"))
             buf_text(&writer->line, "model,");
-        buf_text(&writer->line, "tensor,layer,head,row,row_token,column,column_token,value\n");
+        buf_text(&writer->line, "tensor,layer,head,");
+        buf_text(&writer->line, has_kv_heads(report) ? "kv_head,row," : "row,");
+        buf_text(&writer->line, "row_token,column,column_token,value\n");
         if (send(writer, err))
             return -1;
     }
@@ -327,7 +343,7 @@ static int write_cells(struct writer *writer, const struct sheet *sheet, size_t 
         if (!made || axis_has_heads(&sheet->columns)) {
             buf_clear(line);
             add_place(line, writer->place, false);
-            add_sheet(line, sheet, row, c);
+            add_sheet(writer, sheet, row, c);
             add_position(line, row, &sheet->rows);
             if (buf_check(line, err))
                 return -1;

@@ -27,10 +27,12 @@ void json_report_place(struct json_writer *json, const struct kept *kept)
         json_put_text(json, "layer", NULL);
     else
         json_put_integer(json, "layer", kept->layer);
-    if (kept->heads)
+    if (kept->heads && kept->shared_by <= 1)
         json_put_integers(json, "heads", kept->heads, kept->shape[0]);
     else
         json_put_text(json, "heads", NULL);
+    if (kept->heads && kept->shared_by)
+        json_put_integers(json, "kv_heads", kept->heads, kept->shape[0]);
 }
 
 /* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; "bytes" then
@@ -165,6 +167,13 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         put_reading(json, report->corrupt, corrupt);
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
+    for (size_t i = 0; report->heads && i < report->tensor_count; i++) {
+        const struct kept *kept = &report->tensors[i];
+        if (kept->shared_by && kept->heads) { /* equal in all keys and values */
+            json_put_integers(json, "\n kv_heads", kept->heads, kept->shape[0]);
+            break;
+        }
+    }
     for (size_t i = 0; i < report->tensor_count; i++) {
         const struct kept *kept = &report->tensors[i];
         if (kept->queries) { /* equal in all tensors with queries */

@@ -555,12 +555,12 @@ struct matrices {
     size_t side_by_side; /* heads per block */
 };
 
-/* "head 3", or "" for a sheet without a head. */
+/* "head 3", "kv_head 1", or "" for a sheet without a head. */
 static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
 {
     corner[0] = '\0';
     if (sheet->head >= 0)
-        snprintf(corner, TEXT_CORNER_BYTES, "head %d", sheet->head);
+        snprintf(corner, TEXT_CORNER_BYTES, "%s %d", head_word(sheet->shared_by), sheet->head);
     return corner;
 }
 
@@ -658,7 +658,8 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     if (sheet->mean_of_layers)
         buf_text(&line, " · mean of layers");
     if (sheet->mean_of_heads)
-        buf_text(&line, " · mean of heads");
+        buf_format(&line, " · mean of %ss", head_word(sheet->shared_by));
+    sheet_add_sharing(&line, sheet, matrices->count);
     buf_format(&line, " · rows: %s, columns: %s", sheet->rows.name, sheet->columns.name);
     if (text_is_cut(rows))
         buf_format(&line, "\n(%zu of %zu rows", rows->front + rows->back, rows->size);

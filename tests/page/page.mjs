@@ -101,6 +101,19 @@ await test('vectors and scores keep their signs', () =>
         );
     }));
 
+await test('keys of shared heads are named kv, and their command selects a query head', () =>
+    withPage(writePage('-m', 'life-grouped', '-s', LIFE, '--show', 'weights,k'), async (page) => {
+        const { tensors } = json('-m', 'life-grouped', '-s', LIFE, '--head', '2', '--show', 'k');
+        await showHead(page, '0.kv1', 'k');
+        same(
+            tensors['h.0.k'][0].map((row) => row.map(String)),
+            await readTable(page),
+        );
+        await page.click('#export-button');
+        const line = await page.locator('#export-command').innerText();
+        yes(line.includes('--show k --layer 0 --head 2'), line);
+    }));
+
 await test('means have the numbers of --format json', async () => {
     const path = write('-s', LIFE, '--mean', 'heads,layers', '--words');
     const mean = json('-s', LIFE, '--mean', 'heads,layers', '--words');

@@ -144,7 +144,7 @@ class Run(dict):
         self._source = model._names(source)
         self._before = list(before)  # texts of earlier tokens in a cache
         self.axes = {}    # ("head", "query", "key")
-        self.heads = {}   # numbers of the heads, for tensors of heads
+        self.heads = {}   # numbers of the heads (of k and v: of the key/value heads)
         self.layers = {}  # None: no layer
 
     def _take(self, tensor):
@@ -183,26 +183,31 @@ class Run(dict):
 
     def frame(self, name=None):
         """A data frame with a row for each cell of a tensor or of all, and the columns of attn-cli
-        run --format tidy: tensor, layer, head, row, row_token, column, column_token, value."""
+        run --format tidy: tensor, layer, head, row, row_token, column, column_token, value. With
+        keys or values, kv_head follows head, which is empty where query heads share it."""
         import pandas
-        parts = []
+        counts, parts = self._model.counts, []
         for tensor in [name] if name else self:
             values, layer = self[tensor], self.layers[tensor]
             cells = numpy.indices(values.shape).reshape(values.ndim, -1)
             heads = self.heads.get(tensor)
+            heads = numpy.asarray(heads)[cells[0]] if heads else None
+            of_keys = self.axes[tensor][0] == "kv_head"
             row, row_token = self._place(tensor, -2, cells)
             column, column_token = self._place(tensor, -1, cells)
             parts.append(pandas.DataFrame({
                 "tensor": tensor.replace("h.%s." % layer, "", 1).replace("enc.%s." % layer, "enc."),
                 "layer": layer,
-                "head": numpy.asarray(heads)[cells[0]] if heads else None,
+                "head": None if of_keys and counts.kv_heads < counts.heads else heads,
+                "kv_head": heads if of_keys else None,
                 "row": row,
                 "row_token": row_token,
                 "column": column,
                 "column_token": column_token,
                 "value": values.reshape(-1),
             }))
-        return pandas.concat(parts, ignore_index=True)
+        table = pandas.concat(parts, ignore_index=True)
+        return table if table.kv_head.notna().any() else table.drop(columns="kv_head")
 
 
 class _Closing:

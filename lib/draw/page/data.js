@@ -97,9 +97,11 @@ class Tensor {
         return this.coding === 'exact' ? shortest(value) : String(Number(value.toPrecision(3)));
     }
 
-    // "1.3", or the layer alone.
+    // "1.3", "1.kv0" of a key/value head that several heads share, or the layer alone.
     headName(index) {
-        const parts = [this.layer, this.heads ? this.heads[index] : null];
+        const shared = !this.heads && this.kv_heads;
+        const head = shared ? `kv${shared[index]}` : this.heads && this.heads[index];
+        const parts = [this.layer, head];
         return parts.filter((part) => part !== null && part !== undefined).join('.');
     }
 
@@ -137,7 +139,7 @@ class Sentence {
             if (/^(enc\.|cross_)/.test(name)) continue;
             const ofKeys = ['k_pre', 'k', 'v'].includes(name);
             const wanted = ofKeys ? Math.floor(head / this.attention.queries_of_a_key) : head;
-            const index = other.heads.indexOf(wanted);
+            const index = (ofKeys ? other.kv_heads : other.heads).indexOf(wanted);
             if (index >= 0) found[name] = { tensor: other, index };
         }
         return head !== null && found.weights && found.q && found.k ? found : null;

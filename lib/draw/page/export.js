@@ -69,7 +69,10 @@ function commandOfView(tensor) {
     const words = [];
     if (tensor.tensor !== 'weights') words.push('--show', tensor.tensor);
     if (tensor.layer !== null) words.push('--layer', String(tensor.layer));
-    if (tensor.heads) words.push('--head', String(tensor.heads[state.head]));
+    const { heads, kv_heads: shared, sentence } = tensor;
+    if (heads) words.push('--head', String(heads[state.head]));
+    else if (shared)
+        words.push('--head', String(shared[state.head] * sentence.attention.queries_of_a_key));
     if (look.hide_first) words.push('--hide-first');
     return commandOf(tensor.sentence, 'run', words);
 }

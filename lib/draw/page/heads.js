@@ -107,7 +107,7 @@ function sameShape(one, other) {
 // The difference of two heads, as a tensor of one head with the labels of both.
 function differenceOf(now, before, head) {
     const spec = { ...now, shape: [1, now.rowCount, now.columnCount], coding: 'exact' };
-    spec.heads = now.heads && [now.heads[head]];
+    for (const list of ['heads', 'kv_heads']) spec[list] &&= [spec[list][head]];
     const difference = new Tensor(spec, now.sentence);
     const [a, b] = [now.matrix(head), before.matrix(head)];
     difference.matrices = new Map([[0, a.map((value, i) => (value === b[i] ? 0 : value - b[i]))]]);

@@ -23,7 +23,8 @@ function mosaic(tensor, size) {
 function sizeWords(tensor) {
     const [heads, rows, columns] = tensor.shape;
     const size = `${rows} × ${columns} numbers`;
-    return tensor.heads && heads > 1 ? `${heads} heads of ${size}` : size;
+    const word = tensor.heads ? 'heads' : 'kv_heads';
+    return (tensor.heads || tensor.kv_heads) && heads > 1 ? `${heads} ${word} of ${size}` : size;
 }
 
 class WalkView {
