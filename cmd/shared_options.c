@@ -102,7 +102,10 @@ const struct option_row select_options[] = {
            .heading = "Select", .values = &values_tensors, .joints = ","),
     STRING("layer", 0, "LIST", IN(select.layer),
            "layers: 0,3-5, -1 (last), or all (default: by format)"),
-    STRING("head", 0, "LIST", IN(select.head), "heads: 0,3-5, -1 for the last, or all (default)"),
+    STRING(
+        "head", 0, "LIST", IN(select.head),
+        "query heads: 0,3-5, -1 for the last, or all (default); keys and values are those of the "
+        "selected heads"),
     STRING("query", 0, "LIST", IN(select.query), "query positions: 0,3-5, -1 (last); default: all"),
     STRING("mean", 0, "AXES", IN(select.mean),
            "average over heads, layers, texts, or several of these", .values = &values_means,
@@ -261,7 +264,8 @@ WORDS_(, edits, "Edits",
        {"SITE = 0",
         "set a tensor to 0 in all layers; h.2.SITE: in layer 2; 'help tensors' lists the names"},
        {"SITE[PLACES] = X", "set only part of it to X, by layer, head, token (or query), key or "
-                            "channel: [head=6,token=-1]"},
+                            "channel: [head=6,token=-1]; k and v of heads that share them have "
+                            "kv_head in place of head"},
        {"SITE * X", "multiply by X"},
        {"SITE = mean", "set it to its mean over the texts of --reference, position by position"},
        {"SITE = resample:SEED", "set it to its value in a random text of --reference"},

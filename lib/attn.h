@@ -97,18 +97,20 @@ struct attn_tensor {
     size_t stride[ATTN_AXES_MAX];
     const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel", "dim"
                                       * or "word" */
-    const size_t *heads; /* [shape[0]] indices of the heads in the model; NULL: no head axis */
+    const size_t *heads; /* [shape[0]] indices in the model on the axis head or kv_head; NULL: the
+                          * tensor has none */
 };
 
 struct attn_request {
     const char *show;   /* "weights,context" or "all", as in attn-cli run --show; NULL: "weights" */
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
-    const char *heads;  /* the same for heads; keys and values are those of these heads */
+    const char *heads;  /* the same for query heads; keys and values are those of these heads */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* not 0: end the pass */
     void *context;                                                /* of the sink; may be NULL */
     const struct attn_ids *source; /* for cross-attention and encoders; else NULL */
     const char *edits;             /* as in attn-cli run --edit, separated by `;`, with numbers and
-                                    * files only: "h.0.context[head=1] = 0"; NULL: none */
+                                    * files only: "h.0.context[head=1] = 0", "v[kv_head=0] = 0";
+                                    * NULL: none */
     const char *attention; /* as in attn-cli run --attention: "window:4"; NULL: the model's */
     float temperature;     /* divide scores by it; 0: no */
 };

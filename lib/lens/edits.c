@@ -98,7 +98,13 @@ static size_t heads_of_site(const struct config *config, enum site site)
     return site_rows[site].axes == AXES_GROUP_TOKEN_DIM ? config->n_kv_head : config->n_head;
 }
 
-/* Find an axis of the edited site by its name. Queries may be called tokens. */
+static bool is_word(struct piece piece, const char *word)
+{
+    return piece.size == strlen(word) && memcmp(piece.at, word, piece.size) == 0;
+}
+
+/* Find an axis of the edited site by its name. Queries may be called tokens; heads of keys and
+ * values kv_head, even where each head has its own. */
 static int choose_axis(struct edit_axis *axis, struct reader *reader, struct piece name)
 {
     struct edit *edit = &reader->edit;
@@ -107,22 +113,46 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
     size_t index = 0;
     size_t columns = 0;
     bool is_map = site_rows[edit->site].axes == AXES_HEAD_QUERY_KEY;
+    bool of_keys = site_rows[edit->site].axes == AXES_GROUP_TOKEN_DIM;
+    const char *head = head_word(of_keys ? config_shared_by(reader->config) : 0);
     site_size(&columns, reader->config, edit->site, 1, 1, 1);
     if (site_rows[edit->site].in_layer)
         axes[count++] = layer_axis(reader);
     if (site_has_heads(edit->site))
         axes[count++] =
-            (struct edit_axis){"head", heads_of_site(reader->config, edit->site), &edit->heads};
+            (struct edit_axis){head, heads_of_site(reader->config, edit->site), &edit->heads};
     axes[count++] = (struct edit_axis){is_map ? "query" : "token", 0, &edit->tokens};
     axes[count++] = is_map ? (struct edit_axis){"key", 0, &edit->columns}
                            : (struct edit_axis){"channel", columns, &edit->columns};
-    if (is_map && name.size == 5 && memcmp(name.at, "token", 5) == 0)
+    if (is_map && is_word(name, "token"))
         name = (struct piece){"query", 5};
+    if (of_keys && is_word(name, "kv_head"))
+        name = (struct piece){head, strlen(head)};
     if (names_choose_item(&index, (struct names){&axes->name, count, sizeof *axes}, reader->words,
                           name.at, name.size, reader->err))
         return -1;
     *axis = axes[index];
     return 0;
+}
+
+/* Refuse head=1 of keys or values that several heads share: the edit would apply to all of them. */
+static int check_head(const struct reader *reader, struct piece name, struct piece number)
+{
+    const struct config *config = reader->config;
+    size_t shared_by = config_shared_by(config);
+    char heads[SHEET_NAME_BYTES];
+    ptrdiff_t first = 0;
+    ptrdiff_t last = 0;
+    if (site_rows[reader->edit.site].axes != AXES_GROUP_TOKEN_DIM || shared_by == 1 ||
+        !is_word(name, "head") ||
+        !selection_range(&first, &last, number.at, number.size, config->n_head))
+        return 0;
+    size_t kv_head = config_kv_head(config, (size_t)first);
+    return err_usage(reader->err,
+                     "%s: expected kv_head=%zu, since '%s' of head %td is kv_head %zu, shared by "
+                     "%s, found head=%.*s",
+                     reader->words, kv_head, site_rows[reader->edit.site].name, first, kv_head,
+                     heads_sharing(heads, -1, kv_head, shared_by), (int)number.size, number.at);
 }
 
 /* Parse head=6,token=-1,3: a name applies until the next one. */
@@ -133,14 +163,15 @@ static int read_positions(struct reader *reader, struct piece text)
     for (const char *at = text.at; at <= end;) {
         struct piece piece = next_piece(&at, end);
         const char *sign = memchr(piece.at, '=', piece.size);
+        struct piece name = trim(piece.at, sign ? sign : piece.at + piece.size);
+        struct piece place = sign ? trim(sign + 1, piece.at + piece.size) : piece;
         if ((sign || !axis.name) &&
-            choose_axis(&axis, reader, trim(piece.at, sign ? sign : piece.at + piece.size)))
+            (check_head(reader, name, place) || choose_axis(&axis, reader, name)))
             return -1;
         if (sign && axis.places->count)
             return err_usage(reader->err, "%s: expected each %s once, found it again: %.*s",
                              reader->words, axis.name, (int)piece.size, piece.at);
-        if (sign)
-            piece = trim(sign + 1, piece.at + piece.size);
+        piece = place;
         if (add_range(reader, &axis, piece))
             return -1;
     }

@@ -7,7 +7,8 @@
  *     mlp_out[token=3] = from                   a text of the same length
  *     resid_post[layer=2] + steer.npy           a file, for all tokens or each
  *
- * Axes are layer, head, token (or query), key and channel; positions are as in --layer. --ablate
+ * Axes are layer, head (kv_head of keys and values), token (or query), key and channel; positions
+ * are as in --layer. In keys and values that heads share, head=1 is refused. --ablate
  * accepts "9.6,10.0" or "9.6=mean": the context of heads. --knockout accepts "4:2", "9:4:2" (layer
  * 9) or "9.6:4:2" (one head): the query does not attend to the key.
  *
