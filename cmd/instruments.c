@@ -352,23 +352,36 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
 }
 
 /* Read `9.6`, a layer and a head. */
-static int read_head(size_t *layer, size_t *head, const char *text, size_t size, size_t heads,
+static int read_head(size_t *layer, size_t *head, const char *text, size_t size,
                      const struct config *config, struct err *err)
 {
     const char *dot = memchr(text, '.', size);
     size_t first = dot ? (size_t)(dot - text) : size;
     if (dot && selection_index(layer, text, first, config->n_layer) &&
-        selection_index(head, dot + 1, size - first - 1, heads))
+        selection_index(head, dot + 1, size - first - 1, config->n_head))
         return 0;
     return err_usage(err,
-                     "--path: expected LAYER.HEAD, a layer from 0 to %zu and a %shead from 0 to "
-                     "%zu, such as 9.6, found '%.*s'",
-                     config->n_layer - 1, heads < config->n_head ? "key/value " : "", heads - 1,
-                     (int)size, text);
+                     "--path: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
+                     "such as 9.6, found '%.*s'",
+                     config->n_layer - 1, config->n_head - 1, (int)size, text);
+}
+
+/* Replace the receiver's head by its key/value head; note which other heads use it. */
+static void share_receiver(struct patch_path *path, const struct config *config, bool notes)
+{
+    char heads[SHEET_NAME_BYTES];
+    size_t head = path->to_head;
+    path->to_head = config_kv_head(config, head);
+    if (notes && config_shared_by(config) > 1)
+        print_note(
+            "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
+            site_rows[path->to].name, path->to_layer, head, path->to_head,
+            heads_sharing(heads, (int)path->to_layer, path->to_head, config_shared_by(config)));
 }
 
 /* Read `9.6:10.0.q`, `9.6:logits` or `:10.0.q`. */
-static int read_path(struct patching_plan *plan, const struct options *options, struct err *err)
+static int read_path(struct patching_plan *plan, const struct options *options, bool notes,
+                     struct err *err)
 {
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
@@ -388,16 +401,16 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
     path->has_sender = size > 0;
     path->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
     if (!to_logits &&
-        read_head(&path->to_layer, &path->to_head, to, (size_t)(dot - to),
-                  path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err))
+        read_head(&path->to_layer, &path->to_head, to, (size_t)(dot - to), config, err))
         return -1;
-    if (size &&
-        read_head(&path->from_layer, &path->from_head, from, size, config->n_head, config, err))
+    if (size && read_head(&path->from_layer, &path->from_head, from, size, config, err))
         return -1;
     if (!to_logits && path->from_layer >= path->to_layer)
         return err_usage(
             err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
             path->from_layer, path->to_layer);
+    if (path->to == SITE_K || path->to == SITE_V)
+        share_receiver(path, config, notes);
     return 0;
 }
 
@@ -424,7 +437,7 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
     plan->viewer = inquiry->viewer;
     return err_if(read_over(plan, inquiry->options, err) ||
                   read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-                  read_path(plan, inquiry->options, err) ||
+                  read_path(plan, inquiry->options, !inquiry->work, err) ||
                   (inquiry->work && read_corrupt(inquiry, arena, err)));
 }
 

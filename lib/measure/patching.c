@@ -20,8 +20,8 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_ATTN_OUT] = {"attn_out", SITE_ATTN_OUT, "output of the attention layer, at each token"},
     [PATCH_MLP_OUT] = {"mlp_out", SITE_MLP_OUT, "output of the MLP, at each token"},
     [PATCH_Q] = {"q", SITE_Q, "queries of each head"},
-    [PATCH_K] = {"k", SITE_K, "keys of each head"},
-    [PATCH_V] = {"v", SITE_V, "values of each head"},
+    [PATCH_K] = {"k", SITE_K, "keys of each head, or of each kv_head if heads share keys"},
+    [PATCH_V] = {"v", SITE_V, "values of each head, or of each kv_head"},
     [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "attention weights of each head"},
     [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT, "output of each head at each token"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
@@ -199,8 +199,8 @@ static int run_received(struct sweep *s, const struct edits *patches)
     return run_to_logits(s, path->to_layer, &(struct edits){items, s->count});
 }
 
-/* Patch each copy with the other run's value of its column. For a path, heads between sender and
- * receiver keep the base's values. */
+/* Patch each copy with the other run's value of its column. For a path, heads in the layers between
+ * sender and receiver keep the base's values. */
 static int run_copies(struct sweep *s)
 {
     const struct patch_path *path = &s->plan->path;
@@ -500,18 +500,23 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                       struct arena *arena, struct err *err)
 {
     bool by_token = patching->plan->over == PATCH_HEADS_BY_TOKEN;
-    bool of_tokens = by_token || !site_has_heads(patch_overs[patching->plan->over].site);
+    enum site site = patch_overs[patching->plan->over].site;
+    bool of_tokens = by_token || !site_has_heads(site);
+    size_t shared_by = site_rows[site].axes == AXES_GROUP_TOKEN_DIM
+                           ? config_shared_by(&patching->plan->viewer->model.config)
+                           : 0;
     size_t columns = of_tokens ? patching->plan->question->position + 1 : patching->columns;
     size_t most =
         num_max(patching->first_layer + patching->layers, patching->first_column + columns);
     const struct label *numbers = labels_of_numbers(most, arena, err);
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err) : numbers;
-    *frame = (struct sheet){.layer = by_token ? (int)index : -1, .head = -1};
+    *frame =
+        (struct sheet){.layer = by_token ? (int)index : -1, .head = -1, .shared_by = shared_by};
     if (!numbers || !labels)
         return -1;
     frame->rows = (struct axis){"layer", patching->layers, numbers + patching->first_layer,
                                 patching->first_layer};
-    frame->columns = (struct axis){of_tokens ? "token" : "head", columns,
+    frame->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
                                    labels + patching->first_column, patching->first_column};
     return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
                     : 0;

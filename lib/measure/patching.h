@@ -43,14 +43,15 @@ extern const struct patch_over_row {
     const char *about; /* line of help */
 } patch_overs[PATCH_OVERS];
 
-/* A path from a head (the sender) to the query, key or value of a later head, or to the logits. The
- * sender's output comes from the other text, heads in between keep theirs, MLPs and norms are
- * recomputed, and only the receiver uses the result (path patching; Wang et al., 2022). */
+/* A path from a head (the sender) to the query, key or value of a later head, or to the logits
+ * (path patching; Wang et al., 2022). The sender's output comes from the other text. Heads in later
+ * layers before the receiver's (for the logits: in all later layers) keep their outputs; MLPs and
+ * norms are recomputed. Only the receiver uses the result; all that follows it is recomputed. */
 struct patch_path {
     bool has_sender; /* false: each head before the receiver in turn */
     size_t from_layer, from_head;
-    enum site to; /* SITE_Q, SITE_K or SITE_V of a head, or SITE_LOGITS */
-    size_t to_layer, to_head;
+    enum site to;             /* SITE_Q, SITE_K or SITE_V of a head, or SITE_LOGITS */
+    size_t to_layer, to_head; /* of keys and values, the key/value head */
 };
 
 struct patching_plan {
