@@ -301,7 +301,8 @@ static const struct option_row patch_options[] = {
            .values = &values_patches),
     STRING("path", 0, "FROM:TO", IN(patch.path),
            "patch the direct path from one head to another's q, k or v, 9.6:10.0.q, or to the "
-           "logits, 9.6:logits; without FROM: from every head"),
+           "logits, 9.6:logits; without FROM: from every head. Heads in layers between the two are "
+           "frozen; MLPs, and everything after the receiver, are recomputed"),
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
     STRING("show", 0, "NUMBER", IN(select.show),
@@ -347,7 +348,8 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
         plan->over = PATCH_PATHS;
     if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
         return err_usage(err, "--over paths cannot be combined with --edit, --ablate or "
-                              "--knockout: other heads keep their values; use --over heads");
+                              "--knockout: heads before the receiver keep their values; use "
+                              "--over heads");
     return 0;
 }
 
