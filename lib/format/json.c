@@ -869,3 +869,9 @@ int json_text(const struct json *object, const char *name, const char **out, str
     const struct json *member = json_given(object, name);
     return !member || json_get_text(member, out) ? 0 : json_refuse(member, "a text", err);
 }
+
+int json_list(const struct json *object, const char *name, const struct json **out, struct err *err)
+{
+    *out = json_given(object, name);
+    return !*out || json_is_array(*out) ? 0 : json_refuse(*out, "a list", err);
+}

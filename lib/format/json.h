@@ -120,6 +120,10 @@ int json_double(const struct json *object, const char *name, double min, double 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err);
 int json_text(const struct json *object, const char *name, const char **out, struct err *err);
 
+/* The same for an array; `*out` is NULL if it is absent or null. */
+int json_list(const struct json *object, const char *name, const struct json **out,
+              struct err *err);
+
 /* --- a walk through JSON without a tree, for tables of a hundred thousand entries ---------------
  *
  * The document is checked once, as json_parse does, but texts may hold U+0000; after that only

@@ -1,5 +1,6 @@
 #include "text/post_processor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "format/json.h"
@@ -7,60 +8,165 @@
 #include "text/stages.h"
 #include "text/word_table.h"
 
-static int add_id(uint32_t *ids, size_t *count, const struct json *value, struct err *err)
+enum { DESCRIPTION_BYTES = 80 };
+
+/* Refuse the value of a field; NULL, a missing one, is "nothing". */
+static int refuse(const char *field, const char *expected, const struct json *found,
+                  struct err *err)
 {
-    long long id = 0;
-    if (!json_get_integer(value, 0, WORD_ID_MAX, &id))
-        return err_set(err, "expected an id from 0 to %d", WORD_ID_MAX);
-    if (*count == SPECIAL_IDS_MAX)
-        return err_set(err, "expected at most %d tokens on each side of a text, found more",
-                       SPECIAL_IDS_MAX);
-    ids[(*count)++] = (uint32_t)id;
+    char text[DESCRIPTION_BYTES];
+    return err_set(err, "field '%s': expected %s, found %s", field, expected,
+                   json_describe(found, text, sizeof text));
+}
+
+static int read_id(uint32_t *id, const char *field, const struct json *value, struct err *err)
+{
+    char expected[DESCRIPTION_BYTES];
+    long long number = 0;
+    snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
+    if (!json_get_integer(value, 0, WORD_ID_MAX, &number))
+        return refuse(field, expected, value, err);
+    *id = (uint32_t)number;
     return 0;
 }
 
-/* {"SpecialToken": {"id": "<s>"}}, whose ids the template lists. */
-static int add_special(struct special_ids *ids, const struct json *token, const struct json *listed,
-                       bool after, struct err *err)
+/* Flags change positions of tokens, which are known here anyway. */
+static int read_flags(struct special_ids *ids, const struct json *value, struct err *err)
+{
+    bool flag;
+    (void)ids;
+    return err_if(json_bool(value, "add_prefix_space", &flag, err) ||
+                  json_bool(value, "trim_offsets", &flag, err) ||
+                  json_bool(value, "use_regex", &flag, err));
+}
+
+/* "cls": ["<s>", 0] */
+static int read_token(uint32_t *id, const struct json *value, const char *field, struct err *err)
+{
+    const struct json *pair = json_member(value, field);
+    const char *text;
+    if (!json_is_array(pair) || json_count(pair) != 2 || !json_get_text(json_first(pair), &text))
+        return refuse(field, "[\"token\", id]", pair, err);
+    return read_id(id, field, json_next(json_first(pair)), err);
+}
+
+static int read_bert(struct special_ids *ids, const struct json *value, struct err *err)
+{
+    ids->before_count = ids->after_count = 1;
+    return err_if(read_token(ids->before, value, "cls", err) ||
+                  read_token(ids->after, value, "sep", err));
+}
+
+static int read_roberta(struct special_ids *ids, const struct json *value, struct err *err)
+{
+    return err_if(read_bert(ids, value, err) || read_flags(ids, value, err));
+}
+
+/* --- TemplateProcessing ----------------------------------------------------------------------- */
+
+/* Check a member of special_tokens: {"id": "<s>", "ids": [0], "tokens": ["<s>"]}. */
+static int check_special(const struct json *token, struct err *err)
+{
+    const struct json *ids, *texts;
+    const char *text;
+    uint32_t id;
+    if (!json_is_object(token))
+        return err_set(err, "expected an object");
+    if (json_text(token, "id", &text, err) || json_list(token, "ids", &ids, err) ||
+        json_list(token, "tokens", &texts, err))
+        return -1;
+    for (const struct json *at = json_first(ids); at; at = json_next(at))
+        if (read_id(&id, "ids", at, err))
+            return -1;
+    for (const struct json *at = json_first(texts); at; at = json_next(at))
+        if (!json_get_text(at, &text))
+            return refuse("tokens", "texts", at, err);
+    return 0;
+}
+
+static int check_specials(const struct json *specials, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
-    const char *name = "";
-    json_get_text(json_member(token, "id"), &name);
-    const struct json *list = json_member(json_member(listed, name), "ids");
-    if (!json_is_array(list))
+    if (specials && !json_is_object(specials))
+        return json_refuse(specials, "an object", err);
+    for (const struct json *at = json_first(specials); at; at = json_next(at))
+        if (check_special(at, err))
+            return err_prefix(err, "special_tokens: '%s'",
+                              label_excerpt(shown, json_key(at), strlen(json_key(at))));
+    return 0;
+}
+
+/* Append the ids of a token in special_tokens. */
+static int add_special(uint32_t *ids, size_t *count, const char *name, const struct json *specials,
+                       struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const struct json *list = json_given(json_member(specials, name), "ids");
+    if (!list)
         return err_set(err, "special_tokens: expected '%s' with its ids",
                        label_excerpt(shown, name, strlen(name)));
+    if (*count + json_count(list) > SPECIAL_IDS_MAX)
+        return err_set(err, "expected at most %d tokens on each side of a text, found more",
+                       SPECIAL_IDS_MAX);
     for (const struct json *at = json_first(list); at; at = json_next(at))
-        if (after ? add_id(ids->after, &ids->after_count, at, err)
-                  : add_id(ids->before, &ids->before_count, at, err))
+        if (read_id(&ids[(*count)++], "ids", at, err))
             return -1;
     return 0;
 }
 
-static int read_template(struct special_ids *ids, const struct json *value, struct err *err)
+/* A part of a template: {"SpecialToken": {"id": "<s>", "type_id": 0}}, or {"Sequence": {"id": "A",
+ * "type_id": 0}} for a text, whose `*special` is NULL. */
+static int read_part(const char **special, const struct json *part, struct err *err)
 {
-    const struct json *single = json_member(value, "single");
-    const struct json *listed = json_member(value, "special_tokens");
-    bool after = false; /* the text was passed */
-    if (!json_is_array(single))
-        return err_set(err, "field 'single': expected an array");
-    for (const struct json *at = json_first(single); at; at = json_next(at)) {
-        const struct json *special = json_member(at, "SpecialToken");
-        after = after || json_member(at, "Sequence");
-        if (special && add_special(ids, special, listed, after, err))
-            return err_prefix(err, "single");
-    }
+    const struct json *token = json_member(part, "SpecialToken");
+    const struct json *inner = token ? token : json_member(part, "Sequence");
+    const char *id = NULL;
+    long long type_id;
+    if (!inner)
+        return err_set(err, "expected {\"SpecialToken\": …} or {\"Sequence\": …}");
+    if (!json_is_object(inner))
+        return json_refuse(inner, "an object", err);
+    if (json_text(inner, "id", &id, err) ||
+        json_integer(inner, "type_id", 0, UINT32_MAX, &type_id, err))
+        return -1;
+    if (!id || (!token && strcmp(id, "A") != 0 && strcmp(id, "B") != 0))
+        return refuse("id", token ? "a text" : "\"A\" or \"B\"", json_member(inner, "id"), err);
+    *special = token ? id : NULL;
     return 0;
 }
 
-/* "cls": ["<s>", 0], "sep": ["</s>", 2] */
-static int read_pair(struct special_ids *ids, const struct json *value, struct err *err)
+/* Read `single`, or check `pair`, where `ids` is NULL. */
+static int read_parts(struct special_ids *ids, const struct json *list, const struct json *specials,
+                      struct err *err)
 {
-    const struct json *cls = json_next(json_first(json_member(value, "cls")));
-    const struct json *sep = json_next(json_first(json_member(value, "sep")));
-    if (add_id(ids->before, &ids->before_count, cls, err))
+    const char *special = NULL;
+    size_t texts = 0;
+    for (const struct json *at = json_first(list); at; at = json_next(at)) {
+        if (read_part(&special, at, err))
+            return -1;
+        texts += !special;
+        if (ids && special &&
+            (texts ? add_special(ids->after, &ids->after_count, special, specials, err)
+                   : add_special(ids->before, &ids->before_count, special, specials, err)))
+            return -1;
+    }
+    return !ids || texts == 1
+               ? 0
+               : err_unsupported(err, "expected the text once, found it %zu times", texts);
+}
+
+static int read_template(struct special_ids *ids, const struct json *value, struct err *err)
+{
+    const struct json *single, *pair;
+    const struct json *specials = json_given(value, "special_tokens");
+    if (check_specials(specials, err) || json_list(value, "single", &single, err) ||
+        json_list(value, "pair", &pair, err))
         return -1;
-    return add_id(ids->after, &ids->after_count, sep, err);
+    if (!single)
+        return err_set(err, "expected a field 'single'");
+    if (read_parts(ids, single, specials, err))
+        return err_prefix(err, "single");
+    return read_parts(NULL, pair, specials, err) ? err_prefix(err, "pair") : 0;
 }
 
 static const struct row {
@@ -68,20 +174,23 @@ static const struct row {
     int (*read)(struct special_ids *ids, const struct json *value, struct err *err);
 } rows[] = {
     {"TemplateProcessing", read_template},
-    {"ByteLevel", NULL}, /* where tokens stand, which is known here anyway */
-    {"BertProcessing", read_pair},
-    {"RobertaProcessing", read_pair},
+    {"ByteLevel", read_flags},
+    {"BertProcessing", read_bert},
+    {"RobertaProcessing", read_roberta},
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
-    struct special_ids one = {0};
-    if (rows[type].read && rows[type].read(&one, value, err))
+    struct special_ids one = {0}, *ids = context;
+    if (rows[type].read(&one, value, err))
         return -1;
-    if (one.before_count || one.after_count) /* of several the last one counts */
-        *(struct special_ids *)context = one;
+    if (!one.before_count && !one.after_count)
+        return 0;
+    if (ids->before_count || ids->after_count)
+        return err_unsupported(err, "a second step that adds tokens is not supported");
+    *ids = one;
     return 0;
 }
 

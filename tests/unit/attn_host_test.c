@@ -295,3 +295,18 @@ TEST(a_cache_of_a_closed_model_is_refused)
     ck_assert_str_eq(error.text, "the model was closed");
     attn_cache_close(cache);
 }
+
+TEST(an_invalid_tokenizer_is_refused_by_name)
+{
+    struct attn_error error = {0};
+    attn_close(open_mine(1));
+    FILE *file = fopen("mine/tokenizer.json", "w");
+    fputs("{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0}}, \"post_processor\": "
+          "{\"type\": \"RobertaProcessing\", \"cls\": [\"a\", 0]}}",
+          file);
+    fclose(file);
+    ck_assert_ptr_null(attn_open("mine", 1, &error));
+    ck_assert_int_eq(error.status, 3);
+    ck_assert_str_eq(error.text, "'mine/tokenizer.json': post_processor: RobertaProcessing: field "
+                                 "'sep': expected [\"token\", id], found nothing");
+}

@@ -45,8 +45,7 @@ int family_flag(struct reading *reading, const char *key, bool *value)
 
 int family_list(struct reading *reading, const char *key, const struct json **list)
 {
-    *list = json_given(reading->root, key);
-    return !*list || json_is_array(*list) ? 0 : json_refuse(*list, "a list", reading->err);
+    return json_list(reading->root, key, list, reading->err);
 }
 
 int family_expect(struct reading *reading, const char *key, bool value, bool otherwise)
