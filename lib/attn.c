@@ -1,6 +1,7 @@
 #include "attn.h"
 
 #include <float.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "base/host_call.h"
@@ -13,6 +14,7 @@
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
+    char name[]; /* a copy of the caller's, for messages */
 };
 
 struct attn_cache {
@@ -70,14 +72,16 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
 {
     struct err err = {0};
     struct host_call call;
-    struct attn_model *model = heap_alloc(1, sizeof *model, &err);
+    size_t size = strlen(name ? name : bundled_default) + 1;
+    struct attn_model *model = heap_alloc(1, sizeof *model + size, &err);
     if (!model) {
         give_error(error, &err);
         return NULL;
     }
+    memcpy(model->name, name ? name : bundled_default, size);
     host_object_init(&model->object, free_model);
     host_call_begin(&call, &model->object, &err);
-    int failed = viewer_open(&model->viewer, name ? name : bundled_default, threads, &err);
+    int failed = viewer_open(&model->viewer, model->name, threads, &err);
     if (!end_call(&call, failed, &err, error))
         return model;
     attn_close(model);

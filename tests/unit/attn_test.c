@@ -169,6 +169,22 @@ TEST(errors_have_the_status_and_message_of_the_command)
     attn_close(NULL);
 }
 
+TEST(messages_name_the_model_when_its_name_was_overwritten)
+{
+    char name[] = "life";
+    float logprobs[1];
+    uint32_t number = 1;
+    struct attn_error error = {0};
+    struct attn_ids ids = {.ids = &number, .count = 1};
+    struct attn_model *model = attn_open(name, 1, NULL);
+    memset(name, 'Z', 4);
+    ck_assert_int_eq(attn_score(model, &ids, logprobs, &error), -1);
+    ck_assert_msg(strncmp(error.text, "'life': ", 8) == 0, "%s", error.text);
+    ck_assert_ptr_null(attn_cache_open(model, &error));
+    ck_assert_msg(strncmp(error.text, "'life': ", 8) == 0, "%s", error.text);
+    attn_close(model);
+}
+
 TEST(weights_are_shown_by_default)
 {
     struct attn_error error = {0};
