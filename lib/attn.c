@@ -312,7 +312,7 @@ static int score_ids(struct attn_model *model, const struct attn_ids *ids, float
     struct scoring scoring = {.viewer = &model->viewer};
     if (check_ids(ids, "ids", err) ||
         check_given(logprobs, "a buffer for log-probabilities", err) ||
-        batch_check_length(&model->viewer.model.config, ids->count, err))
+        batch_check_ids(&model->viewer.model.config, ids->ids, ids->count, 0, err))
         return -1;
     struct text_pair pair = {.sentence = {.ids = ids->ids, .count = ids->count}};
     struct look look = {.pairs = &pair, .count = 1};

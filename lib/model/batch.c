@@ -20,9 +20,8 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
     return err_about(err, learned ? ERR_ABOUT_LENGTH : ERR_ABOUT_CONTEXT);
 }
 
-/* Ids that follow `past` others. */
-static int check_ids(const struct config *config, const uint32_t *ids, size_t count, size_t past,
-                     struct err *err)
+int batch_check_ids(const struct config *config, const uint32_t *ids, size_t count, size_t past,
+                    struct err *err)
 {
     size_t length = count > SIZE_MAX - past ? SIZE_MAX : past + count;
     if (batch_check_length(config, count ? length : 0, err))
@@ -46,7 +45,7 @@ static int check_text(const struct config *config, const struct text *text, stru
     assert(!text->cache || text->cache->config == config);
     assert(!text->source_cache == !(text->cache && config->n_encoder_layer));
     assert(!encoded || encoded == text->source_count);
-    if (check_ids(config, text->ids, text->count, past, err))
+    if (batch_check_ids(config, text->ids, text->count, past, err))
         return -1;
     if (!config->cross)
         return text->source_ids
@@ -54,7 +53,7 @@ static int check_text(const struct config *config, const struct text *text, stru
                    : 0;
     if (!text->source_ids)
         return err_usage(err, "expected a second text (--source): the model has cross-attention");
-    return check_ids(config, text->source_ids, text->source_count, 0, err)
+    return batch_check_ids(config, text->source_ids, text->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;
 }

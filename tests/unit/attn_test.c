@@ -291,14 +291,15 @@ TEST(invalid_arguments_of_a_score_are_named)
         const char *text;
     } cases[] = {
         {"tiny", 0, 0, 3, "the text is empty: expected at least one token"},
-        {"tiny", 2, 99999, 3, "expected an id below"},
+        {"tiny", 1, 99999, 3, "token 0: expected an id below vocab_size = 1280, found 99999"},
+        {"tiny", 2, 99999, 3, "token 1: expected an id below vocab_size = 1280, found 99999"},
         {"life", 2, 1, 4, "expected a model with logits"},
         {NULL, 2, 1, 2, "expected a model, found NULL"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_error error = {0};
         float logprobs[2];
-        uint32_t numbers[] = {1, cases[i].last};
+        uint32_t numbers[] = {cases[i].count == 1 ? cases[i].last : 1, cases[i].last};
         struct attn_ids ids = {.ids = numbers, .count = cases[i].count};
         struct attn_model *model = cases[i].model ? attn_open(cases[i].model, 1, NULL) : NULL;
         ck_assert_int_eq(attn_score(model, &ids, logprobs, &error), -1);
