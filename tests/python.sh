@@ -199,6 +199,23 @@ for call in (lambda: cache.step([3]), lambda: model.token(1), lambda: model.enco
         raise AssertionError(call)
 cache.close()
 END
+check 'a model and a cache refuse to be copied and pickled, and stay usable' "$python" - <<'END'
+import copy, pickle
+import attn
+model = attn.Model("tiny")
+cache = model.cache()
+for call in (copy.copy, copy.deepcopy, pickle.dumps):
+    for opened, kind in ((model, "model"), (cache, "cache")):
+        try:
+            call(opened)
+        except TypeError as error:
+            assert str(error) == f"a {kind} cannot be copied or pickled: open another one", error
+        else:
+            raise AssertionError((call, kind))
+assert len(model.score([1, 2, 3])) == 3 and len(cache.step([1])) == 1
+cache.close()
+model.close()
+END
 check 'a signal handler may close the model' "$python" - <<'END'
 import signal
 import attn

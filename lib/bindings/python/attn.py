@@ -234,6 +234,10 @@ class _Closing:
     def __exit__(self, *_):
         self.close()
 
+    def __reduce_ex__(self, protocol):  # copy and pickle: two objects would free one handle
+        kind = type(self).__name__.lower()
+        raise TypeError("a %s cannot be copied or pickled: open another one" % kind)
+
     def __del__(self):  # no lock: no other reference exists
         handle, self._handle = self._handle, None
         if handle:
