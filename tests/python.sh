@@ -139,6 +139,47 @@ for call, status in ((lambda: attn.Model("no/such"), 3),
     else:
         raise AssertionError(status)
 END
+# Without LIBATTN the library is looked for in folders.
+soname=$(basename "$(readlink "$LIBATTN")")
+mkdir "$scratch/alone"
+cp lib/bindings/python/attn.py "$scratch/alone"
+
+alone() { # [VARIABLE=VALUE...]: prints the path of the library, or the error
+    (cd / && env -u LIBATTN -u LD_LIBRARY_PATH PYTHONPATH="$scratch/alone" HOME="$scratch/home" \
+        "$@" "$python" -c 'import attn; print(attn._library._name)' 2>&1 | tail -n 1)
+}
+
+found_in() { # FOLDER
+    mkdir -p "$1" && ln -s "$LIBATTN" "$1/$soname" || return
+    alone | grep -Fx "$1/$soname"
+    found=$?
+    rm "$1/$soname"
+    return "$found"
+}
+
+# The message is one line that names the folders and the way out.
+says_where() {
+    alone >"$scratch/said"
+    cat "$scratch/said"
+    for part in "ImportError: expected $soname in $scratch/alone, " " $scratch/home/.local/lib, " \
+        "'make install PREFIX=\$HOME/.local' installs it, or set LIBATTN to its path"; do
+        grep -F -- "$part" "$scratch/said" || return
+    done
+}
+
+says_what() {
+    alone LIBATTN="$scratch/none" |
+        grep -F "ImportError: LIBATTN: cannot load '$scratch/none': $scratch/none: cannot open"
+}
+
+check 'the library is found beside attn.py' found_in "$scratch/alone"
+check 'a file that LIBATTN names and that cannot be loaded is named' says_what
+if alone | grep -q "$soname\$"; then
+    leave_out 'libattn is installed on this system'
+else
+    check 'the library is found in ~/.local/lib' found_in "$scratch/home/.local/lib"
+    check 'without a library the message says where it was looked for' says_where
+fi
 check 'arguments that C would truncate or wrap are refused' "$python" - <<'END'
 import attn, numpy
 model = attn.Model("tiny")

@@ -8,14 +8,15 @@
         run.frame()                     # pandas, a row for each cell, with tokens
         model.score("Life is short")    # log-probabilities, NaN for the first token
 
-The library is the file that $LIBATTN names, else the installed one. Tensors are copied once, during
+The library is the file that $LIBATTN names, else libattn.so beside this file, on the loader's
+path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once, during
 the forward pass. A model serves one thread at a time; other threads wait, also in close(). Using a
 closed object raises ValueError.
 """
 import ctypes
-import ctypes.util
 import operator
 import os
+import sys
 import threading
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint32
 from ctypes import c_void_p
@@ -84,8 +85,22 @@ _FUNCTIONS = {
 
 
 def _load():
-    path = os.environ.get("LIBATTN") or ctypes.util.find_library("attn") or "libattn.so." + VERSION
-    library = ctypes.CDLL(path)
+    soname, given = "libattn.so." + VERSION, os.environ.get("LIBATTN")
+    folders = [os.path.dirname(os.path.abspath(__file__)), os.path.join(sys.prefix, "lib"),
+               os.path.expanduser("~/.local/lib"), "/usr/local/lib"]
+    beside, *others = [os.path.join(folder, soname) for folder in folders]
+    for path in [given] if given else [beside, soname, *others]:
+        try:
+            library = ctypes.CDLL(path)
+            break
+        except OSError as error:
+            if given or os.path.exists(path):
+                raise ImportError("%scannot load '%s': %s"
+                                  % ("LIBATTN: " if given else "", path, error)) from None
+    else:
+        raise ImportError("expected %s in %s or on the loader's path, found none: 'make install "
+                          "PREFIX=$HOME/.local' installs it, or set LIBATTN to its path"
+                          % (soname, ", ".join(folders)))
     for name, (result, *arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
