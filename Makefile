@@ -232,7 +232,7 @@ $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
 # A program for each target in tests/fuzz. Linked with replay.c it reads the corpus, linked with
 # libFuzzer it makes new inputs.
 FUZZ_MAIN = $(BUILD)/tests/fuzz/replay.o
-FUZZ_COMMON = $(BUILD)/tests/fuzz/engine.o $(BUILD)/tests/fuzz/encode.o
+FUZZ_COMMON = $(patsubst %,$(BUILD)/tests/fuzz/%.o,engine encode run_model)
 
 fuzzers: $(FUZZERS)
 

@@ -55,6 +55,11 @@ void fuzz_tokenizer(const struct folder *folder);
  * `whole`, that the bytes of all tokens are the text. */
 void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t size, bool whole);
 
+/* Open a folder's model and run a text of three tokens with all tensors watched; or that of a file
+ * of weights and the config of `life`. */
+void fuzz_model(const struct folder *folder);
+void fuzz_weights(const char *name, const char *bytes, size_t size);
+
 /* The functions that libFuzzer calls. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,6 +1,6 @@
 /* A whole file, or one without its first 24 bytes, which become the head of a file with one tensor
- * and as many keys as the first byte, minus 'a'. A valid file is read completely and converted to
- * the folder of a model. */
+ * and as many keys as the first byte, minus 'a'. A valid file is read completely, converted to the
+ * folder of a model and opened as one. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -57,6 +57,19 @@ static void check_model(const struct gguf *gguf)
     buf_release(&tokenizer.config);
 }
 
+static void open_model(const char *bytes, size_t size)
+{
+    struct arena arena = {0};
+    struct folder folder;
+    if (gguf_folder_held(&folder, "held", bytes, size, &arena, &fuzz_err)) {
+        fuzz_refused();
+    } else {
+        fuzz_model(&folder);
+        fuzz_tokenizer(&folder);
+    }
+    arena_release(&arena);
+}
+
 void fuzz_one(const char *bytes, size_t size)
 {
     struct gguf gguf = {0};
@@ -78,6 +91,7 @@ void fuzz_one(const char *bytes, size_t size)
         check_tensors(&gguf);
         check_model(&gguf);
         gguf_release(&gguf);
+        open_model(made, file.size);
     }
     free(made);
 }

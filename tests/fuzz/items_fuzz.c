@@ -1,5 +1,5 @@
 /* The input of a batch: lines, JSON lines or CSV, by its first line, or a suite. Finds all items
- * and reads each as `patch` and `score` do, then the predictions of a suite. */
+ * and reads each as `patch`, `attribute` and `score` do, then the predictions of a suite. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -81,6 +81,8 @@ static void open_as(const struct command *command, unsigned fields, const char *
 void fuzz_one(const char *bytes, size_t size)
 {
     const unsigned of_patch = 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT;
+    const unsigned of_attribute =
+        1 << ITEM_PAIR | 1 << ITEM_ANSWER | 1 << ITEM_TARGET | 1 << ITEM_POSITION;
     const unsigned of_score =
         1 << ITEM_CONTINUE | 1 << ITEM_GOOD | 1 << ITEM_BAD | ITEMS_KEEP_BLANK;
     char path[PATH_BYTES], link[PATH_BYTES];
@@ -89,6 +91,7 @@ void fuzz_one(const char *bytes, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     snprintf(link, sizeof link, "/tmp/items-fuzz-%d.json", (int)getpid());
     open_as(&command_patch, of_patch, path);
+    open_as(&command_attribute, of_attribute, path);
     open_as(&command_score, of_score, path);
     fuzz_check(symlink(path, link) == 0, "the name of a suite");
     open_as(&command_score, of_score, link);

@@ -1,4 +1,5 @@
-/* A whole file, or the pickle of a file whose storages have 72, 48 and 48 bytes. */
+/* A whole file, or the pickle of a file whose storages have 72, 48 and 48 bytes. A valid file is
+ * opened as the weights of a model. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ void fuzz_one(const char *bytes, size_t size)
     bool whole = size >= 2 && memcmp(bytes, "PK", 2) == 0;
     if (!whole)
         wrap(&made, bytes, size);
-    struct folder_file file = {"model", whole ? bytes : made.file.bytes,
+    struct folder_file file = {"pytorch_model.bin", whole ? bytes : made.file.bytes,
                                whole ? size : made.file.size};
     struct folder folder = {"folder", &file, 1};
     struct safetensors tensors = {0};
@@ -53,6 +54,7 @@ void fuzz_one(const char *bytes, size_t size)
     } else {
         check(&tensors);
         safetensors_release(&tensors);
+        fuzz_weights(file.name, file.bytes, file.size);
     }
     zip_made_release(&made);
 }

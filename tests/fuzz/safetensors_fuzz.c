@@ -1,5 +1,6 @@
 /* A whole file, or a header, which begins with {, and data; the target then adds the length of the
- * header, because most inputs would be refused otherwise. */
+ * header, because most inputs would be refused otherwise. A valid file is opened as the weights of
+ * a model. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -49,6 +50,7 @@ void fuzz_one(const char *bytes, size_t size)
     } else {
         check(&tensors);
         safetensors_release(&tensors);
+        fuzz_weights(name, file.bytes, file.size);
     }
     free(made);
 }
