@@ -39,7 +39,7 @@ static int read_factors(float *factors, const struct json *scaling, const char *
         return err_set(err, "field '%s': expected %zu numbers, one per pair of channels, found %zu",
                        key, count, list ? json_count(list) : 0);
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
-        if (!json_get_number(item, &factor) || !(factor > 0) || !(factor < 1e9))
+        if (!json_get_number(item, &factor) || !((float)factor > 0) || !(factor < 1e9))
             return err_set(err, "field '%s': expected numbers above 0", key);
         factors[i++] = (float)factor;
     }
@@ -62,6 +62,8 @@ static int check_scaling(const struct rotary *rotary, struct err *err)
     if (rotary->scaling == ROTARY_YARN && !(rotary->fast > 0 && rotary->slow > 0))
         return err_set(err, "field 'beta_%s': expected a number above 0 in 'rope_scaling', found 0",
                        rotary->fast > 0 ? "slow" : "fast");
+    if (rotary->scaling == ROTARY_YARN && !(rotary->theta > 1))
+        return err_set(err, "field 'rope_theta': expected a number above 1 with yarn, found 1");
     if (rotary->scaling == ROTARY_LLAMA3 && !(rotary->high_frequency > rotary->low_frequency))
         return err_set(err, "field 'high_freq_factor': expected more than low_freq_factor");
     return 0;
