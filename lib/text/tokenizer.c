@@ -323,10 +323,24 @@ int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer
     return 0;
 }
 
+static int check_special(const struct tokenizer *tokenizer, const uint32_t *ids, size_t count,
+                         struct err *err)
+{
+    size_t size;
+    for (size_t i = 0; i < count; i++)
+        if (!tokenizer_token(tokenizer, ids[i], &size))
+            return err_set(err,
+                           "post_processor: id %u is not in the vocabulary: --special none adds no "
+                           "token",
+                           ids[i]);
+    return 0;
+}
+
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 {
     static const char *const names[TOKEN_ROLES] = {"bos_token", "eos_token"};
     char shown[LABEL_EXCERPT_BYTES];
+    struct special_ids ids;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         const char *text = tokenizer->config.tokens[role];
         bool found = false;
@@ -339,7 +353,12 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
                            "--special none adds no token",
                            names[role], label_excerpt(shown, text, strlen(text)));
     }
-    return tokenizer_special(&tokenizer->special, tokenizer, err);
+    if (tokenizer_special(&ids, tokenizer, err) ||
+        check_special(tokenizer, ids.before, ids.before_count, err) ||
+        check_special(tokenizer, ids.after, ids.after_count, err))
+        return -1;
+    tokenizer->special = ids;
+    return 0;
 }
 
 /* --- texts and ids ---------------------------------------------------------------------------- */
