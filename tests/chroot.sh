@@ -1,7 +1,7 @@
 #!/bin/sh
 # Test `make run` and `make test` of a new clone in a bare Debian without a compiler: as an ordinary
 # user with sudo (ada), and as root with a German locale in a folder of another user, as in a
-# container. Each user has a copy of the system, with the clone in ~/attn-cli.
+# container. Each user has a copy of the system, with the clone in "~/a copy".
 #
 #     sudo sh tests/chroot.sh [SUITE]        default: bookworm (Debian 12)
 #     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or use the one there
@@ -74,7 +74,7 @@ inside() { # COMMAND...
         sh -c 'mount -t devpts -o ptmxmode=666 devpts "$0/dev/pts" && exec chroot "$@"' "$root" \
         --userspec="$user:" "$root" \
         env -i HOME="$home" USER="$user" PATH="$path" ${language:+LANG="$language"} \
-        sh -c 'cd ~/attn-cli && exec "$@"' sh "$@" </dev/null
+        sh -c 'cd ~/"a copy" && exec "$@"' sh "$@" </dev/null
 }
 
 shown() { # COMMAND...: shows its output, and keeps it in $scratch/said; returns its status
@@ -85,19 +85,19 @@ shown() { # COMMAND...: shows its output, and keeps it in $scratch/said; returns
 
 # Keep compiled objects for the next clone; extracted later, they are newer than flags and sources.
 keep_objects() {
-    (cd "$root$home/attn-cli" && { echo build/flags && find build -name '*.[od]'; } |
+    (cd "$root$home/a copy" && { echo build/flags && find build -name '*.[od]'; } |
         tar cf "$objects" -T -)
 }
 
 take_objects() {
-    [ ! -e "$objects" ] || tar xmf "$objects" -C "$root$home/attn-cli"
+    [ ! -e "$objects" ] || tar xmf "$objects" -C "$root$home/a copy"
 }
 
 make_machine() { # USER HOME
     user=$1 home=$2 path=/usr/local/bin:/usr/bin:/bin language=
     [ "$user" != root ] || path=$path:/usr/local/sbin:/usr/sbin:/sbin language=de_DE.UTF-8
-    cp -a "$base" "$root" && git_here clone --quiet . "$root$home/attn-cli" &&
-        take_objects && chroot "$root" chown -R ada: "$home/attn-cli" &&
+    cp -a "$base" "$root" && git_here clone --quiet . "$root$home/a copy" &&
+        take_objects && chroot "$root" chown -R ada: "$home/a copy" &&
         { [ "$user" != root ] || rm "$root/usr/bin/sudo"; }
 }
 
@@ -134,7 +134,7 @@ took() { # WHAT
 }
 
 try_as() { # USER HOME VARIABLE=VALUE...
-    echo "== $1, in $2/attn-cli"
+    echo "== $1, in $2/a copy"
     check "$1: a machine" make_machine "$1" "$2"
     shift 2
     check "$user: make says what to install, and installs nothing" says_what_to_install

@@ -49,9 +49,12 @@ unset CLI_SHARE
 . tests/tally.sh
 [ "$share" = 1 ] || progress_file='' # only the first share reports progress
 cases=$(pwd)/tests/cli
+# A link with a blank in its path: a case that does not quote $ATTN fails.
+ATTN="$scratch/the program/attn-cli"
+mkdir -m 755 "${ATTN%/*}"
 case $build in
-/*) ATTN=$build/attn-cli ;;
-*) ATTN=$(pwd)/$build/attn-cli ;;
+/*) ln -s "$build/attn-cli" "$ATTN" ;;
+*) ln -s "$(pwd)/$build/attn-cli" "$ATTN" ;;
 esac
 # A link to the repository: its relative path is the same on every machine, so that messages escape
 # and wrap it in the same way.
@@ -169,15 +172,15 @@ try_case() {
     elif [ "${UPDATE-}" = 1 ]; then
         update_case
         pass
-    elif judge_case >"$scratch/diff" 2>&1; then
+    elif { cat "$CASE/cmd" && judge_case; } >"$scratch/diff" 2>&1; then
         pass
     else
-        fail "$name: $(cat "$CASE/cmd")" "$scratch/diff"
+        fail "$name" "$scratch/diff"
     fi
 }
 
 [ -x "$ATTN" ] || {
-    fail "there is no $ATTN"
+    fail "there is no $build/attn-cli"
     closing
     exit
 }

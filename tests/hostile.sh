@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run tests in an unusual environment: an ordinary user without HOME, umask 077, the repository and
-# TMPDIR in folders with a blank and a dash in their names, and a read-only source tree.
+# Run tests in an unusual environment: an ordinary user without HOME, umask 077, the repository,
+# BUILD and TMPDIR in folders with a blank and a dash in their names, and a read-only source tree.
 #
 #     sh tests/hostile.sh [BUILD]        uses a part of what `make test` has built there
 #
@@ -26,6 +26,7 @@ source="$scratch/a -copy/attn-cli"
 temporary="$scratch/its -own"
 own=$scratch/build
 mkdir -p "$source" "$temporary" "$own"
+ln -s "$own" "$source/build" # BUILD itself must have no blank
 
 as_nobody() { # COMMAND...
     if [ "$(id -u)" = 0 ]; then
@@ -56,7 +57,7 @@ make_test() {
     # shellcheck disable=SC2086 # a word a variable
     (umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME DEPS=0 \
         TMPDIR="$temporary" STAGES="$STAGES" $FEW \
-        make --no-print-directory -j8 test BUILD="$own" </dev/null 2>&1)
+        make --no-print-directory -j8 test </dev/null 2>&1)
 }
 
 listing() {
