@@ -19,13 +19,13 @@ look() { # TENSOR: without its titles and blank lines
         --color "$color" | grep .
 }
 
-printf '"%s": layer 0, head 1 of the built-in model\n' "$sentence"
-echo 'Attention weights: nearly every token (row) attends to the token before it.'
+printf '"%s": layer 0, head 1 of the model tiny (␣: blank)\n' "$sentence"
+echo 'Attention weights: each token (row) attends to the one before it, except ␣first.'
 look weights | sed 1,2d
 look context | sed -e 1,2d \
     -e '3s/(\([0-9]* of [0-9]*\) .*/Context vectors (weighted sums of the values), \1 numbers:/'
 cat <<END
-The model, tiny, was trained only on short fables; --model names another one.
+tiny is built in and was trained only on short fables; --model names others.
 Try:  $attn run -s "A cat saw a dog on the road" -o page.html
       $attn explain -s "Life is short" --token short
       $attn lesson 1
