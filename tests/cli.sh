@@ -2,7 +2,8 @@
 # Run the command-line cases. Each is a folder, tests/cli/GROUP/CASE/.
 #
 #     sh tests/cli.sh [BUILD [PATTERN...]]        cases whose GROUP/CASE matches a shell pattern
-#     UPDATE=1 sh tests/cli.sh build 'run/*'      write the present output as the expected output
+#     UPDATE=1 sh tests/cli.sh build 'run/*'      write the present output as the expected output,
+#                                                 unless a check in the case fails
 #
 # One process per processor runs a share of the cases: CLI_SHARE=1/2 is every second case.
 #
@@ -10,6 +11,7 @@
 #              the program, $ROOT the repository (a relative path), $CASE the folder of the case.
 #              Only tools of every system are found; `need TOOL` adds another, and skips the case if
 #              it is missing; `skip REASON` skips it. cli/recipes.sh has functions that make models.
+#              A check calls `wrong MESSAGE` if it fails.
 #              To compare results of two command lines, `bare FILE` prints JSON without provenance,
 #              `numbers FILE` a safetensors file without its header.
 #     out      expected standard output; absent: none
@@ -99,6 +101,11 @@ need() { # TOOL
     esac
 }
 
+# For cases: say why a check failed.
+wrong() { # MESSAGE
+    printf '%s\n' "$1" | tee -a "$scratch/wrong"
+}
+
 # For cases: a result in JSON without its provenance, which has the command line.
 bare() { # FILE...
     sed 's/ *"provenance": {[^}]*},//' "$@"
@@ -114,7 +121,7 @@ numbers() { # FILE
 
 # If a folder cannot be removed, move it away, so that the next case has an empty one.
 clear_away() {
-    rm -f "$scratch/skip"
+    rm -f "$scratch/skip" "$scratch/wrong"
     [ ! -d "$scratch/needed" ] || rm -rf "$scratch/needed"
     [ -e "$scratch/here" ] || return 0
     remove "$scratch/here"
@@ -154,13 +161,28 @@ judge_case() {
     return $verdict
 }
 
+# Lines of the output that no update may record: failed checks, messages and statuses of other
+# programs, and differences that cmp found. Excepted are those that were recorded by hand.
+failed_checks() {
+    cat "$CASE/out" "$CASE/err" >"$scratch/recorded" 2>/dev/null
+    {
+        cat "$scratch/wrong" 2>/dev/null
+        grep ' differ: ' "$scratch/out"
+        grep -vE '^attn-cli: |^\[(2|3|4|5|130|143)\]$' "$scratch/err" |
+            if grep -q 'items failed' "$scratch/err"; then grep -vFx '[1]'; else cat; fi
+    } | grep -vFxf "$scratch/recorded"
+}
+
 update_case() {
-    judge_case >/dev/null && return
+    judge_case >/dev/null && pass && return
+    failed_checks >"$scratch/refused"
+    [ ! -s "$scratch/refused" ] || { fail "$name: not updated" "$scratch/refused" && return; }
     for part in out err; do
         rm -f "$CASE/$part"
         cmp -s "$scratch/$part" /dev/null || cp "$scratch/$part" "$CASE/$part"
     done
     printf 'updated: %s\n' "$name"
+    pass
 }
 
 try_case() {
@@ -171,7 +193,6 @@ try_case() {
         leave_out "$name: $(cat "$scratch/skip")"
     elif [ "${UPDATE-}" = 1 ]; then
         update_case
-        pass
     elif { cat "$CASE/cmd" && judge_case; } >"$scratch/diff" 2>&1; then
         pass
     else
