@@ -158,5 +158,12 @@ for (const [like, vocab] of [
             );
     });
 
+await test('make site writes the page, within its limit of bytes', () => {
+    const command = ['lib/draw/page/site.sh', attn, join(scratch, 'site')];
+    execFileSync('sh', command, { cwd: root, stdio: 'pipe' });
+    if (!readFileSync(join(scratch, 'site/index.html'), 'utf8').includes('og:image'))
+        throw new Error('expected a card of its preview, found none');
+});
+
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;
