@@ -93,7 +93,7 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 ARCHIVE = rcs$(if $(LINUX),D)
 
 # Includes the C library. Debian has no static archives of some libraries: archives.sh builds them.
-static: $(BUILD)/attn-cli-static ## one file that runs on any Linux of this architecture
+static: $(BUILD)/attn-cli-static ## one file for any Linux of this architecture; installs dpkg-dev
 $(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(BUILD)/internal.a | $(BUILD)/archives
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -static $^ -L$(BUILD)/archives/lib \
 		$(LIBRARIES) -o $@
@@ -161,13 +161,14 @@ $(BUILD)/flags: FORCE
 # Write a file only if its text changes.
 note = @printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
 
-# Look for packages before compiling. Only `run` and the tests install missing ones, all at once, so
-# that sudo asks for a password once.
-INSTALLING = run test test-all test-programs test-cluster test-page test-live test-static \
-	test-gguf arm64 wasm format-check
+# Look for packages before compiling. `run`, the tests, and packages install missing ones, all at
+# once, so that sudo asks for a password once.
+INSTALLING = run test test-all test-programs $(BUILD)/unit test-cluster test-page test-live \
+	test-static test-gguf arm64 wasm format-check static deb
 ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
 SET = $(or $(if $(filter test-all,$(MAKECMDGOALS)),everything),\
-	$(if $(filter test test-programs,$(MAKECMDGOALS)),tests),$(filter static,$(MAKECMDGOALS)))
+	$(if $(filter test test-programs $(BUILD)/unit,$(MAKECMDGOALS)),tests),\
+	$(filter static,$(MAKECMDGOALS)))
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
 
 $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
@@ -439,7 +440,10 @@ COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp
 FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,
 
-install: all ## install to DESTDIR/PREFIX (PREFIX: /usr/local)
+install: all ## install to DESTDIR/PREFIX (PREFIX: /usr/local, for which it needs sudo)
+	@at='$(ROOT)/bin'; until [ -e "$$at" ]; do at=$$(dirname "$$at"); done; [ -w "$$at" ] || { \
+		printf "install: cannot write to '%s': use 'sudo make install', or %s\n" "$$at" \
+		"'make install PREFIX=\"\$$HOME/.local\"'" >&2; exit 1; }
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
 		'$(ZSH)' '$(FISH)' '$(PKGS)' '$(DATA)/schemas'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
@@ -480,7 +484,8 @@ dist: ## pack the sources as BUILD/attn-cli-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@sh data/packages/dist.sh $(BUILD)/attn-cli-$(VERSION).tar.gz
 
-deb: dist ## build Debian packages in BUILD/deb, with debhelper
+deb: dist ## build Debian packages in BUILD/deb; installs debhelper and build-essential
+	@$(SETUP) deb
 	@sh data/packages/deb.sh $(BUILD) $(VERSION)
 
 clean: ## remove BUILD

@@ -8,6 +8,7 @@
 #                                            fuzzing    those above and libFuzzer; CC is clang
 #                                            page       those above, Chromium and node
 #                                            static     those above and dpkg-source
+#                                            deb        those above, build-essential, debhelper
 #                                            gguf       node, npm and numpy, for `make test-gguf`
 #                                            wasm       clang and libraries for WebAssembly
 #                                            arm64      a cross compiler and qemu
@@ -87,6 +88,8 @@ $clang_format"
 needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
 gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
 needed_by_static='dpkg-source|program dpkg-source||dpkg-dev|-|-'
+needed_by_deb='build-essential|file /usr/share/doc/build-essential||build-essential|-|-
+debhelper|program dh||debhelper|-|-'
 needed_by_wasm="clang|program clang||clang|-|-
 lld|program wasm-ld||lld|-|-
 llvm|program llvm-ar||llvm|-|-
@@ -161,20 +164,26 @@ explain() {
         esac
         if [ -n "$without_root" ]; then
             printf 'Only root may install, and there is no sudo: run that line as root.\n'
-        elif [ -n "$tried" ] && [ -z "$sudo" ]; then
-            printf 'apt-get could not install it: what it said is above.\n'
-        elif [ -n "$tried" ]; then
-            printf 'It could not be installed from here: run that line as root.\n'
-        elif [ "${2-}" != static ]; then
+        elif [ -z "$tried" ]; then
             printf '"make run" and "make test" install with apt-get (DEPS=0: never).\n'
+        elif ! grep -q '^installing' "$scratch/apt"; then
+            printf 'sudo did not start apt-get, as it says above: run that line as root.\n'
+        elif grep -qE "$no_network" "$scratch/apt"; then
+            printf 'apt-get could not reach its servers: try again with a network.\n'
+        else
+            printf 'apt-get could not install it: what it said is above.\n'
         fi
     } >&2
 }
+
+# What apt-get says without a network.
+no_network='Temporary failure resolving|Could not (resolve|connect)|Cannot initiate the connection'
 
 # Download the lists of packages only if installing fails without them. If one of many packages
 # cannot be installed, install the others.
 # shellcheck disable=SC2016 # expanded by the shell that sudo starts
 steps='
+    echo installing
     apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 --no-install-recommends "$@"; }
     apt install "$@" || { apt update && apt install "$@"; } ||
         { [ $# -gt 9 ] && for package in "$@"; do apt install "$package"; done; }'
@@ -184,7 +193,7 @@ install() { # PACKAGE...
     tried=1
     printf 'installing with apt-get: %s\n' "$*"
     $sudo env DEBIAN_FRONTEND=noninteractive sh -c "$steps" sh "$@" \
-        >"$scratch/log" 2>&1 </dev/null || tail -n 20 "$scratch/log" >&2
+        >"$scratch/apt" 2>&1 </dev/null || tail -n 20 "$scratch/apt" >&2
 }
 
 rows=$needed wants=$wanted
@@ -223,6 +232,11 @@ static)
     rows="$rows
 $needed_by_static"
     verdict='The static program cannot be built.'
+    ;;
+deb)
+    rows="$rows
+$needed_by_deb"
+    verdict='No Debian package can be built.'
     ;;
 format)
     rows=$clang_format wants=''

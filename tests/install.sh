@@ -194,6 +194,14 @@ says_what_is_not_found() {
         rm "$home/.profile"
 }
 
+# Root may write everywhere.
+says_how_to_install() {
+    mkdir -m 555 "$scratch/closed" &&
+        ! make --no-print-directory install BUILD="$build" PREFIX="$scratch/closed/it" \
+            >"$scratch/said" 2>&1 &&
+        grep -F "cannot write to '$scratch/closed': use 'sudo make install'" "$scratch/said"
+}
+
 check 'make install' make --no-print-directory install BUILD="$build" PREFIX="$prefix"
 check 'the installed program runs' "$prefix/bin/attn-cli" run -q -m life -s 'Life is short'
 check 'the manual has a page for every command' every_command_has_a_page
@@ -227,6 +235,7 @@ else
     leave_out 'the shared library is not built for another system or with sanitizers'
 fi
 check 'LIBDIR is the folder of the libraries' installs_elsewhere
+[ "$(id -u)" = 0 ] || check 'make install says who may write to PREFIX' says_how_to_install
 check 'make install prints the variables that a shell needs' says_what_is_not_found
 check 'make uninstall leaves nothing' leaves_nothing
 

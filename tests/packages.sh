@@ -39,24 +39,14 @@ drawing_is_recommended() {
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
-# With a PATH that has only sh and dirname.
-says_what_deb_needs() {
-    mkdir "$scratch/bin" && for tool in sh dirname; do
-        ln -s "$(command -v $tool)" "$scratch/bin" || return
-    done
-    ! PATH=$scratch/bin sh $here/deb.sh "$build" "$version" 2>"$scratch/said" &&
-        grep 'apt-get install dpkg-dev debhelper' "$scratch/said"
-}
-
 check 'packages have the version of the program' names_version
 check 'symbols agree with the library' symbols_are_those_of_the_library
 check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
 check 'rsvg-convert is a recommended package' drawing_is_recommended
-check 'make deb names the packages that it needs' says_what_deb_needs
 
 # A machine without libraries where sudo fails: count the calls of sudo and check the message.
 unset DEPS
-rm -r "$scratch/bin" && mkdir "$scratch/bin"
+mkdir "$scratch/bin"
 for tool in sh mktemp rm env awk grep tail printf; do
     for file in /bin/$tool /usr/bin/$tool; do
         [ ! -x "$file" ] || ln -sf "$file" "$scratch/bin"
@@ -72,19 +62,25 @@ fake cc 'exit 1'
 fake apt-get 'exit 1'
 fake sudo "echo asked >>'$scratch/asked'; exit 1"
 
+set=tests
 says() { # EXPECTED COMMAND...: fails and prints EXPECTED
     expected=$1
     shift
-    PATH=$scratch/bin "$@" sh dependencies.sh install tests >"$scratch/missing" 2>&1 && return 1
+    PATH=$scratch/bin "$@" sh dependencies.sh install $set >"$scratch/missing" 2>&1 && return 1
     grep -F "$expected" "$scratch/missing" || { cat "$scratch/missing" && return 1; }
 }
 
 by_hand='apt-get install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev check'
-check 'sudo fails' says 'could not be installed from here: run that line as root' env
+check 'sudo fails' says 'sudo did not start apt-get, as it says above: run that line as root' env
 check 'the message has the command for root' grep -F "  $by_hand" "$scratch/missing"
 same 'sudo is called once' asked "$(cat "$scratch/asked")"
 check 'DEPS=0 installs nothing' says '(DEPS=0: never)' env DEPS=0
 same 'DEPS=0 does not call sudo' asked "$(cat "$scratch/asked")"
+set=deb
+check 'make deb names the packages that it needs' says ' build-essential debhelper' env
+set=static
+check 'make static names the package that it needs' says ' dpkg-dev' env
+set=tests
 rm "$scratch/bin/sudo"
 fake uname 'echo Darwin arm64'
 homebrew='brew install cjson utf8proc oniguruma check'
@@ -95,4 +91,9 @@ rm "$scratch/bin/uname"
 check 'without sudo, the message asks for root' says 'there is no sudo: run that line as root' env
 fake id 'echo 0'
 check 'apt-get fails' says 'apt-get could not install it: what it said is above' env
+fake apt-get "echo \"W: Temporary failure resolving 'deb.debian.org'\" >&2; exit 100"
+check 'without a network' says 'apt-get could not reach its servers: try again with a network' env
+fake id 'echo 1000'
+fake sudo 'exec "$@"'
+check 'without a network, by sudo' says 'apt-get could not reach its servers' env
 closing
