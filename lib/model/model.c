@@ -58,10 +58,16 @@ static int found_nothing(const char *known, const char *name, struct names names
                        "\"*.model\" \"*.safetensors\"' downloads it for --model %s%s%s",
                        name, known, hub.model, *hub.revision ? " --revision " : "", hub.revision,
                        hub.model, *hub.revision ? "@" : "", hub.revision);
-    return err_set(err,
-                   "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in "
-                   "the cache of the Hugging Face Hub, found nothing%s",
-                   name, known, names_guess(guess, names_nearest(names, name, strlen(name))));
+    const char *nearest = names_guess(guess, names_nearest(names, name, strlen(name)));
+    err_set(err,
+            "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in the "
+            "cache of the Hugging Face Hub, found nothing%s",
+            name, known, nearest);
+    if (!*nearest)
+        err_append(err,
+                   ": \"Models\" in README.md says how to get models; without -m, '%s' is used",
+                   bundled_default);
+    return -1;
 }
 
 static int unknown_model(const char *name, struct err *err)

@@ -32,7 +32,8 @@ static const bool memory_counts = true;
 struct bench {
     struct ground ground;
     char program[PATH_MAX];
-    size_t every; /* run every N-th case */
+    struct trial lists; /* the output of help --completion */
+    size_t every;       /* run every N-th case */
     size_t seen, passed, failed;
     long peak_kib; /* of all refusals, beyond the size of their files */
 };
@@ -193,7 +194,7 @@ static void try_table(struct bench *bench, char *path)
         *colon = '\0';
     buf_format(&whole, "%s/%s", bench->ground.root, path);
     if (buf_check(&whole, &err) ||
-        case_table_open(&table, *path == '/' ? path : whole.bytes, &err)) {
+        case_table_open(&table, *path == '/' ? path : whole.bytes, bench->lists.out.bytes, &err)) {
         printf("failed: %s\n", err.text);
         bench->failed++;
         buf_release(&whole);
@@ -223,13 +224,16 @@ int main(int argc, char **argv)
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("ATTN_MODEL");
     setenv("HF_HUB_CACHE", "/dev/null/none", 1); /* hide models of the user */
-    if (ground_open(&bench.ground, root, &err)) {
+    bench.lists.program = bench.program;
+    if (ground_open(&bench.ground, root, &err) ||
+        trial_run(&bench.lists, "help --completion bash", &err)) {
         fprintf(stderr, "break: %s\n", err.text);
         return 1;
     }
     for (int i = first + 1; i < argc; i++)
         try_table(&bench, argv[i]);
     ground_close(&bench.ground);
+    trial_release(&bench.lists);
     printf("peak memory of refusals: %ld KiB more than the files\n", bench.peak_kib);
     printf("%zu passed, %zu failed\n", bench.passed, bench.failed);
     return bench.failed || !bench.passed;

@@ -11,6 +11,7 @@ enum { LETS_MAX = 32 };
 
 /* The lines above a case that apply to it. */
 struct state {
+    const char *lists; /* lines `value LIST NAME DESCRIPTION`, separated by tabs */
     const char *model;
     const char *command;
     struct {
@@ -87,7 +88,24 @@ static int read_case(struct case_row *row, char *line, struct err *err)
     return row->command ? 0 : err_set(err, "expected a line 'attn-cli ...' above, found none");
 }
 
-/* Replace the <names> in a line. */
+/* Append the names of the list {NAME} at `text`, and move `text` after it; false if there is none. */
+static bool expand_list(struct buf *bytes, const char *lists, const char **text)
+{
+    static const char kind[] = "value\t";
+    size_t size = **text == '{' ? strcspn(*text + 1, "} ") : 0, count = 0;
+    for (const char *line = lists; size && line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        const char *list = line + sizeof kind - 1, *name = list + size + 1;
+        if (!begins_with(line, kind) || strncmp(list, *text + 1, size) != 0 || list[size] != '\t')
+            continue;
+        buf_text(bytes, count++ ? ", " : "");
+        buf_bytes(bytes, name, strcspn(name, "\t\n"));
+    }
+    *text += count ? size + 2 : 0;
+    return count != 0;
+}
+
+/* Replace the <names> and {lists} in a line. */
 static char *expand(struct arena *arena, const struct state *state, const char *line,
                     struct err *err)
 {
@@ -96,10 +114,12 @@ static char *expand(struct arena *arena, const struct state *state, const char *
         size_t i = 0;
         while (i < state->let_count && !begins_with(line, state->lets[i].name))
             i++;
-        bool named = i < state->let_count;
-        buf_bytes(&text, named ? state->lets[i].text : line,
-                  named ? strlen(state->lets[i].text) : 1);
-        line += named ? strlen(state->lets[i].name) : 1;
+        if (i < state->let_count) {
+            buf_text(&text, state->lets[i].text);
+            line += strlen(state->lets[i].name);
+        } else if (!expand_list(&text, state->lists, &line)) {
+            buf_char(&text, *line++);
+        }
     }
     char *whole = buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
     buf_release(&text);
@@ -115,6 +135,7 @@ static int read_line(struct case_table *table, struct state *state, char *line, 
     if (begins_with(line, let_word) && state->let_count < LETS_MAX) {
         char *text = line + strlen(let_word);
         state->lets[state->let_count].name = take_part(&text, " = ");
+        text = text ? expand(&table->arena, state, text, err) : NULL;
         state->lets[state->let_count++].text = text;
         return text ? 0 : err_set(err, "'%s' line %zu: expected NAME = TEXT", table->path, number);
     }
@@ -142,9 +163,10 @@ static size_t count_lines(const struct file *file)
     return count;
 }
 
-static int read_lines(struct case_table *table, const struct file *file, struct err *err)
+static int read_lines(struct case_table *table, const struct file *file, const char *lists,
+                      struct err *err)
 {
-    struct state state = {0};
+    struct state state = {.lists = lists};
     char *text = arena_text(&table->arena, file->bytes, file->size, err);
     table->cases = arena_alloc(&table->arena, count_lines(file), sizeof *table->cases, err);
     if (!text || !table->cases)
@@ -160,13 +182,13 @@ static int read_lines(struct case_table *table, const struct file *file, struct 
     return 0;
 }
 
-int case_table_open(struct case_table *table, const char *path, struct err *err)
+int case_table_open(struct case_table *table, const char *path, const char *lists, struct err *err)
 {
     struct file file = {0};
     *table = (struct case_table){.path = path};
     if (file_map(&file, path, err))
         return -1;
-    int failed = read_lines(table, &file, err);
+    int failed = read_lines(table, &file, lists, err);
     file_release(&file);
     if (failed)
         case_table_release(table);
