@@ -1,7 +1,8 @@
 #!/bin/sh
-# Test `make run`, the commands of the README and `make test` of a new clone in a bare Debian without
-# a compiler: as an ordinary user with sudo (ada), and as root with a German locale in a folder of
-# another user, as in a container. Each user has a copy of the system, with the clone in "~/a copy".
+# Test `make run`, the commands of the README and `make test` of a new clone in a bare Debian
+# without a compiler: as an ordinary user with sudo (ada), and as root with a German locale in a
+# folder of another user, as in a container. Each user has a copy of the system, with the clone in
+# "~/a copy".
 #
 #     sudo sh tests/chroot.sh [SUITE]        default: bookworm (Debian 12)
 #     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or use the one there
@@ -123,7 +124,7 @@ ends_with_a_screen() {
     grep 'dessert .*0[.][0-9]' "$scratch/screen"
 }
 
-# Run commands of the README in their order in one shell, as a reader types them, except `make test`.
+# Run commands of the README in their order in one shell, except `make test`.
 readme_runs() { # FROM-LINE TO-LINE, as patterns of awk
     awk -v from="$1" -v to="$2" 'BEGIN { if (from != "^# ") print "PATH=$PWD/build:$PATH" }
         $0 ~ from { on = 1 } $0 ~ to { on = 0 }

@@ -327,6 +327,7 @@ try attribute -m "$in/school" -s 'Anna is'
 try attribute -m "$in/school" -s 'Anna is' --edit 'h.0.attn_out * 0.5' --format csv
 try attribute -m "$in/school" -s 'Anna is' --by source --format html -o here
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
+try bench --growth --tokens 2 --repeat 1 --format csv -o /dev/null
 for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done

@@ -21,6 +21,7 @@ cli      sh tests/cli.sh "$build"
 batch    sh tests/batch.sh "$build"
 floors   sh tests/floors.sh
 style    sh tests/style.sh
+complete sh tests/complete.sh "$build"
 models   sh tests/models.sh "$build"
 figures  sh tests/figures.sh "$build" models/tiny
 oracle   "$build/oracle" "$build/attn-cli" $(golden)

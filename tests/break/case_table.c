@@ -88,7 +88,7 @@ static int read_case(struct case_row *row, char *line, struct err *err)
     return row->command ? 0 : err_set(err, "expected a line 'attn-cli ...' above, found none");
 }
 
-/* Append the names of the list {NAME} at `text`, and move `text` after it; false if there is none. */
+/* Append the names of the {list} at `text`, and move `text` after it; false if there is none. */
 static bool expand_list(struct buf *bytes, const char *lists, const char **text)
 {
     static const char kind[] = "value\t";

@@ -10,8 +10,8 @@
  * resumed); changes of files before the program starts (change.h), separated by "; "; texts that
  * the message, or with status 0 the output, must contain. `= TEXT` is the whole message, after
  * `attn-cli: error: `. `attn-cli ...` among the changes is the command line of this case alone.
- * {formats} are the names of a list of `attn-cli help --completion bash`, separated by ", ". Lines that
- * begin with # are comments. <hh> is a byte in hexadecimal digits, <3*ab> is ababab;
+ * {formats} are the names in a list of `attn-cli help --completion bash`, separated by ", ". Lines
+ * that begin with # are comments. <hh> is a byte in hexadecimal digits, <3*ab> is ababab;
  * blanks at both ends of a part are ignored.
  *
  *     struct case_table table;
@@ -52,8 +52,8 @@ struct case_table {
     struct arena arena;
 };
 
-/* Read a table. `lists` are the lines of help --completion. Errors name the file and the line; after
- * one there is nothing to release. */
+/* Read a table. `lists` are the lines of help --completion. Errors name the file and the line;
+ * after one there is nothing to release. */
 int case_table_open(struct case_table *table, const char *path, const char *lists, struct err *err);
 void case_table_release(struct case_table *table);
 
