@@ -370,7 +370,8 @@ int log_write_results(struct log *const *logs, size_t count, const char *path, s
     if (first->is_folder && (output_clear_folder(path, err) ||
                              !(path = arena_format(first->arena, err, "%s/%s", path, items_file))))
         return -1;
-    int failed = output_to(&result.out, path, err);
+    int failed = first->is_folder ? stream_open_inside(&result.out, path, true, err)
+                                  : output_to(&result.out, path, err);
     for (size_t i = 0; i < count && !failed; i++)
         failed = read_lines(logs[i], &result, err);
     if (!failed && result.is_array)
