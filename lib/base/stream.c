@@ -1,5 +1,6 @@
 #include "base/stream.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 enum {
     BUFFER_BYTES = 64 * 1024,
     OPEN_FILES = 16, /* files being written at one time */
+    TRIES = 100,     /* to make a temporary file that no other process removes as abandoned */
 };
 
 /* What follows a target's name. */
@@ -169,6 +172,45 @@ static char *path_beside(const char *target, struct err *err)
     return buf.bytes;
 }
 
+/* Remove temporary files with the name of this one but for its letters, whose processes were
+ * killed: no process locks them. What cannot be read or removed is left. */
+static void remove_abandoned(const char *temporary)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(temporary, '/');
+    const char *name = slash ? slash + 1 : temporary;
+    const size_t size = strlen(name);
+    snprintf(folder, sizeof folder, "%.*s.", (int)(name - temporary), temporary);
+    DIR *directory = opendir(folder);
+    for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        const char *found = entry->d_name;
+        if (strlen(found) != size || !stream_is_temporary(found) ||
+            strncmp(found, name, size - (sizeof LETTERS ENDING - 1)) != 0)
+            continue;
+        int file = openat(dirfd(directory), found, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(directory), found, 0);
+        if (file >= 0)
+            close(file);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+/* Make a file with new letters, locked until it has its final name. Another process may take it for
+ * abandoned before it is locked: then it is made again. */
+static int make_locked(char *temporary)
+{
+    char *letters = temporary + strlen(temporary) - (sizeof LETTERS ENDING - 1);
+    for (int i = 0;; i++) {
+        memcpy(letters, LETTERS, sizeof LETTERS - 1);
+        int file = mkostemps(temporary, sizeof ENDING - 1, O_CLOEXEC);
+        if (file < 0 || flock(file, LOCK_EX) || file_exists(temporary) || i == TRIES)
+            return file;
+        close(file);
+    }
+}
+
 /* Its path stays on the heap while it is there. */
 static int open_temporary(struct stream *stream, const char *path, struct err *err)
 {
@@ -181,7 +223,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
         err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;
     }
-    stream->descriptor = mkostemps(stream->temporary, sizeof ENDING - 1, O_CLOEXEC);
+    stream->descriptor = make_locked(stream->temporary);
     if (stream->descriptor < 0) {
         cannot_open(path, err);
         goto failed;
@@ -213,6 +255,8 @@ int stream_open(struct stream *stream, const char *path, struct err *err)
         stream_discard(stream);
         return -1;
     }
+    if (stream->temporary)
+        remove_abandoned(stream->temporary);
     return 0;
 }
 
@@ -333,6 +377,7 @@ static int rename_new(const char *from, const char *to)
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
+    int lock = regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* until the rename */
     if (!stream->failure && regular && !sync_later && fsync(stream->descriptor))
         stream->failure = errno;
     if (close(stream->descriptor) && !stream->failure)
@@ -341,6 +386,8 @@ static int commit_file(struct stream *stream)
     if (!stream->failure && regular &&
         (stream->is_new ? rename_new : rename)(stream->temporary, stream->target))
         stream->failure = errno;
+    if (lock >= 0)
+        close(lock);
     return stream->failure;
 }
 

@@ -2,7 +2,8 @@
  *
  * A file is written as TARGET.attn-cli-XXXXXX.tmp; only stream_commit, after the last byte is
  * checked and on disk, renames it. Else the target stays as it was. Writes never fail one by one:
- * the first failure sticks and stream_commit returns it.
+ * the first failure sticks and stream_commit returns it. A temporary file is locked (flock) while
+ * its process lives; stream_open removes those of the same target that are not.
  *
  * A path that the user wrote (-o) may lead through links; a link that leads nowhere, a directory
  * and what may not be replaced (replacement.h) are refused; devices and pipes are written in place.

@@ -162,6 +162,28 @@ TEST(only_our_temporary_names_are_recognised)
         ck_assert_msg(stream_is_temporary(cases[i].name) == cases[i].is_ours, "%s", cases[i].name);
 }
 
+TEST(only_temporaries_of_the_same_target_and_of_no_process_are_removed)
+{
+    struct stream first = {0}, second = {0};
+    ck_assert_int_eq(mkdir("f", 0700), 0);
+    scratch_write("f/x.csv.attn-cli-a1B2c3.tmp", "abandoned");
+    scratch_write("f/x.csv.attn-cli-a1B2c4.tmp", "abandoned");
+    scratch_write("f/y.csv.attn-cli-a1B2c3.tmp", "of another target");
+    scratch_write("f/x.csv.attn-cli-my-own.tmp", "not ours");
+    ck_assert_int_eq(symlink("../kept", "f/x.csv.attn-cli-a1B2c5.tmp"), 0);
+    ck_assert_int_eq(stream_open(&first, "f/x.csv", NULL), 0);
+    ck_assert_uint_eq(scratch_count("f"), 4);
+    ck_assert_int_eq(stream_open(&second, "f/x.csv", NULL), 0);
+    ck_assert_uint_eq(scratch_count("f"), 5);
+    stream_text(&first, "first");
+    ck_assert_int_eq(stream_commit(&first, NULL), 0);
+    scratch_expect("f/x.csv", "first");
+    stream_text(&second, "second");
+    ck_assert_int_eq(stream_commit(&second, NULL), 0);
+    scratch_expect("f/x.csv", "second");
+    ck_assert_uint_eq(scratch_count("f"), 4);
+}
+
 TEST(a_stream_can_write_to_memory)
 {
     struct stream out = {0};
