@@ -1,5 +1,6 @@
 #include "driver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +16,13 @@
 enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
     GROUP_TEXTS = 256,
-    GROUPS_OF_THREAD = 4,        /* groups per thread between two writes of results */
+    GROUPS_OF_THREAD = 4,        /* groups per thread that are read at once */
     HELD_BYTES = 1 << 30,        /* limit for the results of all threads in memory */
     FOLDER_NAME_BYTES_MAX = 200, /* longer names give the number of the setting instead */
 };
+
+/* The time that a group should take: a killed process loses the results of about two seconds. */
+static const double group_seconds = 1.5;
 
 /* --- settings --------------------------------------------------------------------------------- */
 
@@ -464,7 +468,8 @@ int group_look(const struct group *group, const struct selection *selection, str
 /* Consecutive jobs that run as one group; some may have failed when they were read. */
 struct round {
     struct work *works;
-    size_t count;
+    size_t count, tokens;
+    bool is_done;
     struct err err; /* error that ends the command */
     struct arena arena;
 };
@@ -473,30 +478,31 @@ static void round_clear(struct round *round)
 {
     for (size_t i = 0; i < round->count; i++)
         buf_release(&round->works[i].bytes);
-    round->count = 0;
+    round->count = round->tokens = 0;
+    round->is_done = false;
     arena_clear(&round->arena);
 }
 
-/* Read the next jobs of the setting, as many as share a pass. */
-static int read_round(struct driver *driver, struct round *round, struct err *err)
+/* Read the next jobs of the setting, as many as share a pass of `limit` tokens. */
+static int read_round(struct driver *driver, struct round *round, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
     size_t most = driver->task->alone ? 1 : num_min(left, GROUP_TEXTS);
-    size_t tokens = 0;
     struct err why = {0};
     round_clear(round);
     round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);
     if (!round->works)
         return -1;
-    while (round->count < most && tokens < GROUP_TOKENS) {
+    while (round->count < most && round->tokens < limit) {
         struct work *work = &round->works[round->count];
         if (read_work(driver, driver->next + round->count, work, &round->arena, &why) &&
             fail_work(driver, work, &why, &round->arena, err))
             return -1;
-        tokens += work->pair.sentence.count;
-        if (round->count && tokens > GROUP_TOKENS)
+        size_t tokens = work->pair.sentence.count;
+        if (round->count && round->tokens + tokens > limit)
             return 0; /* the text is read again in the next round */
         work->before = work->fault ? SIZE_MAX : driver->expected++;
+        round->tokens += tokens;
         round->count++;
     }
     return 0;
@@ -529,10 +535,34 @@ struct wave {
     struct driver *driver;
     struct viewer *viewers; /* [threads] */
     struct round *rounds;   /* [most] */
-    size_t most;
+    size_t most, tokens;    /* limits: of rounds, and of the tokens of each */
+    size_t threads;         /* divide the rate of all threads, for that of one */
+    size_t count, written;  /* rounds of the wave; how many of them were written */
+    pthread_mutex_t mutex;  /* held to write results */
+    struct err err;
 };
 
-/* Run a group and apply --mean and --words. In one of several threads, also format the results. */
+/* Write the results of all groups before the first one that still runs. */
+static int write_rounds(struct wave *wave)
+{
+    struct driver *driver = wave->driver;
+    char failures[NUM_COUNT_BYTES + sizeof " failed"];
+    while (wave->written < wave->count && wave->rounds[wave->written].is_done) {
+        struct round *round = &wave->rounds[wave->written++];
+        if (round->err.kind)
+            return err_adopt(&wave->err, &round->err);
+        if (write_works(driver, round->works, round->count, &round->arena, &wave->err))
+            return -1;
+        snprintf(failures, sizeof failures, "%zu failed", driver->failed);
+        if (driver->end - driver->first > 1)
+            progress_show(&driver->progress, round->works[round->count - 1].job + 1 - driver->first,
+                          driver->end - driver->first, driver->failed ? failures : NULL);
+    }
+    return 0;
+}
+
+/* Run a group, apply --mean and --words, and write what is complete. In one of several threads,
+ * format the results before. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct wave *wave = context;
@@ -557,31 +587,39 @@ static void run_group(void *context, size_t index, size_t thread)
         if (!failed && viewer != &driver->session.viewer)
             failed = make_bytes(driver, work, &round->arena, &round->err);
     }
+    pthread_mutex_lock(&wave->mutex);
+    round->is_done = true;
+    if (!wave->err.kind)
+        write_rounds(wave);
+    pthread_mutex_unlock(&wave->mutex);
 }
 
 /* Read, run and write the next groups of the setting. */
 static int run_wave(struct wave *wave, struct err *err)
 {
     struct driver *driver = wave->driver;
+    struct pool *pool = driver->session.viewer.machine.pool;
     size_t end = end_of_setting(driver, driver->setting);
-    size_t count = 0;
-    for (; count < wave->most && driver->next < end; count++) {
-        if (read_round(driver, &wave->rounds[count], err))
+    size_t tokens = 0;
+    double start = clock_seconds();
+    wave->count = wave->written = 0;
+    while (wave->count < wave->most && driver->next < end) {
+        struct round *round = &wave->rounds[wave->count++];
+        if (read_round(driver, round, wave->tokens, err))
             return -1;
-        driver->next += wave->rounds[count].count;
+        driver->next += round->count;
+        tokens += round->tokens;
     }
     if (wave->most == 1)
         run_group(wave, 0, 0);
-    else
-        pool_run(driver->session.viewer.machine.pool, /* .work: large, for all threads */
-                 (struct loop){.rounds = count, .work = 1e12, .round = run_group}, wave);
-    for (size_t i = 0; i < count; i++) {
-        struct round *round = &wave->rounds[i];
-        if (round->err.kind)
-            return err_adopt(err, &round->err);
-        if (write_works(driver, round->works, round->count, &round->arena, err))
-            return -1;
-    }
+    else /* .work: large, for all threads */
+        pool_run(pool, (struct loop){wave->count, 1e12, run_group}, wave);
+    if (wave->err.kind)
+        return err_adopt(err, &wave->err);
+    double seconds = (clock_seconds() - start) * (double)wave->threads;
+    double most = (double)tokens / seconds * group_seconds;
+    if (tokens)
+        wave->tokens = most < GROUP_TOKENS ? num_max((size_t)most, 1) : GROUP_TOKENS;
     return 0;
 }
 
@@ -603,19 +641,17 @@ static int run_groups(struct driver *driver, struct err *err)
     size_t most = threads > 1 ? GROUPS_OF_THREAD * threads : 1;
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
     struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
-    struct wave wave = {driver, viewer, rounds, 1};
-    char failures[NUM_COUNT_BYTES + sizeof " failed"];
+    const size_t first = 1; /* one group, of one text: its rate is not known */
+    struct wave wave = {
+        driver, viewer, rounds, first, first, threads, .mutex = PTHREAD_MUTEX_INITIALIZER};
     int failed = !viewers || !rounds;
     while (!failed && driver->next < end_of_setting(driver, driver->setting)) {
         failed = run_wave(&wave, err);
-        snprintf(failures, sizeof failures, "%zu failed", driver->failed);
-        if (jobs > 1)
-            progress_show(&driver->progress, driver->next - driver->first, jobs,
-                          driver->failed ? failures : NULL);
         for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)
-            wave = (struct wave){driver, viewers, rounds, most};
+            wave.viewers = viewers;
+        wave.most = most;
     }
     for (size_t i = 0; viewers && i < threads; i++)
         viewer_release_shared(&viewers[i]);

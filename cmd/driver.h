@@ -2,7 +2,8 @@
  *
  * A job is one item (items.h) with one setting (sweep.h). All jobs are read and checked first. Then
  * they run in groups, each group in one pass of the model, and results are written in the order of
- * the jobs. Several groups of short texts run in parallel, one per thread. One model is open at a
+ * the jobs, as soon as all earlier ones are written. Groups are so small that each takes a second
+ * or two. Several groups of short texts run in parallel, one per thread. One model is open at a
  * time: all items of a setting run before the next setting.
  *
  * A command is a `task`, a table of hooks. This one writes a table for each text: the norm of the
@@ -106,8 +107,8 @@ struct task {
     /* Fill the report of each job, with group_look or with other passes. Required. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
-    /* Process a job before its result is written; called in the order of the jobs. It may change
-     * the report only if there are several settings. */
+    /* Process a job before its result is written; called in the order of the jobs, while other
+     * threads may call `run`. It may change the report only if there are several settings. */
     int (*add)(void *state, struct work *work, struct err *err);
 
     /* Print a note about a written result of a command. Not called in a batch. */

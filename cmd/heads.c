@@ -518,7 +518,7 @@ static int run(void *state, const struct group *group, struct err *err)
         head_survey_run(&own->survey, group->viewer, OF_TEXTS, texts, group->count, err))
         return -1;
     /* The result of a text: its own sums and those that need no text. */
-    for (size_t i = 0; i < group->count && group->driver->is_batch; i++) {
+    for (size_t i = 0; i < group->count && !own->accumulates; i++) {
         struct work *work = group->works[i];
         struct head_result result;
         head_sums_merge(&sums[i], &own->survey, &own->sums);

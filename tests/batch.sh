@@ -18,7 +18,7 @@ items=${BATCH_ITEMS:-4000}
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=48
+total=49
 
 # A GPT-2 with a vocabulary of words, so small that files and threads take most of the time.
 cp "$agree" texts
@@ -191,6 +191,39 @@ two_writers() {
 }
 check 'the second of two writers is refused' two_writers
 rm -rf two*
+
+# A slow batch of fifty texts, which would fit in one pass, is killed when its log has grown twice.
+{
+    echo clean,corrupt
+    for i in $(seq 50); do
+        echo 'The windows are lost and the doors are lost and the king is lost .,' \
+            'The king is lost and the doors are lost and the windows are lost .'
+    done | sed 's/, /,/'
+} >slow.csv
+"$attn" init --shape tiny --set n_embd=128,n_layer=6,n_head=8 --vocab words/vocab.json -o slow
+
+slow='slow.csv -m slow --do patch --over heads_by_token -t 1 -q'
+
+grows() {
+    # shellcheck disable=SC2086 # a word an option
+    "$attn" batch $slow -o whole.csv || return 1
+    # shellcheck disable=SC2086
+    "$attn" batch $slow -o part.csv &
+    before=0 steps=0
+    while [ $steps -lt 2 ] && kill -0 $! 2>/dev/null; do
+        lines=$(cat part.csv.part 2>/dev/null | wc -l)
+        [ "$lines" = $before ] || steps=$((steps + 1)) before=$lines
+        sleep 0.02
+    done
+    kill -9 $!
+    wait $! 2>/dev/null
+    echo "$before of 50 items when the log had grown $steps times"
+    # shellcheck disable=SC2086
+    [ $steps = 2 ] && [ "$before" -lt 50 ] && "$attn" batch $slow -o part.csv --resume &&
+        cmp part.csv whole.csv
+}
+check 'a slow batch is written as it is computed, killed and resumed' grows
+rm -rf whole* part*
 
 # Two measurements of the same command differ by up to 2 MiB with one thread and by 4 MiB with two
 # (20 runs): the allocator and the order of threads. Every room below is larger than that and
