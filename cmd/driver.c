@@ -280,6 +280,8 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     else if (work->fault ? is_lines(driver) || driver->log : !work->is_written)
         if (write_result(driver, out, work, arena, err))
             return -1;
+    if (driver->log)
+        log_end_line(driver->log);
     if (is_array && (work->job + 1) * driver->jobs_of_result == driver->end)
         stream_text(out, "]\n");
     driver->written += !work->fault;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/listing.h"
 #include "base/names.h"
 #include "base/num.h"
@@ -22,7 +24,11 @@
 #include "format/json_writer.h"
 #include "output.h"
 
-enum { NUMBER_BYTES = 24, MISSING_NAMED = 8 };
+enum {
+    NUMBER_BYTES = 24,
+    MISSING_NAMED = 8,
+    SUM_BYTES = 19, /* a checksum as a line of JSON: "0123456789abcdef" */
+};
 
 static const char header_begin[] = "{\"format\": \"attn-cli/batch/";
 static const char items_file[] = "items.jsonl";
@@ -32,7 +38,7 @@ static const char *const fact_names[LOG_FACTS] = {
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
 
-/* Line i of NAME.batch has the facts from line_begins[i] to line_begins[i + 1]. */
+/* The first and last line of NAME.batch: line i has the facts from line_begins[i] to the next. */
 static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -89,6 +95,27 @@ static bool skip(struct span *span, const char *text)
     return true;
 }
 
+static void print_sum(char text[SUM_BYTES + 1], uint64_t sum)
+{
+    snprintf(text, SUM_BYTES + 1, "\"%016" PRIx64 "\"\n", sum);
+}
+
+void log_end_line(struct log *log)
+{
+    char text[SUM_BYTES + 1];
+    print_sum(text, log->sum);
+    stream_text(&log->sums, text);
+    log->sum = HASH_FNV_BEGIN;
+}
+
+/* True if a line, with its newline, has the given checksum. */
+static bool has_sum(struct span line, const char *sum)
+{
+    char text[SUM_BYTES + 1];
+    print_sum(text, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(line.end + 1 - line.at)));
+    return memcmp(text, sum, SUM_BYTES) == 0;
+}
+
 /* Count a line that is already in the log. */
 static int count_line(struct log *log, struct span line, struct span value, struct err *err)
 {
@@ -139,7 +166,8 @@ static void add_line(struct assembly *result, struct span line, struct span valu
     }
 }
 
-/* Add the complete lines of NAME.part to a result or, if that is NULL, count them. */
+/* Add the complete lines of NAME.part to a result or, if that is NULL, count them. In an unfinished
+ * log, lines without a checksum are not complete; finished logs of early versions have none. */
 static int read_lines(struct log *log, struct assembly *result, struct err *err)
 {
     struct file file = {0};
@@ -148,7 +176,9 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
     for (size_t job = log->first; !failed; job++) {
         char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
         struct span line = rest;
-        bool is_there = next_line(&line, &rest);
+        size_t index = job - log->first;
+        bool has_old = index < log->old_sum_count;
+        bool is_there = (has_old || log->finished) && next_line(&line, &rest);
         struct span value = line; /* after `{"job": 3, ` */
         if (!is_there && (!log->finished || job == log->end))
             break;
@@ -156,12 +186,17 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
         if (!is_there || job == log->end || !skip(&value, begin))
             failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
                              job, is_there ? "something else" : "the end");
+        else if (has_old && !has_sum(line, log->old_sums + index * SUM_BYTES))
+            failed = err_set(err,
+                             "expected job %zu as it was written, found a changed line: "
+                             "--force starts over",
+                             job);
         else if (result)
             add_line(result, line, value);
         else
             failed = count_line(log, line, value, err);
         if (failed)
-            err_prefix(err, "'%s' line %zu", log->part, job - log->first + 1);
+            err_prefix(err, "'%s' line %zu", log->part, index + 1);
         file_forget(&file, rest.at);
     }
     log->whole_bytes = (size_t)(rest.at - file.bytes);
@@ -171,7 +206,14 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Write the header; or, when all lines of the log are on disk, the second line, in place of any
+/* Truncate NAME.batch after a number of checksums, and continue there. */
+static int cut_header(struct log *log, size_t sums)
+{
+    off_t at = (off_t)(log->header_bytes + sums * SUM_BYTES);
+    return ftruncate(log->header_file, at) || lseek(log->header_file, at, SEEK_SET) < 0;
+}
+
+/* Write the header; or, when all lines of the log are on disk, the last line, in place of any
  * remains of an interrupted write. */
 static int write_facts(struct log *log, bool is_end, struct err *err)
 {
@@ -186,10 +228,10 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
     buf_char(&line, '\n');
     int failed = buf_check(&line, err);
     int file = log->header_file;
-    off_t at = is_end ? (off_t)log->header_bytes : 0;
-    if (!failed && ((is_end && fsync(log->part_file)) || ftruncate(file, at) ||
-                    lseek(file, at, SEEK_SET) < 0 || transfer_write(file, line.bytes, line.size) ||
-                    (is_end && fsync(file))))
+    size_t sums = is_end ? log->end - log->first : 0;
+    log->header_bytes = is_end ? log->header_bytes : 0;
+    if (!failed && ((is_end && fsync(log->part_file)) || cut_header(log, sums) ||
+                    transfer_write(file, line.bytes, line.size) || (is_end && fsync(file))))
         failed = refuse_write(log->header, errno, err);
     log->header_bytes = is_end ? log->header_bytes : line.size;
     buf_release(&line);
@@ -221,7 +263,7 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
     return 0;
 }
 
-/* Read the header and the second line of NAME.batch, if they exist. A more specific error has
+/* Read the header, checksums and last line of NAME.batch, if they exist. A more specific error has
  * precedence over "expected the header". */
 static int read_header(struct log *log, bool is_needed, struct err *err)
 {
@@ -237,8 +279,15 @@ static int read_header(struct log *log, bool is_needed, struct err *err)
         failed = json_parse(&root, line.at, (size_t)(line.end - line.at), err) ||
                  read_facts(log, root, i, err);
         json_free(root);
-        if (i == 0)
-            log->header_bytes = (size_t)(rest.at - file.bytes);
+        if (i || failed)
+            continue;
+        const char *sums = rest.at;
+        while (rest.end - rest.at >= SUM_BYTES && *rest.at == '"')
+            rest.at += SUM_BYTES;
+        log->header_bytes = (size_t)(sums - file.bytes);
+        log->old_sum_count = (size_t)(rest.at - sums) / SUM_BYTES;
+        log->old_sums = arena_text(log->arena, sums, (size_t)(rest.at - sums), err);
+        failed = !log->old_sums;
     }
     file_release(&file);
     if (!failed && (log->header_bytes || !is_needed))
@@ -294,18 +343,22 @@ static int open_part(struct log *log, bool continues, struct err *err)
 {
     int flags = O_WRONLY | O_APPEND | (continues ? 0 : O_TRUNC);
     if (open_file(&log->part_file, log->part, flags, err) ||
-        stream_to(&log->out, log->part_file, err))
+        stream_to(&log->out, log->part_file, err) || stream_to(&log->sums, log->header_file, err))
         return -1;
+    log->sum = HASH_FNV_BEGIN;
+    log->out.sum = &log->sum;
     if (!continues) {
         log->finished = false;
-        log->done = log->failed = 0;
+        log->done = log->failed = log->old_sum_count = 0;
         log->failure = NULL;
         return write_facts(log, false, err);
     }
     if (read_lines(log, NULL, err))
         return -1;
-    return ftruncate(log->part_file, (off_t)log->whole_bytes) ? refuse_write(log->part, errno, err)
-                                                              : 0;
+    if (ftruncate(log->part_file, (off_t)log->whole_bytes))
+        return refuse_write(log->part, errno, err);
+    log->old_sum_count = log->done;
+    return cut_header(log, log->done) ? refuse_write(log->header, errno, err) : 0;
 }
 
 int log_open(struct log *log, struct err *err)
@@ -346,13 +399,17 @@ int log_flush(struct log *log, struct err *err)
         return 0;
     if (log->is_folder && stream_sync(log->path, err))
         return -1;
-    stream_flush(&log->out);
-    return log->out.failure ? refuse_write(log->part, log->out.failure, err) : 0;
+    stream_flush(&log->out); /* a line before its checksum */
+    if (log->out.failure)
+        return refuse_write(log->part, log->out.failure, err);
+    stream_flush(&log->sums);
+    return log->sums.failure ? refuse_write(log->header, log->sums.failure, err) : 0;
 }
 
 void log_close(struct log *log)
 {
     stream_discard(&log->out);
+    stream_discard(&log->sums);
     if (log->part_file > 0)
         close(log->part_file);
     if (log->header_file > 0)
@@ -390,7 +447,8 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
     }
     if (log->shard.count || !file_exists(log->part))
         return 0;
-    if (strcmp(log->facts[LOG_RESULTS], "jsonl") == 0)
+    bool is_checked = log->part_file > 0; /* written or read by this process */
+    if (is_checked && strcmp(log->facts[LOG_RESULTS], "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
     return err_if(log_write_results(&log, 1, log->name, err) || file_remove(log->part, err));
 }

@@ -2,8 +2,8 @@
  *
  *     NAME.part     the log: one line of JSON per job in the order of the input, failures too
  *     NAME.batch    a header line: version, command, hashes of input and models, shard. Its lock
- *                   keeps other processes away. When all jobs are done, a second line gives the
- *                   number of failures.
+ *                   keeps other processes away. Then a checksum for each line of the log, and, when
+ *                   all jobs are done, a last line with the number of failures.
  *
  * NAME is the path of -o without a final slash; with --shard I/N it is PATH.I-of-N. A line is
  *
@@ -21,7 +21,7 @@
  *     struct log log = {.arena = &arena, .path = "out.csv", .jobs = 100, .facts = …};
  *     if (log_open(&log, err)) ...
  *     for (job = log.first + log.done; job < log.end; job++)
- *         ... write a line to log.out ...
+ *         ... write a line to log.out, then call log_end_line(&log) ...
  *     if (log_finish(&log, failed, failure, err)) ...
  *     log_close(&log);
  */
@@ -41,8 +41,8 @@ enum log_fact {
     LOG_RESULTS, /* the format: "csv", "folder of csv" */
     LOG_JOBS,    /* number of jobs of the whole batch */
     LOG_SHARD,   /* 2/16; 1/1 without --shard */
-    LOG_FAILED,  /* in the second line: number of failed jobs */
-    LOG_FAILURE, /* in the second line: message of the first failure */
+    LOG_FAILED,  /* in the last line: number of failed jobs */
+    LOG_FAILURE, /* in the last line: message of the first failure */
     LOG_FACTS
 };
 
@@ -63,15 +63,22 @@ struct log {
     const char *failure;              /* message of the first failure, or NULL */
     size_t header_bytes;              /* size of the first line of NAME.batch; 0: no header yet */
     size_t whole_bytes;               /* size of the complete lines of NAME.part */
-    bool finished;                    /* all jobs are done: only log_finish remains */
-    struct stream out;                /* appends to NAME.part */
-    int part_file, header_file;       /* descriptors; header_file is locked; 0: not open */
+    const char *old_sums;             /* the checksums in NAME.batch when it was opened */
+    size_t old_sum_count;
+    bool finished;              /* all jobs are done: only log_finish remains */
+    struct stream out, sums;    /* append to NAME.part and NAME.batch */
+    uint64_t sum;               /* checksum of what was written of the present line */
+    int part_file, header_file; /* descriptors; header_file is locked; 0: not open */
 };
 
-/* Begin a batch; with `resumes`, continue after the last complete line. Refused: a header that
- * differs (the message names the fact); an output that another process writes; without `forces`, an
- * existing batch or result; and a NAME.batch that is not a header. */
+/* Begin a batch; with `resumes`, continue after the last complete line with a checksum. Refused: a
+ * header that differs (the message names the fact); a line that differs from its checksum; an
+ * output that another process writes; without `forces`, an existing batch or result; and a
+ * NAME.batch that is not a header. */
 int log_open(struct log *log, struct err *err);
+
+/* Add the checksum of a line that was written to `out`. */
+void log_end_line(struct log *log);
 
 /* Write all lines to the file, once the folders that they name are on disk. NULL: does nothing. */
 int log_flush(struct log *log, struct err *err);

@@ -27,6 +27,13 @@ uint64_t hash_bytes(const char *bytes, size_t size)
     return hash_mix(hash, hash);
 }
 
+uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
 int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err)
 {
     size_t slots = 16;

@@ -45,6 +45,11 @@ static inline uint64_t hash_near(const char *bytes, size_t size)
     return hash_mix(hash, hash);
 }
 
+/* FNV-1a, a checksum for files: it has no key, and one changed byte always changes it. Begin with
+ * HASH_FNV_BEGIN; bytes may come in pieces. */
+#define HASH_FNV_BEGIN 0xcbf29ce484222325u
+uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size);
+
 /* --- an index: numbers of things found by their hash; the caller compares the things ---
  *
  *     struct hash_probe probe = hash_probe(&index, hash_bytes(word, size));

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/platform.h"
 #include "base/replacement.h"
@@ -315,6 +316,8 @@ void stream_bytes(struct stream *stream, const void *bytes, size_t size)
 {
     char sign[TERMINAL_SIGN_BYTES];
     stream->written_bytes += size;
+    if (stream->sum)
+        *stream->sum = hash_fnv(*stream->sum, bytes, size);
     if (!stream->terminal.shows) {
         put(stream, bytes, size);
         return;

@@ -18,6 +18,8 @@
 #ifndef ATTN_BASE_STREAM_H
 #define ATTN_BASE_STREAM_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/terminal.h"
 
@@ -33,6 +35,7 @@ struct stream {
     char *buffer;       /* NULL: closed */
     size_t used;
     size_t written_bytes; /* all that was put in, for reports */
+    uint64_t *sum;        /* the caller's checksum (hash_fnv) of these bytes; NULL: none */
     struct terminal terminal;
 };
 

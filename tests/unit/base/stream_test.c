@@ -1,6 +1,7 @@
 #include "base/stream.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,6 +183,21 @@ TEST(only_temporaries_of_the_same_target_and_of_no_process_are_removed)
     ck_assert_int_eq(stream_commit(&second, NULL), 0);
     scratch_expect("f/x.csv", "second");
     ck_assert_uint_eq(scratch_count("f"), 4);
+}
+
+TEST(a_checksum_is_fnv_1a_of_the_bytes_however_they_are_cut)
+{
+    struct stream out = {0};
+    struct buf memory = {0};
+    uint64_t sum = HASH_FNV_BEGIN;
+    ck_assert_int_eq(stream_to_memory(&out, &memory, NULL), 0);
+    out.sum = &sum;
+    stream_text(&out, "foo");
+    stream_char(&out, 'b');
+    stream_format(&out, "%s", "ar");
+    ck_assert_uint_eq(sum, 0x85944171f73967e8u); /* of "foobar", as its authors publish it */
+    stream_discard(&out);
+    buf_release(&memory);
 }
 
 TEST(a_stream_can_write_to_memory)
