@@ -136,7 +136,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
         return -1;
     for (size_t i = 0; i < count; i++)
         extras[i] = i < settings
-                        ? (struct place_column){.name = swept[i].name, .value = swept[i].value}
+                        ? (struct place_column){.name = swept[i].name, .value = swept[i].label}
                         : work->item.columns[i - settings];
     *place = driver->place;
     place->extras = extras;

@@ -126,6 +126,15 @@ int sweep_read(struct sweep *sweep, const struct options *options, const struct 
 
 /* --- one setting ------------------------------------------------------------------------------ */
 
+/* The value for data: a head is L0H10, since data frames would read 0.10 as the number 0.1. */
+static const char *label_value(const struct swept_option *swept, struct arena *arena,
+                               struct err *err)
+{
+    const char *value = swept->value;
+    const char *dot = strcmp(swept->name, "ablate") == 0 ? strchr(value, '.') : NULL;
+    return dot ? arena_format(arena, err, "L%.*sH%s", (int)(dot - value), value, dot + 1) : value;
+}
+
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err)
 {
@@ -135,7 +144,8 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
         size_t index = setting % swept->count;
         swept->value =
             swept->values ? swept->values[index] : arena_format(arena, err, "%zu", index);
-        if (!swept->value)
+        swept->label = swept->value ? label_value(swept, arena, err) : NULL;
+        if (!swept->label)
             return -1;
     }
     for (size_t i = 0; i < sweep->count; i++) {

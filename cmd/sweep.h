@@ -21,6 +21,7 @@ struct swept_option {
     const char **values; /* [count]; NULL for "repeat", which adds its index to the seed */
     size_t count;
     const char *value; /* the value in the setting of the last sweep_set */
+    const char *label; /* the same for data, where a head is L0H10 */
 };
 
 struct sweep {

@@ -47,6 +47,8 @@ printf '%s\n' 'id;side;score;sentence' 'a;left;4.5;Life is short' 'b;"ri;ght";;L
 "$attn" heads -m twelve --composition k -o pairs.tidy.csv
 "$attn" heads -m twelve -s "$life" --format tidy -q -o scores.tidy.csv
 "$attn" attribute -m twelve -s "$life" --answer :is -q -o parts.tidy.csv
+echo 'Life is short' >texts
+"$attn" batch texts -m twelve --do score --sweep ablate=0.1,0.10 -q -o ablated.csv
 "$attn" patch -m twelve --clean 'Life is short' --corrupt 'Life is first' --answer :is -q \
     -o patch.tidy.csv
 word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
@@ -78,7 +80,8 @@ if python=$(python_with pandas); then
 left 4.5 ri;ght nan left 2
 24 L0H1 L0H10 288 24 48 24
 8 2.0 True True 3.0 1
-a 3 b 4 0.50 2' "$("$python" - <<'END' 2>&1
+a 3 b 4 0.50 2
+L0H1 L0H10' "$("$python" - <<'END' 2>&1
 import pandas
 life, causal, marks = (pandas.read_csv(name + ".csv", index_col=0)
                        for name in ("life", "causal", "marks"))
@@ -119,6 +122,7 @@ print(len(words), words.subwords.min() + 1, all(places),
 counts = words.groupby("condition").text.count()
 print(*[value for pair in counts.items() for value in pair],
       "%.2f" % accuracy.accuracy.iloc[-1], accuracy.accuracy.isin([0, 1]).sum())
+print(*pandas.read_csv("ablated.csv").ablate.unique())
 END
     )"
 else
