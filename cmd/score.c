@@ -373,17 +373,18 @@ static int report_item(const struct state *task, struct work *work, struct arena
     const struct tokenized *sentence = &work->pair.sentence;
     const struct score_region *regions = task->per && task->other ? own->regions : NULL;
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
+    bool names_text = continues && !task->driver->derivation.mean_of_texts;
     size_t count = regions ? item->region_count : continues ? own->count : 1;
     struct score_view view = task->view;
     struct score_total *total = &own->total;
-    const char *name = visible_text(sentence, arena, err);
+    const char *text = visible_text(sentence, arena, err), *name = text;
     view.origin.source = &work->pair.source;
     view.regions = own->regions;
     view.region_count = own->regions ? item->region_count : 0;
     own->rows = (struct score_totals){.kind = task->kind,
-                                      .are_single = !continues,
-                                      .names = &labels[task->kind],
-                                      .key_count = 1,
+                                      .are_single = true,
+                                      .names = &labels[task->kind - names_text],
+                                      .key_count = 1 + names_text,
                                       .sentence = sentence};
     *total = score_total_of(scored, 0, scored->count);
     total->number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
@@ -403,7 +404,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
             row = score_total_of(&scored[i], sentence->count, scored[i].count - sentence->count);
             name = item->options.score.continuations.items[i];
         }
-        row.keys = &name;
+        row.keys = names_text ? (const char *[]){text, name} : &name;
         if (!regions || regions[i].count || task->per == of_suite)
             score_totals_add(&own->rows, &row, own->rows.count, arena, err);
     }
