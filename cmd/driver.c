@@ -765,7 +765,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
-    driver->place = page_place(&options->looks, &driver->style);
+    driver->place = page_place(options, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
     struct derivation *how = &driver->derivation;

@@ -158,12 +158,12 @@ static int explain(struct job *job, struct err *err)
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     const struct explanations explanations = {items, count, job->several, job->options->looks.full,
-                                              page_place(&job->options->looks, NULL).columns};
+                                              page_place(job->options, NULL).columns};
     if (!items)
         return -1;
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
-    job->request.keys = page_place(&job->options->looks, NULL).lines;
+    job->request.keys = page_place(job->options, NULL).lines;
     progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
     int failed = explanation_make(items, &job->session.viewer, job->pair, &job->request,

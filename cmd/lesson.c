@@ -332,7 +332,7 @@ static int write_page(struct tour *tour, struct err *err)
         return err_usage(err, "--output: expected a file, found the folder '%s'",
                          tour->output.path);
     tour->style.title = "Attention in eleven steps";
-    tour->place = page_place(&tour->options->looks, &tour->style);
+    tour->place = page_place(tour->options, &tour->style);
     tour->place.count = tour->end - tour->first + all;
     for (size_t step = tour->first; step < tour->end + all; step++)
         if (add_step(tour, step, err))
@@ -382,7 +382,7 @@ int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
     int failed = choose_steps(&tour, err) || check_options(&tour, err);
-    tour.columns = page_place(&options->looks, NULL).columns;
+    tour.columns = page_place(options, NULL).columns;
     if (!failed && options->output.path)
         failed = write_page(&tour, err);
     else if (!failed && options_own(options)->list)

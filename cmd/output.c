@@ -207,14 +207,16 @@ enum {
     NARROWEST = 20,
 };
 
-struct place page_place(const struct looks_options *options, const struct style *style)
+struct place page_place(const struct options *options, const struct style *style)
 {
+    const struct looks_options *looks = &options->looks;
     struct winsize window;
     struct place place = {.count = 1, .style = style, .provenance = &provenance};
-    if (options->full)
+    if (looks->full)
         return place;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST;
-    place.columns = options->width ? (size_t)options->width : known ? window.ws_col : PAGE_COLUMNS;
+    place.columns = looks->width ? (size_t)looks->width : known ? window.ws_col : PAGE_COLUMNS;
+    place.is_piped = !looks->width && !(known && output_is_standard(options->output.path));
     place.lines = PAGE_LINES;
     return place;
 }
@@ -299,7 +301,7 @@ int output_choose_table(struct output *output, const struct output_options *opti
 int output_write_table(struct output *output, const struct report *report,
                        const struct options *options, const struct style *style, struct err *err)
 {
-    struct place place = page_place(&options->looks, style);
+    struct place place = page_place(options, style);
     place.lines = 0; /* these commands have no --full */
     return err_if(output_open(output, err) || output_write(output, report, &place, err) ||
                   output_commit(output, err));

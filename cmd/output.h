@@ -79,8 +79,9 @@ int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 
 /* The place of a single report. The width is --width, else that of the terminal, else 80 columns.
- * With --full the width and the number of rows of a matrix are unlimited. */
-struct place page_place(const struct looks_options *options, const struct style *style);
+ * Tables that are not for a terminal are as wide as they need. With --full the width and the number
+ * of rows of a matrix are unlimited. */
+struct place page_place(const struct options *options, const struct style *style);
 
 /* Read --palette, --range, --view and the like. --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);

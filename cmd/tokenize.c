@@ -144,7 +144,7 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
 static int print_tables(struct job *job, struct err *err)
 {
     struct arena arena = {0};
-    struct place place = page_place(&job->options->looks, NULL);
+    struct place place = page_place(job->options, NULL);
     place.columns = place.lines = 0; /* no limit */
     place.count = job->items.count;
     int failed =

@@ -50,6 +50,7 @@ struct place {
     size_t sentences;  /* texts per model; 0: one per report */
     size_t blank;      /* blank lines before the text, counted in its number */
     size_t columns;    /* text: page width; 0: unlimited */
+    bool is_piped;     /* text: no reader has this width; tables are as wide as they need */
     size_t lines;      /* text: limit of matrix rows, the middle is omitted; 0: none */
     bool show_tokens;  /* text: begin with the table of tokens */
     const struct place_column *extras; /* csv, tidy: leading columns */

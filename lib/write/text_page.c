@@ -498,8 +498,10 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
                      struct err *err)
 {
     struct arena arena = {0};
-    struct table table = {.out = out, .page = place->columns};
-    struct shown_table shown = {.frame = frame, .place = place};
+    struct place page = *place;
+    page.columns = place->is_piped ? 0 : place->columns;
+    struct table table = {.out = out, .page = page.columns};
+    struct shown_table shown = {.frame = frame, .place = &page};
     const struct text_cut *cut = &shown.cut;
     shown.cut = text_cut_lines(frame->rows.size, place->lines);
     int failed =
