@@ -249,10 +249,12 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
     bool shares = own->in_maps && !output->to_folder && format_is(output->format, "csv");
     if (!shares || driver->is_batch || (c->n_layer == own->layers && c->n_head == own->heads))
         return 0;
-    return err_usage(err,
-                     "expected %zu layers of %zu heads as in '%s', found %zu of %zu: --format tidy "
-                     "accepts models of different shapes",
-                     own->layers, own->heads, driver->models.names[0], c->n_layer, c->n_head);
+    return err_usage(
+        err,
+        "expected %zu layer%s of %zu head%s as in '%s', found %zu of %zu: --format tidy "
+        "accepts models of different shapes",
+        own->layers, num_plural(own->layers), own->heads, num_plural(own->heads),
+        driver->models.names[0], c->n_layer, c->n_head);
 }
 
 /* --- a model ---------------------------------------------------------------------------------- */

@@ -143,8 +143,9 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
         return -1;
     if (x->n_layer == y->n_layer && x->n_head == y->n_head)
         return 0;
-    return err_usage(err, "'%s': expected %zu layers of %zu heads, as '%s' has, found %zu of %zu",
-                     b->name, x->n_layer, x->n_head, a->name, y->n_layer, y->n_head);
+    return err_usage(err, "'%s': expected %zu layer%s of %zu head%s, as '%s' has, found %zu of %zu",
+                     b->name, x->n_layer, num_plural(x->n_layer), x->n_head, num_plural(x->n_head),
+                     a->name, y->n_layer, y->n_head);
 }
 
 /* --- the passes ------------------------------------------------------------------------------- */
