@@ -101,8 +101,9 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
             near = same[i][1];
     for (size_t i = 0; i < command_count && !near; i++)
         if (find_text(command_set(commands[i]), word))
-            return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s", word,
-                             commands[i]->name, set.command->name);
+            return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s%s%s",
+                             word, commands[i]->name, set.command->name, set.done ? " --do " : "",
+                             set.done ? set.done->name : "");
     nearest_begin(&nearest, name, size);
     for (struct option_walk walk = {.set = set}; option_next(&walk);)
         nearest_offer(&nearest, walk.row->name);

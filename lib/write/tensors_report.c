@@ -42,11 +42,12 @@ int tensors_begin(struct writer *writer, struct err *err)
 int array_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
+    bool of_site = report->tensor_count && !report->tensors->made; /* of a command with --show */
     if (report->tensor_count != 1)
-        return err_usage(err,
-                         "--format npy: one file holds one tensor, found %zu: choose one with "
-                         "--show and --layer, or use a folder (-o DIR/)",
-                         report->tensor_count);
+        return err_usage(err, "--format npy: one file holds one tensor, found %zu: %s (-o DIR/)",
+                         report->tensor_count,
+                         of_site ? "choose one with --show and --layer, or use a folder"
+                                 : "use a folder");
     npy_begin(writer->out, report->tensors[0].rank, report->tensors[0].shape);
     return 0;
 }
