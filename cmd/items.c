@@ -591,7 +591,8 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
     if (!ids == !item->input.text)
         return err_set(err, "expected 'text' or 'ids', found %s", ids ? "both" : "neither");
-    if (items->fields & ITEMS_KEEP_BLANK && items->marks && regions_read(item, arena, err))
+    const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
+    if (items->fields & ITEMS_KEEP_BLANK && items->marks && regions_read(item, numbers, arena, err))
         return -1;
     return check_ids(&item->options.input, err);
 }

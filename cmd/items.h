@@ -69,6 +69,7 @@ struct items {
     size_t count;
     const char *path;         /* of the file, "-" for standard input; NULL: none */
     struct texts formulas;    /* predictions of a suite (stimuli.h); empty: not a suite */
+    struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
     size_t *places; /* [place_count] CSV: an item_field, or ITEM_FIELDS + an index of names */
     size_t place_count;

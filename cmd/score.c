@@ -398,7 +398,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
         struct score_total row = *total;
         if (regions) {
             row = score_total_of(scored, regions[i].first, regions[i].count);
-            row.number = (long long)i + 1;
+            row.number = regions[i].number;
             name = regions[i].name;
         } else if (continues) {
             row = score_total_of(&scored[i], sentence->count, scored[i].count - sentence->count);
@@ -492,7 +492,8 @@ static int predict(struct score_totals *table, const struct texts *formulas, str
     }
     for (const struct score_total *rows = next; rows < end; rows = next) {
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
-               !(next > rows && next->number == 1 && strcmp(next->keys[1], rows->keys[1]) == 0))
+               !(next > rows && next->number == rows->number &&
+                 strcmp(next->keys[1], rows->keys[1]) == 0))
             next++;
         keys[0] = rows->keys[0];
         for (size_t i = 0; i < formulas->count; i++) {

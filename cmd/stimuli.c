@@ -24,7 +24,7 @@ static struct texts split(const char *text, struct arena *arena, struct err *err
     return parts;
 }
 
-int regions_read(struct item *item, struct arena *arena, struct err *err)
+int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err)
 {
     const char *marked = item->fields[ITEM_TEXT], *column = item_column(item, "regions");
     struct buf text = {0};
@@ -39,10 +39,11 @@ int regions_read(struct item *item, struct arena *arena, struct err *err)
                 parts.count, num_plural(parts.count), names.count);
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
+        long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
         size_t first = text.size;
         buf_format(&text, "%s%s", text.size && *parts.items[i] ? " " : "", parts.items[i]);
         name = *name ? name : arena_format(arena, err, "%zu", i + 1);
-        regions[i] = (struct score_region){name, first, text.size - first};
+        regions[i] = (struct score_region){name, number, first, text.size - first};
     }
     item->regions = regions;
     item->region_count = parts.count;
@@ -62,7 +63,7 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
         size_t first = token, past = start + bytes->first + bytes->count;
         while (token < end && (i + 1 == count || sentence->tokens[token].start < past))
             token++;
-        found[i] = (struct score_region){bytes->name, first, token - first};
+        found[i] = (struct score_region){bytes->name, bytes->number, first, token - first};
     }
     return found;
 }
@@ -77,32 +78,51 @@ static const char *text_of(const struct json *object, const char *name, const ch
     return *text ? text : otherwise;
 }
 
-/* Add a condition of an item as a line. A single region needs a mark, too, to be one. */
-static void add_condition(struct buf *lines, const struct json *root, const struct json *item,
-                          const struct json *condition, struct arena *arena, struct err *err)
+/* The number of an item or a region, which predictions refer to. */
+static long long number_of(const struct json *object, const char *name, long long most,
+                           struct err *err)
 {
+    long long number = -1;
+    if (!err->kind && !json_integer(object, name, 0, most, &number, err) && number < 0)
+        err_set(err, "field '%s': expected a number, found none", name);
+    return number;
+}
+
+/* Add a condition of an item as a line. A single region needs a mark, too, to be one. The sentence
+ * has its regions in the order of the file, as in SyntaxGym. */
+static void add_condition(struct buf *lines, struct items *items, const struct json *root,
+                          const struct json *item, const struct json *condition, struct err *err)
+{
+    enum { REGION_MAX = 999 };
     struct json_writer json = {.buf = lines};
-    struct buf text = {0}, names = {0};
-    long long number = 0;
-    size_t count = 0;
-    json_get_integer(json_member(item, "item_number"), INT64_MIN, INT64_MAX, &number);
-    for (const struct json *region = json_first(json_member(condition, "regions")); region;
-         region = json_next(region)) {
-        const char *mark = count == 0 || json_next(region) ? "|" : "";
+    struct buf text = {0}, names = {0}, numbers = {0};
+    const char *name = text_of(condition, "condition_name", "");
+    const struct json *first = json_first(json_member(condition, "regions"));
+    long long item_number = number_of(item, "item_number", INT32_MAX, err);
+    for (const struct json *region = first; region && !err->kind; region = json_next(region)) {
+        const char *mark = region == first || json_next(region) ? "|" : "";
         char key[24];
-        snprintf(key, sizeof key, "%zu", ++count);
+        long long number = number_of(region, "region_number", REGION_MAX, err);
+        snprintf(key, sizeof key, "%lld", number);
+        for (const struct json *each = first; each != region && !err->kind; each = json_next(each))
+            if (number_of(each, "region_number", REGION_MAX, err) == number)
+                err_set(err, "field 'region_number': expected each once, found %s twice", key);
+        buf_format(&numbers, " %s", key);
         buf_format(&text, "%s %s ", text_of(region, "content", ""), mark);
         buf_format(&names, "%s%s", text_of(json_member(root, "region_meta"), key, key), mark);
     }
-    if (!count)
-        err_set(err, "item %lld: expected regions in every condition, found none", number);
+    if (!first && !err->kind)
+        err_set(err, "expected regions, found none");
+    if (err->kind && item_number >= 0)
+        err_prefix(err, "item %lld: condition '%s'", item_number, name);
     json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "item", number);
-    json_put_text(&json, "condition", text_of(condition, "condition_name", ""));
-    json_put_text(&json, "text", buf_keep(&text, arena, err));
-    json_put_text(&json, "regions", buf_keep(&names, arena, err));
+    json_put_integer(&json, "item", item_number);
+    json_put_text(&json, "condition", name);
+    json_put_text(&json, "text", buf_keep(&text, &items->arena, err));
+    json_put_text(&json, "regions", buf_keep(&names, &items->arena, err));
     json_put_close(&json, '}');
     buf_char(lines, '\n');
+    texts_add(&items->numbers, buf_keep(&numbers, &items->arena, err), &items->arena, err);
 }
 
 int suite_read(struct items *items, struct err *err)
@@ -127,12 +147,15 @@ int suite_read(struct items *items, struct err *err)
     const char *metric = text_of(json_member(root, "meta"), "metric", "sum");
     if (each && strcmp(metric, "sum") != 0)
         err_set(err, "expected the metric \"sum\", found \"%s\"", metric);
-    for (; each && !err->kind; each = json_next(each))
-        texts_add(formulas, arena_format(arena, err, "%s", text_of(each, "formula", "")), arena,
-                  err);
+    for (; each && !err->kind; each = json_next(each)) {
+        const char *formula = arena_format(arena, err, "%s", text_of(each, "formula", ""));
+        double value = 0;
+        if (formula && !suite_predict(&value, formula, NULL, 0, err))
+            texts_add(formulas, formula, arena, err);
+    }
     for (; item && !err->kind; item = json_next(item))
         for (each = json_first(json_member(item, "conditions")); each; each = json_next(each))
-            add_condition(&lines, root, item, each, arena, err);
+            add_condition(&lines, items, root, item, each, err);
     json_free(root);
     if (lines.size || formulas->count) {
         items->reader.at = buf_keep(&lines, arena, err);
@@ -144,10 +167,12 @@ int suite_read(struct items *items, struct err *err)
 /* --- predictions ------------------------------------------------------------------------------ */
 
 struct formula {
-    const struct score_total *rows, *end; /* regions of an item */
+    const struct score_total *rows, *end; /* regions of an item; NULL: any region is there */
     const char *at;
     size_t operands;
-    int unknown; /* bytes of a region at `at` that the item lacks; 0: none */
+    int unknown;      /* bytes of a region at `at` that the item lacks; 0: none */
+    bool is_truth;    /* the last value is the result of a comparison, or of & or | */
+    bool lacks_truth; /* an operand of & or | is a number */
 };
 
 /* If one of the signs comes next, pass it and return it; else return 0. */
@@ -164,7 +189,8 @@ static bool read_number(double *value, struct formula *formula)
     int size = 0;
     *value = 0;
     sscanf(formula->at, "%7[0-9*] ; %%%255[^%]%%%n", region, condition, &size);
-    bool is_found = !size && sscanf(formula->at, "%lf%n", value, &size) == 1;
+    bool is_found = size ? !formula->rows : sscanf(formula->at, "%lf%n", value, &size) == 1;
+    formula->is_truth = false;
     for (const struct score_total *row = formula->rows; row < formula->end; row++)
         if (strcmp(row->keys[1], condition) == 0 &&
             (strcmp(region, "*") == 0 || row->number == strtol(region, NULL, 10))) {
@@ -190,8 +216,11 @@ static bool read_value(double *value, struct formula *formula, size_t level)
     for (size_t i = sizeof operators / sizeof *operators; i-- > level;)
         for (char sign; (sign = take(formula, operators[i]));) {
             double left = *value, right;
+            bool is_truth = formula->is_truth;
             if (!read_value(&right, formula, i + 1))
                 return false;
+            formula->lacks_truth |= i < 2 && !(is_truth && formula->is_truth);
+            formula->is_truth = i < 3;
             *value = sign == '|'   ? left != 0 || right != 0
                      : sign == '&' ? left != 0 && right != 0
                      : sign == '<' ? left < right
@@ -206,16 +235,22 @@ static bool read_value(double *value, struct formula *formula, size_t level)
 int suite_predict(double *value, const char *text, const struct score_total *rows, size_t count,
                   struct err *err)
 {
-    struct formula formula = {rows, rows + count, text, 0, 0};
-    if (read_value(value, &formula, 0) && !*formula.at)
+    struct formula formula = {.rows = rows, .end = rows ? rows + count : NULL, .at = text};
+    bool is_read = read_value(value, &formula, 0) && !*formula.at;
+    if (is_read && formula.is_truth && !formula.lacks_truth)
         return 0;
+    if (is_read)
+        return err_set(err,
+                       "field 'formula': expected a comparison, such as (3;%%match%%) < "
+                       "(3;%%mismatch%%), found '%s'",
+                       text);
     if (formula.unknown)
         return err_set(err,
                        "item %s: prediction '%s': expected a region and a condition of the item, "
                        "found '%.*s'",
                        rows->keys[0], text, formula.unknown, formula.at);
     return err_set(err,
-                   "item %s: prediction '%s': expected its regions, such as (3;%%match%%), and "
+                   "field 'formula': '%s': expected regions, such as (3;%%match%%), and "
                    "+ - < > = & |, found '%.20s'",
-                   rows->keys[0], text, formula.at);
+                   text, formula.at);
 }

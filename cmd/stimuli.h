@@ -16,8 +16,9 @@
 #include "measure/score_report.h"
 
 /* Divide the text of an item at its marks. A text without marks is a region if the column names it.
- * Refused: more or fewer names than regions. */
-int regions_read(struct item *item, struct arena *arena, struct err *err);
+ * `numbers` are those of the regions, " 1 2"; NULL: from 1. Refused: more or fewer names than
+ * regions. */
+int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
 /* The regions of an item by the tokens that begin in them. The item's text is `start` bytes after
  * the beginning of the sentence. NULL: it has none, or `err`. */
@@ -25,12 +26,15 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
                                         size_t start, struct arena *arena, struct err *err);
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
- * condition, text and regions. Refused: metrics other than the sum. Without predictions it is only
- * a table of sentences. */
+ * condition, text and regions. A sentence has its regions in the order of the file; predictions
+ * refer to their region_number, as in SyntaxGym. Refused: metrics other than the sum, items and
+ * regions without a number, predictions that are not comparisons. Without predictions it is only a
+ * table of sentences. */
 int suite_read(struct items *items, struct err *err);
 
 /* The value of a prediction for an item, above 0 if it holds, from the totals of its regions, whose
- * keys begin with item and condition. Refused: regions that the item lacks. */
+ * keys begin with item and condition. Refused: regions that the item lacks. Without `rows`, check
+ * only the formula. */
 int suite_predict(double *value, const char *formula, const struct score_total *rows, size_t count,
                   struct err *err);
 

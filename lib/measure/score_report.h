@@ -22,6 +22,7 @@ struct score_view {
     bool has_regions;           /* some text has regions */
     const struct score_region { /* [region_count] of this text */
         const char *name;
+        long long number;
         size_t first, count; /* tokens */
     } * regions;
     size_t region_count;
@@ -50,7 +51,7 @@ struct score_total {
     const char *name;         /* row label in figures: "reduced, verb"; of words: "are/is" */
     const char *const *keys;  /* [key_count] NULL: missing */
     const char *bad;          /* bad text of one pair; its last key is the good text */
-    long long number;         /* of the text, or of the region from 1; COLUMN_MISSING: none */
+    long long number;         /* of the text or of the region; COLUMN_MISSING: none */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob;
