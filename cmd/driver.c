@@ -121,7 +121,8 @@ static void set_index(struct place *place, const struct work *work, size_t index
     place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
 }
 
-/* Columns that identify a result are the settings, then the columns of the input. In a batch the
+/* Columns that identify a result are the settings, then the columns of the input, of which the text
+ * is the last; a setting with the name of a column is renamed. In a batch the
  * item is "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err)
@@ -131,16 +132,21 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     size_t count = settings + work->item.column_count;
     struct buf identity = {0};
     struct json_writer json = {.buf = &identity};
-    struct place_column *extras = arena_alloc(arena, count, sizeof *extras, err);
+    const struct names columns = {(const char *const *)work->item.columns,
+                                  work->item.column_count + work->item.text_count,
+                                  sizeof *work->item.columns};
+    size_t text_count = work->item.text_count;
+    struct place_column *extras = arena_alloc(arena, count + text_count, sizeof *extras, err);
     if (!extras)
         return -1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count + text_count; i++)
         extras[i] = i < settings
                         ? (struct place_column){.name = swept[i].name, .value = swept[i].label}
                         : work->item.columns[i - settings];
     *place = driver->place;
     place->extras = extras;
     place->extra_count = count;
+    place->text_count = text_count;
     if (driver->sweep.of_models && place->count > place_sentences(place))
         place->model = driver->session.viewer.model.name; /* the result is of one model */
     if (work->index == SIZE_MAX)
@@ -154,6 +160,8 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     put_columns(&json, "columns", extras + settings, count - settings);
     if (identity.size || identity.out_of_memory)
         place->item = buf_keep(&identity, arena, err);
+    for (size_t i = 0; i < settings; i++)
+        extras[i].name = names_unused(extras[i].name, columns, arena, err);
     return err_if(err->kind);
 }
 

@@ -122,12 +122,12 @@ static size_t place_of(const struct items *items, const char *name)
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
-    static const char *const of_results[] = {"tensor",    "layer",  "head",         "row",
-                                             "row_token", "column", "column_token", "value"};
     struct nearest nearest;
     struct texts names = {items->names, items->name_count};
-    size_t index = 0, size = strlen(name), place = place_of(items, name);
+    size_t size = strlen(name), place = place_of(items, name);
     items->found |= place < ITEM_FIELDS ? 1u << place : 0;
+    if (place == ITEM_TEXT && !items->text_name)
+        items->text_name = arena_text(&items->arena, name, size, err);
     if (place != ITEM_FIELDS + items->name_count)
         return place;
     nearest_begin(&nearest, name, size);
@@ -139,8 +139,6 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
                 COLUMN_NAME_BYTES_MAX, size, num_plural(size), name);
     else if (nearest.name && nearest.steps <= (nearest.size >= LETTERS))
         err_set(err, "'%s': did you mean '%s'? If not, rename the column", name, nearest.name);
-    else if (names_find(&index, NAMES_LIST(of_results), name, size))
-        err_set(err, "'%s': results already have a column with this name: rename it", name);
     else if (items->name_count == COLUMNS_MAX)
         err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX, name);
     else if ((name = arena_text(&items->arena, name, size, err)))
@@ -479,6 +477,8 @@ static int set_value(struct item *item, size_t place, const char *value, struct 
         *continuations = (struct texts){0};
     if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD)
         item->input = (struct input){.text = value, .size = size};
+    if (place == ITEM_TEXT)
+        item->columns[item->column_count].value = value;
     if (known_columns[place].option)
         *(const char **)((char *)&item->options + known_columns[place].option) = value;
     item->fields[place] = value;
@@ -570,12 +570,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
                        struct arena *arena, struct err *err)
 {
     char room[NAMES_GUESS_BYTES];
-    item->columns = arena_alloc(arena, items->name_count, sizeof *item->columns, err);
-    item->column_count = item->columns ? items->name_count : 0;
-    for (size_t i = 0; i < item->column_count; i++)
-        item->columns[i].name = items->names[i];
-    if (!item->columns ||
-        (items->kind == ITEMS_CSV ? read_record : read_object)(items, item, start, arena, err))
+    if ((items->kind == ITEMS_CSV ? read_record : read_object)(items, item, start, arena, err))
         return -1;
     const char *ids = item->input.ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
@@ -602,8 +597,17 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
 {
     const struct item_start *start = &items->starts[index];
     *item = (struct item){.number = start->number, .options = *items->options};
+    item->columns = arena_alloc(arena, items->name_count + 1, sizeof *item->columns, err);
+    if (!item->columns)
+        return -1;
+    item->column_count = items->name_count;
+    item->text_count = items->text_name != NULL;
+    for (size_t i = 0; i <= item->column_count; i++)
+        item->columns[i].name = i < item->column_count ? items->names[i] : items->text_name;
     if (!start->at)
         item->input.ids = items->options->input.ids;
+    else if (!start->line && items->kind >= ITEMS_JSONL)
+        set_value(item, ITEM_TEXT, start->at, arena, err);
     else if (!start->line || items->kind == ITEMS_LINES)
         item->input = (struct input){.text = start->at, .size = start->size};
     else if (read_fields(items, item, start, arena, err))

@@ -50,8 +50,8 @@ struct item {
     bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
     const char *fields[ITEM_FIELDS]; /* columns that replace an option; NULL: none */
     struct options options;          /* of the command line, with `fields` in place */
-    struct place_column *columns;    /* [column_count] to copy to the output */
-    size_t column_count;
+    struct place_column *columns;    /* [column_count + text_count] to copy; the last is the text */
+    size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
     size_t region_count;
 };
@@ -77,7 +77,8 @@ struct items {
     size_t marks;       /* number of `|` in the texts of a table; each ends a region */
     const char **names; /* [name_count] columns to copy, in order of appearance */
     size_t name_count;
-    struct file file; /* the items point into it */
+    const char *text_name; /* of the column of texts: text or sentence; NULL: none */
+    struct file file;      /* the items point into it */
     struct arena arena;
 };
 

@@ -142,7 +142,11 @@ static int prepare_table(struct state *own, struct err *err)
         return -1;
     for (size_t i = 0; i < items->name_count; i++)
         known[i] = items->names[i];
-    known[items->name_count] = per ? "region" : own->title ? "model" : labels[own->kind];
+    known[items->name_count] = per          ? "region"
+                               : own->title ? "model"
+                               : own->kind == TOTALS_OF_TEXTS && items->text_name
+                                   ? items->text_name
+                                   : labels[own->kind];
     own->other = per ? NULL : known[items->name_count];
     own->table = (struct score_totals){
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
@@ -373,7 +377,8 @@ static int report_item(const struct state *task, struct work *work, struct arena
     const struct tokenized *sentence = &work->pair.sentence;
     const struct score_region *regions = task->per && task->other ? own->regions : NULL;
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
-    bool names_text = continues && !task->driver->derivation.mean_of_texts;
+    bool has_column = item->text_count && format_is(task->driver->output.format, "csv");
+    bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
     size_t count = regions ? item->region_count : continues ? own->count : 1;
     struct score_view view = task->view;
     struct score_total *total = &own->total;

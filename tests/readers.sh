@@ -113,13 +113,13 @@ print(pairs.index.nunique(), pairs.index[1], pairs.columns[10], *merged,
       tidy.row_token.nunique())
 words, means, accuracy = map(pandas.read_csv, ("words.csv", "means.csv", "accuracy.csv"))
 texts = {0: "Life is “short”", 1: "The cat sat down"}
-places = [texts[row.sentence].encode()[int(row.start):int(row.end)].decode() == row.text
-          for row in words.dropna(subset="text").itertuples()]
+places = [texts[row.sentence].encode()[int(row.start):int(row.end)].decode() == row.attn_text
+          for row in words.dropna(subset="attn_text").itertuples()]
 sums = words.groupby(["condition", "position"]).surprisal_bits.mean().unstack(0)
 print(len(words), words.subwords.min() + 1, all(places),
       (abs(sums.a - means["surprisal_nats:a"] / 0.6931472) < 1e-4).iloc[1:3].all(),
-      words.position.max(), words.text.isna().sum())
-counts = words.groupby("condition").text.count()
+      words.position.max(), words.attn_text.isna().sum())
+counts = words.groupby("condition").attn_text.count()
 print(*[value for pair in counts.items() for value in pair],
       "%.2f" % accuracy.accuracy.iloc[-1], accuracy.accuracy.isin([0, 1]).sum())
 print(*pandas.read_csv("ablated.csv").ablate.unique())
@@ -195,7 +195,7 @@ pairs <- read("pairs.csv")
 say(length(unique(rownames(pairs))), rownames(pairs)[2], colnames(pairs)[11],
     dim(unique(read.csv("pairs.tidy.csv")[, c("layer", "head")])))
 words <- read.csv("words.csv")
-say(nrow(words), sum(is.na(words$surprisal_bits)), sum(words$text == "“short”"),
+say(nrow(words), sum(is.na(words$surprisal_bits)), sum(words$attn_text == "“short”"),
     names(read.csv("means.csv", check.names = FALSE))[5],
     tail(read.csv("accuracy.csv")$accuracy, 1))
 END

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/utf8.h"
@@ -131,6 +132,14 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
         return true;
     }
     return false;
+}
+
+const char *names_unused(const char *name, struct names taken, struct arena *arena, struct err *err)
+{
+    size_t index;
+    while (name && names_find(&index, taken, name, strlen(name)))
+        name = arena_format(arena, err, "attn_%s", name);
+    return name;
 }
 
 const char *names_nearest(struct names names, const char *word, size_t size)

@@ -15,6 +15,8 @@
 
 #include "base/err.h"
 
+struct arena;
+
 struct names {
     const char *const *first; /* the first row's name */
     size_t count, stride;     /* rows, and the bytes from one name to the next */
@@ -41,6 +43,11 @@ int names_choose_item(size_t *index, struct names names, const char *option, con
 /* The items of a list with commas as bits, refused likewise. */
 int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,
                      struct err *err);
+
+/* The name of a column of ours: `attn_` precedes it, as often as needed, if `taken` has it. NULL
+ * with `err`. */
+const char *names_unused(const char *name, struct names taken, struct arena *arena,
+                         struct err *err);
 
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/names.h"
 
 /* Write the tensor's name with layer and head, if it has them: as numbers, or as means. */
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
@@ -202,12 +203,9 @@ void rows_next(struct frame_rows *rows)
 static void *next_cell(struct frame_rows *rows, struct column column)
 {
     size_t size = cell_bytes[column.kind];
-    for (size_t i = 0; i < rows->count && rows->row == 0 && !rows->err->kind; i++)
-        if (strcmp(rows->columns[i].name, column.name) == 0)
-            err_usage(rows->err,
-                      "column '%s': results already have a column with this name: rename it",
-                      column.name);
     if (rows->row == 0 && !rows->err->kind) {
+        const struct names taken = {(const char *const *)rows->columns, rows->count, sizeof column};
+        column.name = names_unused(column.name, taken, rows->arena, rows->err);
         column.values = arena_alloc(rows->arena, rows->most, size, rows->err);
         struct column *columns =
             arena_grow(rows->arena, rows->columns, rows->count, sizeof column, rows->err);

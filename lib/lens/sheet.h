@@ -170,6 +170,7 @@ enum {
     COLUMN_RIGHT = 16,    /* text: right-aligned */
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
     COLUMN_PLAIN = 64,    /* text: never 1.2e-05 */
+    COLUMN_LEADS = 128,   /* tidy: a leading column */
     COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* label of the row only */
 };
 
@@ -223,8 +224,8 @@ const struct column *frame_column(const struct frame *frame, const char *name);
 int frame_key(const struct frame *frame, const char *name, size_t row);
 
 /* A frame that is filled row by row. Every row puts its cells in the same order; the first row
- * defines the columns. A duplicate name is a usage error. The first error stays in `err`, and
- * rows_finish returns -1 for it.
+ * defines the columns. The second of two columns of one name is called `attn_…`. The first error
+ * stays in `err`, and rows_finish returns -1 for it.
  *
  *     struct frame_rows rows = {.most = count, .arena = arena, .err = err};
  *     for (size_t i = 0; i < count; i++, rows_next(&rows)) {

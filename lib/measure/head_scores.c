@@ -461,7 +461,7 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
         label_of_head(&label, layer, head, rows->arena, rows->err);
         rows_label(rows, "", COLUMN_HIDDEN, label);
         if (results->count > 1)
-            rows_label(rows, "model", COLUMN_KEY, model);
+            rows_label(rows, "model", COLUMN_KEY | COLUMN_LEADS, model);
         rows_integer(rows, "layer", COLUMN_KEY, (long long)layer);
         rows_integer(rows, "head", COLUMN_KEY, (long long)head);
         for (size_t k = 0; k < scores; k++) {

@@ -352,10 +352,12 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     const struct score_total *first = totals->count ? totals->rows : total;
     double other = pairs ? mean_of(total->bad_logprob, total->count) : first->logprob;
     double surprisal = surprisal_of(view, logprob);
+    const struct names names = {totals->names, totals->key_count, sizeof *totals->names};
     for (size_t i = 0; i < last; i++)
-        rows_text(rows, totals->names[i], COLUMN_KEY | in_data, total->keys[i]);
+        rows_text(rows, totals->names[i], COLUMN_KEY | COLUMN_LEADS | in_data, total->keys[i]);
     if (single && !totals->sentence)
-        rows_integer(rows, "sentence", COLUMN_KEY | COLUMN_DATA_ONLY, total->number);
+        rows_integer(rows, names_unused("sentence", names, rows->arena, rows->err),
+                     COLUMN_KEY | COLUMN_DATA_ONLY, total->number);
     rows_label(rows, totals->names[last], COLUMN_KEY | COLUMN_SHRINKS, label);
     if (pairs) {
         if (single)

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
@@ -64,23 +65,67 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-/* Append the cells that identify a report in its stream, each with a comma: settings and columns
- * from the input, the model, the sentence; or, with `names`, their headers. */
-static void add_place(struct buf *line, const struct place *place, bool names)
+/* The number of settings and columns of the input before the cells of a matrix or, with the text of
+ * the item, of a table. */
+static size_t leading_count(const struct place *place, bool with_text)
 {
-    for (size_t i = 0; i < place->extra_count; i++) {
-        const struct place_column *column = &place->extras[i];
-        csv_field(line, names ? column->name : column->value ? column->value : "");
+    return place->extra_count + (with_text ? place->text_count : 0);
+}
+
+/* Append the cells that identify a report in its stream, each with a comma: the leading columns,
+ * the model, the sentence. */
+static void add_place(struct buf *line, const struct place *place, bool with_text)
+{
+    for (size_t i = 0; i < leading_count(place, with_text); i++) {
+        csv_field(line, place->extras[i].value ? place->extras[i].value : "");
         buf_char(line, ',');
     }
     if (place->model) {
-        csv_field(line, names ? "model" : place->model);
+        csv_field(line, place->model);
         buf_char(line, ',');
     }
-    if (place_sentences(place) > 1 && names)
-        buf_text(line, "sentence,");
-    else if (place_sentences(place) > 1)
+    if (place_sentences(place) > 1)
         buf_format(line, "%zu,", place_sentence(place));
+}
+
+/* Names that no other column may have: of the columns of add_place and, in a table of totals, of
+ * those of the input. */
+static struct names taken_names(struct writer *writer, bool with_text, struct err *err)
+{
+    const struct place *place = writer->place;
+    const struct report *report = writer->report;
+    size_t count = leading_count(place, with_text),
+           own = report->frame_count ? report->frames->count : 0;
+    const char **names = arena_alloc(&writer->arena, count + own, sizeof *names, err);
+    struct names taken = {names, 0, sizeof *names};
+    for (size_t i = 0; i < count && names; i++)
+        names[taken.count++] = place->extras[i].name;
+    for (size_t i = 0; i < own && names; i++)
+        if (report->frames->columns[i].flags & COLUMN_LEADS)
+            names[taken.count++] = report->frames->columns[i].name;
+    return taken;
+}
+
+/* Append the name of a column and a comma. */
+static void add_name(struct writer *writer, const char *name, struct names taken, struct err *err)
+{
+    name = names_unused(name, taken, &writer->arena, err);
+    if (name)
+        csv_field(&writer->line, name);
+    buf_char(&writer->line, ',');
+}
+
+/* Append the names of the columns of add_place. */
+static void add_place_names(struct writer *writer, bool with_text, struct names taken,
+                            struct err *err)
+{
+    const struct place *place = writer->place;
+    for (size_t i = 0; i < leading_count(place, with_text) && !err->kind; i++)
+        add_name(writer, names_at(taken, i), (struct names){0}, err);
+    if (place->model)
+        add_name(writer, "model", taken, err);
+    if (place_sentences(place) > 1)
+        add_name(writer, "sentence", taken, err);
 }
 
 /* Write a number of a matrix; nothing for NaN. */
@@ -92,9 +137,18 @@ static void put_float(struct stream *out, float value)
 
 static int send(struct writer *writer, struct err *err)
 {
-    int failed = text_send(writer->out, &writer->line, err);
+    int failed = err->kind ? -1 : text_send(writer->out, &writer->line, err);
     buf_clear(&writer->line);
     return failed;
+}
+
+/* End a line of cells that each have a comma, and send it. */
+static int send_cells(struct writer *writer, struct err *err)
+{
+    struct buf *line = &writer->line;
+    line->size -= line->size > 0;
+    buf_char(line, '\n');
+    return send(writer, err);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -118,28 +172,25 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
-    const struct place *place = writer->place;
-    for (size_t i = 0; i < place->extra_count && place->index == 0; i++)
-        if (frame_column(frame, place->extras[i].name)) /* already copied from the input */
-            return err_usage(err,
-                             "column '%s': results already have a column with this name: rename it",
-                             place->extras[i].name);
-    for (size_t i = place->index > 0; i <= frame->rows.size; i++) {
-        bool header = i == 0;
-        const char *comma = "";
-        add_place(line, place, header);
+    const struct names taken = taken_names(writer, true, err);
+    for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
+        if (i)
+            add_place(line, writer->place, true);
+        else
+            add_place_names(writer, true, taken, err);
         for (size_t c = 0; c < frame->count; c++) {
-            if (frame->columns[c].flags & COLUMN_TEXT_ONLY)
+            const struct column *column = &frame->columns[c];
+            if (column->flags & COLUMN_TEXT_ONLY)
                 continue;
-            buf_text(line, comma);
-            comma = ",";
-            if (header)
-                csv_field(line, frame->columns[c].name);
-            else
-                add_cell(line, &frame->columns[c], i - 1);
+            if (!i) {
+                add_name(writer, column->name,
+                         column->flags & COLUMN_LEADS ? (struct names){0} : taken, err);
+                continue;
+            }
+            add_cell(line, column, i - 1);
+            buf_char(line, ',');
         }
-        buf_char(line, '\n');
-        if (send(writer, err))
+        if (send_cells(writer, err))
             return -1;
     }
     return 0;
@@ -158,16 +209,16 @@ static void add_index(struct buf *line, int number, bool mean)
 static int write_results(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
-    const struct column *models = frame_column(frame, "model");
     for (size_t row = 0; row < frame->rows.size; row++)
         for (size_t i = 0, at = 0; i < frame->count; i++) {
             if (!column_is_result(&frame->columns[i]))
                 continue;
             add_place(line, writer->place, false);
-            if (models) {
-                add_cell(line, models, row);
-                buf_char(line, ',');
-            }
+            for (size_t c = 0; c < frame->count; c++)
+                if (frame->columns[c].flags & COLUMN_LEADS) {
+                    add_cell(line, &frame->columns[c], row);
+                    buf_char(line, ',');
+                }
             buf_format(line, "%s,", frame->name);
             add_index(line, frame_key(frame, "layer", row), false);
             add_index(line, frame_key(frame, "head", row), false);
@@ -192,6 +243,18 @@ static bool has_kv_heads(const struct report *report)
         if (report->tensors[i].shared_by)
             return true;
     return false;
+}
+
+/* Append the names of the columns of add_sheet and of the row's label, or all those of tidy. */
+enum { SHEET_NAMES = 5, CELL_NAMES = 9 };
+static void add_cell_names(struct writer *writer, size_t count, struct names taken, struct err *err)
+{
+    static const char *const names[CELL_NAMES] = {"tensor",  "layer",        "head",
+                                                  "kv_head", "row",          "row_token",
+                                                  "column",  "column_token", "value"};
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], "kv_head") != 0 || has_kv_heads(writer->report))
+            add_name(writer, names[i], taken, err);
 }
 
 /* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean. */
@@ -251,7 +314,6 @@ static bool is_table(const struct writer *writer)
 int csv_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
-    struct buf *line = &writer->line;
     for (size_t i = 0; i < report->frame_count; i++)
         if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
             return write_table(writer, &report->frames[i], err);
@@ -262,19 +324,16 @@ int csv_begin(struct writer *writer, struct err *err)
     if (is_table(writer) && writer->place->index > 0)
         return 0;
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
+    const struct names taken = taken_names(writer, false, err);
     if (is_table(writer)) {
-        add_place(line, writer->place, true);
-        buf_text(line, "tensor,layer,head,");
-        buf_text(line, has_kv_heads(report) ? "kv_head,row" : "row");
+        add_place_names(writer, false, taken, err);
+        add_cell_names(writer, SHEET_NAMES, taken, err);
     } else {
-        buf_format(line, "%s\\%s", first.rows.name, first.columns.name);
+        buf_format(&writer->line, "%s\\%s,", first.rows.name, first.columns.name);
     }
-    for (size_t c = 0; c < first.columns.size; c++) {
-        buf_char(line, ',');
-        csv_field(line, first.columns.labels[c].exact);
-    }
-    buf_char(line, '\n');
-    return send(writer, err);
+    for (size_t c = 0; c < first.columns.size; c++)
+        add_name(writer, first.columns.labels[c].exact, taken, err);
+    return send_cells(writer, err);
 }
 
 int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
@@ -308,13 +367,13 @@ int tidy_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
     if (writer->place->index == 0) {
-        add_place(&writer->line, writer->place, true);
-        if (report->frame_count && frame_column(report->frames, "model"))
-            buf_text(&writer->line, "model,");
-        buf_text(&writer->line, "tensor,layer,head,");
-        buf_text(&writer->line, has_kv_heads(report) ? "kv_head,row," : "row,");
-        buf_text(&writer->line, "row_token,column,column_token,value\n");
-        if (send(writer, err))
+        const struct names taken = taken_names(writer, false, err);
+        add_place_names(writer, false, taken, err);
+        for (size_t i = 0; i < (report->frame_count ? report->frames->count : 0); i++)
+            if (report->frames->columns[i].flags & COLUMN_LEADS)
+                add_name(writer, report->frames->columns[i].name, (struct names){0}, err);
+        add_cell_names(writer, CELL_NAMES, taken, err);
+        if (send_cells(writer, err))
             return -1;
     }
     for (size_t i = 0; i < report->frame_count; i++)

@@ -53,8 +53,9 @@ struct place {
     bool is_piped;     /* text: no reader has this width; tables are as wide as they need */
     size_t lines;      /* text: limit of matrix rows, the middle is omitted; 0: none */
     bool show_tokens;  /* text: begin with the table of tokens */
-    const struct place_column *extras; /* csv, tidy: leading columns */
+    const struct place_column *extras; /* csv, tidy: leading columns; ours are renamed, not these */
     size_t extra_count;
+    size_t text_count;                   /* csv: tables have so many more of them, the text: 0, 1 */
     const char *item;                    /* json: leading members, for an item of a batch */
     const struct style *style;           /* NULL: the default */
     const struct page_facts *page;       /* html: additional facts; NULL: none */

@@ -143,9 +143,9 @@ def compare_stimuli(tally, model, lens):
             whole = scorer.sequence_score(STIMULI, reduction=lambda x: -x.sum(0).item(), bos_token=True,
                                           bow_correction=bow)
             found = rows_of("score", "-f", table, "--words", *options)
-            tally.check([row["text"] for row in found] == [word for words in expected for word, _ in words],
+            tally.check([row["attn_text"] for row in found] == [word for words in expected for word, _ in words],
                         f"score: the words of {len(STIMULI)} sentences{more}")
-            tally.check(all(row["text"].encode() == STIMULI[int(row["sentence"])].encode()
+            tally.check(all(row["attn_text"].encode() == STIMULI[int(row["sentence"])].encode()
                             [int(row["start"]):int(row["end"])] for row in found), f"score: places of words{more}")
             tally.near(torch.tensor([score for words in expected for _, score in words]),
                        torch.tensor([in_nats(row) for row in found]), BOUND, f"score: surprisal of words{more}")

@@ -178,11 +178,14 @@ TEST(a_note_is_wrapped_to_the_page)
            "text\na\nb\n\nThat\nis\nall of\nit.\n");
 }
 
-TEST(the_model_is_the_first_column_of_tidy_rows)
+TEST(leading_columns_are_the_first_of_tidy_rows)
 {
     static const char *const models[] = {"one", "o,ther"};
     const struct column several[] = {
-        {.name = "model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY, .values = models},
+        {.name = "model",
+         .kind = COLUMN_TEXT,
+         .flags = COLUMN_KEY | COLUMN_LEADS,
+         .values = models},
         {.name = "score", .values = scores},
     };
     const struct frame table = {"it", {"token", 2, labels, 0}, several, 2};
