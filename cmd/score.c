@@ -14,7 +14,8 @@ static const struct option_row own_options[] = {
             "score a continuation of the text, such as ' are' (repeatable; the others are compared "
             "with the first)",
             .heading = "Scoring"),
-    FLAG("total", 0, IN(score.total), "print only totals, of each text and of all"),
+    FLAG("total", 0, IN(score.total),
+         "print only the total of each text; text output adds that of all"),
     STRING("per", 0, "COLUMN", IN(score.per),
            "print sums and means per token for each value of a column or several: condition,region "
            "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
@@ -213,7 +214,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          output->format->name, driver->items.count, words ? "" : "--words ");
     driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * models;
-    if (models > 1 && !own->per && !is_mean && !format_is(output->format, "json jsonl tidy")) {
+    const char *long_formats =
+        own->totals && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
+    if (models > 1 && !own->per && !is_mean && !format_is(output->format, long_formats)) {
         own->title = arena_format(&driver->kept, err, "%zu models", models);
         driver->place.count = driver->place.sentences;
     }
@@ -489,11 +492,12 @@ static int predict(struct score_totals *table, const struct texts *formulas, str
     const struct score_total *next = table->rows, *end = next + table->count;
     const char *keys[2] = {"all", NULL};
     size_t last = 0;
+    struct score_totals sums = {.names = names, .key_count = 2};
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
     for (size_t i = 0; i < formulas->count && next < end; i++) {
         keys[1] = formulas->items[i];
-        score_totals_add(table, &(struct score_total){.keys = keys}, i, arena, err);
+        score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err);
     }
     for (const struct score_total *rows = next; rows < end; rows = next) {
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
@@ -510,9 +514,11 @@ static int predict(struct score_totals *table, const struct texts *formulas, str
             last = score_totals_add(table, &total, last, arena, err);
             if (!last)
                 return -1;
-            score_total_add(&table->rows[i], &total);
+            score_total_add(&sums.rows[i], &total);
         }
     }
+    table->sums = sums.rows;
+    table->sum_count = sums.count;
     return 0;
 }
 
@@ -624,10 +630,12 @@ static int write_totals(struct state *own, struct err *err)
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
     table.most = 0; /* add the row of all texts without a search */
+    table.sums = &own->all;
+    table.sum_count = own->totals && !own->title && driver->items.count > 1;
     if (own->per == of_suite)
         predict(&table, &driver->items.formulas, arena, err);
-    else if (own->totals && !own->title && driver->items.count > 1)
-        score_totals_add(&table, &own->all, table.count, arena, err);
+    for (size_t i = 0; i < table.sum_count && own->view.for_people; i++)
+        score_totals_add(&table, &table.sums[i], table.count, arena, err);
     if (err->kind || score_totals_report(&report, &own->view, &table, arena, err))
         return -1;
     report.model = own->title ? own->title : report.model;

@@ -121,7 +121,7 @@ print(len(words), words.subwords.min() + 1, all(places),
       words.position.max(), words.attn_text.isna().sum())
 counts = words.groupby("condition").attn_text.count()
 print(*[value for pair in counts.items() for value in pair],
-      "%.2f" % accuracy.accuracy.iloc[-1], accuracy.accuracy.isin([0, 1]).sum())
+      "%.2f" % accuracy.accuracy.mean(), accuracy.accuracy.isin([0, 1]).sum())
 print(*pandas.read_csv("ablated.csv").ablate.unique())
 END
     )"
@@ -197,7 +197,7 @@ say(length(unique(rownames(pairs))), rownames(pairs)[2], colnames(pairs)[11],
 words <- read.csv("words.csv")
 say(nrow(words), sum(is.na(words$surprisal_bits)), sum(words$attn_text == "“short”"),
     names(read.csv("means.csv", check.names = FALSE))[5],
-    tail(read.csv("accuracy.csv")$accuracy, 1))
+    mean(read.csv("accuracy.csv")$accuracy))
 END
     same R '6|6|0.687|0:Life|5:first
 -Inf|numeric|0:Life|1:is|2:Life

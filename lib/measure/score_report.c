@@ -30,6 +30,12 @@ static double surprisal_of(const struct score_view *view, double logprob)
 
 /* --- totals of tokens ------------------------------------------------------------------------- */
 
+/* The sum over the tokens with a score; NaN if there are none. */
+static double logprob_of(const struct score_total *total)
+{
+    return total->tokens ? total->logprob : (double)NAN;
+}
+
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count)
 {
     struct score_total total = {.number = COLUMN_MISSING};
@@ -70,6 +76,15 @@ const char *score_summary(const struct score_view *view, const struct score_tota
                         total->tokens, num_plural(total->tokens), num_shown(total->logprob, DIGITS),
                         surprisal_of(view, total->logprob) / (double)total->tokens,
                         view->bits ? "bits" : "nats", score_perplexity(total));
+}
+
+static void put_facts(struct facts *facts, const struct score_view *view,
+                      const struct score_total *total)
+{
+    facts_integer(facts, "tokens_scored", (long long)total->tokens);
+    facts_float(facts, "logprob_nats", logprob_of(total));
+    facts_float(facts, surprisal_name(view), surprisal_of(view, logprob_of(total)));
+    facts_float(facts, "perplexity", score_perplexity(total));
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -170,10 +185,7 @@ int score_report(struct report *report, const struct score_view *view,
     if (!frames || !facts || add_scores(frames, view, sentence, scored, arena, err) ||
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
-    facts_integer(facts, "tokens_scored", (long long)total.tokens);
-    facts_float(facts, "logprob_nats", total.logprob);
-    facts_float(facts, surprisal_name(view), surprisal_of(view, total.logprob));
-    facts_float(facts, "perplexity", score_perplexity(&total));
+    put_facts(facts, view, &total);
     frames->note = score_summary(view, &total, arena, err);
     *report = text_origin_report(&view->origin, sentence);
     report->frames = frames;
@@ -348,7 +360,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     struct label label = label_borrowed(total->keys[last], continued, rows->arena, rows->err);
     const char *bad = total->bad ? total->bad : "";
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
-    double logprob = pairs ? mean_of(total->logprob, total->count) : total->logprob;
+    double logprob = pairs ? mean_of(total->logprob, total->count) : logprob_of(total);
     const struct score_total *first = totals->count ? totals->rows : total;
     double other = pairs ? mean_of(total->bad_logprob, total->count) : first->logprob;
     double surprisal = surprisal_of(view, logprob);
@@ -380,6 +392,23 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
         rows_integer(rows, pairs ? "pairs" : "items", in_data, (long long)total->count);
         put_float(rows, "accuracy", single ? 0 : COLUMN_COLOURED,
                   mean_of((double)total->correct, total->count));
+    }
+}
+
+/* What the last rows are in text. */
+static void put_sums(struct facts *facts, const struct score_view *view,
+                     const struct score_totals *totals, struct arena *arena, struct err *err)
+{
+    enum { SUMS_MAX = FACTS_MAX / 2 };
+    bool pairs = totals->kind == TOTALS_OF_PAIRS, predicted = totals->kind == TOTALS_OF_PREDICTIONS;
+    for (size_t i = 0; i < num_min(totals->sum_count, SUMS_MAX); i++) {
+        const struct score_total *sum = &totals->sums[i];
+        const char *name =
+            predicted ? arena_format(arena, err, "accuracy: %s", sum->keys[1]) : "accuracy";
+        if (pairs || predicted)
+            facts_float(facts, name, mean_of((double)sum->correct, sum->count));
+        else
+            put_facts(facts, view, sum);
     }
 }
 
@@ -431,6 +460,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
         report->about =
             arena_format(arena, err, "%zu %s%s", totals->texts, thing, num_plural(totals->texts));
         facts_integer(facts, "texts", (long long)totals->texts);
+        put_sums(facts, view, totals, arena, err);
         report->facts = &facts->frame;
     }
     return err_if(err->kind);

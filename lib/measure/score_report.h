@@ -82,6 +82,8 @@ struct score_totals {
     struct hash_index found;
     const struct tokenized *sentence; /* NULL: totals of several texts */
     size_t texts;                     /* number of texts without `sentence` */
+    const struct score_total *sums;   /* [sum_count] over all rows: facts of the report, not rows */
+    size_t sum_count;                 /* one, or one for each prediction */
 };
 
 /* Add a total to the row with the same keys and position, or as a new row after row `after`.
