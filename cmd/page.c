@@ -262,6 +262,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (options->page.unedited && !edit_options_are_given(&options->edit))
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     driver->accumulates = true;
+    driver->begins_texts = select->words; /* as in run */
     own->driver = driver;
     own->place = driver->place;
     own->place.count = pages;
@@ -327,6 +328,10 @@ static int find_words(struct page_facts *facts, const struct options *options, s
                       struct err *err)
 {
     struct texts words = {0};
+    if (options->select.words && facts->sentence->added_before &&
+        !options_are_given(options, "special") &&
+        (texts_add(&words, "--special", arena, err) || texts_add(&words, "bos", arena, err)))
+        return -1;
     for (size_t i = 0; i < TOLD; i++) {
         if (i == TOLD - EDITS)
             facts->unedited_count = words.count;

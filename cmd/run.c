@@ -34,6 +34,15 @@ struct state {
     bool noted; /* a note about characters of several tokens was printed */
 };
 
+/* Words are those of score --words, in the same pass. */
+static int prepare(void *state, struct driver *driver, struct err *err)
+{
+    (void)state;
+    (void)err;
+    driver->begins_texts = driver->options->select.words;
+    return 0;
+}
+
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct request *request = &((struct state *)state)->request;
@@ -231,6 +240,7 @@ static const struct task run_task = {
     .takes_source = true,
     .parts = "layers",
     .state_bytes = sizeof(struct state),
+    .prepare = prepare,
     .open = open,
     .read = read,
     .at_once = true,

@@ -307,15 +307,14 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
 {
     if (word_spans_find(sentence, viewer->tokenizer, arena, err))
         return -1;
-    size_t first = 0, end = sentence->word_count;
+    size_t first = sentence->words_before, end = sentence->word_count;
     const struct word_span *words = sentence->words;
-    while (first < end && words[first].first + words[first].count <= sentence->added_before)
-        first++;
     while (end > first && words[end - 1].first >= sentence->count - sentence->added_after)
         end--;
     sentence->words += first;
     sentence->word_labels += first;
     sentence->word_count = end - first;
+    sentence->words_before = 0;
     return 0;
 }
 

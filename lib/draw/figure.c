@@ -66,16 +66,17 @@ static int place_title(struct figure *figure, bool widens, struct arena *arena, 
 static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_form *form,
                      struct err *err)
 {
-    size_t end = axis->first + axis->size;
+    ptrdiff_t least = axis->first > 0 ? axis->first : 0, end = axis->first + (ptrdiff_t)axis->size;
+    ptrdiff_t first = (ptrdiff_t)form->first_token, last = (ptrdiff_t)form->last_token;
     if (axis->numbers)
         return err_usage(err, "--query and --token-range cannot be combined");
-    if (form->last_token >= end || form->last_token < axis->first)
-        return err_usage(err, "--token-range: expected tokens from %zu to %zu, found %zu",
-                         axis->first, end - 1, form->last_token);
-    size_t first = form->first_token > axis->first ? form->first_token : axis->first;
-    *skipped = first - axis->first;
+    if (last >= end || last < least)
+        return err_usage(err, "--token-range: expected tokens from %td to %td, found %td", least,
+                         end - 1, last);
+    first = first > least ? first : least;
+    *skipped = (size_t)(first - axis->first);
     axis->labels += *skipped;
-    axis->size = form->last_token + 1 - first;
+    axis->size = (size_t)(last + 1 - first);
     axis->first = first;
     return 0;
 }

@@ -50,8 +50,10 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
 /* Index of the first label; if labels are thinned out, at a multiple of `every`. */
 static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
-    return fit->size > 0 ? axis_cells(axis->first, fit->every) * fit->every - axis->first
-                         : axis->size;
+    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* number */
+    if (fit->size > 0 && fit->every > 1)
+        return axis_cells(first, fit->every) * fit->every - (size_t)axis->first;
+    return fit->size > 0 ? 0 : axis->size;
 }
 
 /* A position's label, or its number if labels are thinned out; `middle` gets its cell's centre. */
@@ -60,7 +62,7 @@ static const char *label_at(char number[POSITION_BYTES], double *middle, const s
 {
     const struct label *label = &axis->labels[index];
     *middle = fit->pitch * ((double)(index / fit->step) + 0.5);
-    snprintf(number, POSITION_BYTES, "%zu", axis->first + index);
+    snprintf(number, POSITION_BYTES, "%td", axis->first + (ptrdiff_t)index);
     return fit->every == 1 || strcmp(label->text, label->exact) == 0 ? label->text : number;
 }
 

@@ -39,10 +39,11 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis)
 {
     const struct tokenized *texts[] = {&report->sentence, &report->source};
-    const struct label *labels = axis->labels - axis->first;
-    for (size_t i = 0; i < 2; i++)
-        if (labels && (labels == texts[i]->labels || labels == texts[i]->word_labels))
+    for (size_t i = 0; i < 2; i++) {
+        const struct label *labels = texts[i]->words ? texts[i]->word_labels : texts[i]->labels;
+        if (labels && axis->labels == labels + report->first_shown)
             return texts[i];
+    }
     return NULL;
 }
 
@@ -59,7 +60,8 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
     const struct tokenized *text =
         row->things == OF_QUERIES ? report_queries(report, part) : report_keys(report, part);
     const struct label *labels = text->words ? text->word_labels : text->labels;
-    return (struct axis){row->name, size, labels + report->first_shown, report->first_shown, NULL};
+    size_t first = report->first_shown - (text->words ? text->words_before : 0);
+    return (struct axis){row->name, size, labels + report->first_shown, (ptrdiff_t)first, NULL};
 }
 
 bool kept_is_mean_of_heads(const struct kept *kept)

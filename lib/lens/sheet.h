@@ -31,13 +31,15 @@ struct axis {
     const char *name; /* "query", "key", "token", "channel", "dim", "word" */
     size_t size;
     const struct label *labels; /* [size] */
-    size_t first;               /* number of the first position; 1 if token 0 is hidden */
+    ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden, -1 if a
+                                 * special token precedes word 0; it has no number then */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
 };
 
-static inline size_t axis_number(const struct axis *axis, size_t index)
+/* The number of a position; negative: none. */
+static inline ptrdiff_t axis_number(const struct axis *axis, size_t index)
 {
-    return axis->numbers ? axis->numbers[index] : axis->first + index;
+    return axis->numbers ? (ptrdiff_t)axis->numbers[index] : axis->first + (ptrdiff_t)index;
 }
 
 /* Index of the position with a number; the axis's size or more if there is none. */
@@ -45,7 +47,7 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 {
     size_t index = 0;
     if (!axis->numbers)
-        return number < axis->first ? axis->size : number - axis->first;
+        return (ptrdiff_t)number < axis->first ? axis->size : number - (size_t)axis->first;
     while (index < axis->size && axis->numbers[index] != number)
         index++;
     return index;
@@ -88,8 +90,8 @@ static inline const char *sheet_text(const struct sheet *sheet, size_t row, size
 
 static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t column)
 {
-    size_t number = axis_number(&sheet->rows, row);
-    return (sheet->causal && sheet->columns.first + column > number) ||
+    return (sheet->causal &&
+            axis_number(&sheet->columns, column) > axis_number(&sheet->rows, row)) ||
            (sheet->visible && sheet->visible[row * sheet->columns.size + column] == 0);
 }
 

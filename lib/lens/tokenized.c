@@ -538,17 +538,24 @@ static int find(struct tokenized *tokenized, struct tokenized text,
         return -1;
     text.words = spans;
     text.word_count = split(spans, &text, tokenizer);
+    text.words_before = 0;
+    while (text.words_before < text.word_count &&
+           spans[text.words_before].first + spans[text.words_before].count <= text.added_before)
+        text.words_before++;
     for (size_t i = 0; i < text.word_count; i++) {
         struct text_range own = word_range(&text, i);
         bool is_in_text = own.start < own.end;
         const char *word = is_in_text ? text.text + own.start : text.labels[spans[i].first].plain;
         size_t size = is_in_text ? own.end - own.start : strlen(word);
-        if (label_of_text(&labels[i], i, word, size, arena, err))
+        if (label_of_text(&labels[i], i - text.words_before, word, size, arena, err))
             return -1;
+        if (i < text.words_before)
+            labels[i].exact = labels[i].plain;
     }
     tokenized->words = spans;
     tokenized->word_labels = labels;
     tokenized->word_count = text.word_count;
+    tokenized->words_before = text.words_before;
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct tokenized {
     const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
     const struct label *word_labels;
     size_t word_count;
+    size_t words_before; /* special tokens before word 0, which have no number */
 };
 
 /* Tokenize and label; the arena owns all memory. Refuses an empty text, more tokens than the model

@@ -223,7 +223,7 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
             add_index(line, frame_key(frame, "layer", row), false);
             add_index(line, frame_key(frame, "head", row), false);
             int position = frame_key(frame, "position", row); /* in tables by layer and token */
-            buf_format(line, "%zu,", position >= 0 ? (size_t)position : frame->rows.first + row);
+            buf_format(line, "%td,", position >= 0 ? position : axis_number(&frame->rows, row));
             csv_field(line, frame->rows.labels[row].plain);
             buf_format(line, ",%zu,%s,", at++, frame->columns[i].name);
             add_cell(line, &frame->columns[i], row);
@@ -385,7 +385,9 @@ int tidy_begin(struct writer *writer, struct err *err)
 
 static void add_position(struct buf *part, size_t index, const struct axis *axis)
 {
-    buf_format(part, "%zu,", axis_number(axis, index));
+    if (axis_number(axis, index) >= 0)
+        buf_format(part, "%td", axis_number(axis, index));
+    buf_char(part, ',');
     csv_field(part, axis->labels[index].plain);
     buf_char(part, ',');
 }

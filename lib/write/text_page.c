@@ -618,7 +618,7 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
     matrices->between = (struct table_column){gap, 1};
     matrices->rows = text_cut_lines(first->rows.size, place->lines);
     if (!numbers) /* "12 dessert": numbers match rows to columns */
-        matrices->index_width = (size_t)snprintf(text, sizeof text, "%zu ",
+        matrices->index_width = (size_t)snprintf(text, sizeof text, "%td ",
                                                  axis_number(&first->rows, first->rows.size - 1));
     matrices->label.width = matrices->index_width + label_width(&first->rows, &matrices->rows);
     for (size_t i = 0; i < matrices->count; i++)
@@ -712,8 +712,8 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
     const struct text_heat *heat = &matrices->heat;
     struct colour_norm norm = heat->norms.range == RANGE_ROW ? norm_of_row(&heat->norms, sheet, row)
                                                              : matrices->norms[index];
-    if (!between && matrices->index_width)
-        buf_format(&table->cell, "%*zu ", (int)matrices->index_width - 1,
+    if (!between && matrices->index_width && axis_number(&sheet->rows, row) >= 0)
+        buf_format(&table->cell, "%*td ", (int)matrices->index_width - 1,
                    axis_number(&sheet->rows, row));
     buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
     table_put(table, &matrices->label);
@@ -721,8 +721,8 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         size_t column = text_cut_place(&matrices->columns, slot);
         bool middle = text_cut_between(&matrices->columns, slot);
         bool cut = between || middle;
-        size_t last = axis_number(&sheet->rows, last_row);
-        bool hidden = cut ? sheet->causal && sheet->columns.first + column > last
+        bool hidden = cut ? sheet->causal && axis_number(&sheet->columns, column) >
+                                                 axis_number(&sheet->rows, last_row)
                           : sheet_hides(sheet, row, column);
         if (hidden || cut) {
             table_text(table, middle ? &matrices->between : &matrices->cell,
