@@ -83,7 +83,8 @@ void fuzz_one(const char *bytes, size_t size)
         made[16] = (char)(bytes[0] - 'a');
         memcpy(made + FRONT_BYTES, bytes + 1, size - 1);
     }
-    struct file file = file_borrow(made, whole ? size : size - 1 + FRONT_BYTES);
+    size_t made_size = whole ? size : size - 1 + FRONT_BYTES;
+    struct file file = file_borrow(made, made_size);
     if (gguf_read(&gguf, &file, &fuzz_err)) {
         fuzz_refused();
     } else {
@@ -91,7 +92,7 @@ void fuzz_one(const char *bytes, size_t size)
         check_tensors(&gguf);
         check_model(&gguf);
         gguf_release(&gguf);
-        open_model(made, file.size);
+        open_model(made, made_size);
     }
     free(made);
 }
