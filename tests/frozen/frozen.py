@@ -88,7 +88,9 @@ def read_tidy(text):
     sheets = {}
     rows = csv.reader(text.splitlines())
     header = next(rows)
-    assert header[1:3] == ["layer", "head"] and header[-1] == "value", header
+    leading = header.index("tensor")  # columns that identify the text, newer than the values
+    assert header[leading + 1:leading + 3] == ["layer", "head"] and header[-1] == "value", header
+    rows = [row[leading:] for row in rows]
     rows = [[*row[:6], row[6].removesuffix("_nats"), *row[7:]] for row in rows]
     if all(row[6] != "rank" for row in rows):  # words had no entropy
         rows = [row for row in rows if row[0] != "scores" or not row[6].startswith("entropy")]
