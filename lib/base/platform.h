@@ -29,8 +29,9 @@ struct timespec platform_written(const struct stat *status);
 void platform_advise_huge(void *pages, size_t size);
 void platform_give_back(size_t least);
 
-/* The bytes that this process can still take: the smallest of the system's free memory, the limit
- * of its control group and that of `ulimit -v`, and which of them that is. SIZE_MAX: unknown. */
+/* The bytes that this process can still take: the least of the system's free memory and what the
+ * limits of its control groups and of `ulimit -v` leave, and which of them that is. SIZE_MAX:
+ * unknown. */
 size_t platform_memory_bytes(const char **limit);
 
 /* The last such byte, or NULL. */

@@ -100,13 +100,43 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The limits of our control group and of those above it, of versions 1 and 2; a container may see
- * its own at the top. */
-static size_t limit_of_groups(void)
+/* The number in a file of a control group, of version 1 under its memory controller or 2. */
+static size_t number_of_group(const char *group, bool first, const char *name, const char *form)
+{
+    char path[2 * LINE_BYTES];
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s%s/%s", first ? "/memory" : "", group, name);
+    return number_in(path, form);
+}
+
+/* What the limit of a group leaves. Pages of files do not count: the system can drop them. */
+static size_t left_of_group(const char *group, bool first)
+{
+    static const char *const files[2][4][2] = {
+        {{"memory.max", "%zu"},
+         {"memory.current", "%zu"},
+         {"memory.stat", "inactive_file %zu"},
+         {"memory.stat", "active_file %zu"}},
+        {{"memory.limit_in_bytes", "%zu"},
+         {"memory.usage_in_bytes", "%zu"},
+         {"memory.stat", "total_inactive_file %zu"},
+         {"memory.stat", "total_active_file %zu"}},
+    };
+    size_t found[4];
+    for (int i = 0; i < 4; i++) {
+        found[i] = number_of_group(group, first, files[first][i][0], files[first][i][1]);
+        if (found[i] == SIZE_MAX)
+            return i ? found[0] : SIZE_MAX;
+    }
+    size_t used = found[1] - num_min(found[1], found[2] + found[3]);
+    return found[0] - num_min(found[0], used);
+}
+
+/* What the limits of our control group and of those above it leave; a container may see its own at
+ * the top. */
+static size_t left_of_groups(void)
 {
     size_t least = SIZE_MAX;
     char line[LINE_BYTES];
-    char path[2 * LINE_BYTES];
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file && fgets(line, sizeof line, file)) {
         const char *after_memory = strstr(line, ":memory:");
@@ -116,9 +146,7 @@ static size_t limit_of_groups(void)
         group[strcspn(group, "\n")] = '\0';
         for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
             *end = '\0';
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s%s/%s", after_memory ? "/memory" : "",
-                     group, after_memory ? "memory.limit_in_bytes" : "memory.max");
-            least = num_min(least, number_in(path, "%zu"));
+            least = num_min(least, left_of_group(group, after_memory));
         }
     }
     if (file)
@@ -141,7 +169,7 @@ size_t platform_memory_bytes(const char **limit)
 {
     size_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %zu kB");
     const size_t found[] = {kilobytes < SIZE_MAX / 1024 ? 1024 * kilobytes : SIZE_MAX,
-                            limit_of_groups(), left_of_addresses()};
+                            left_of_groups(), left_of_addresses()};
     static const char *const names[] = {"in this system", "in this control group",
                                         "below 'ulimit -v'"};
     size_t least = 0;
