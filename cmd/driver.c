@@ -193,17 +193,15 @@ static int write_folder(struct driver *driver, const struct work *work, struct p
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
                       const struct work *work, struct place place, size_t index, struct err *err)
 {
-    struct buf bytes = {0};
     struct stream out = {0};
     set_index(&place, work, index);
-    int failed = stream_to_memory(&out, &bytes, err) ||
+    json_put_raw(json, name, "\"");
+    int failed = stream_to_hex(&out, json->stream, err) ||
                  report_write(driver->output.format, &(struct target){.stream = &out},
                               &work->report, &place, err);
-    failed = stream_end(&out, failed, err) || buf_check(&bytes, err);
-    if (!failed)
-        json_put_hex(json, name, bytes.bytes, bytes.size);
-    buf_release(&bytes);
-    return err_if(failed);
+    failed = stream_end(&out, failed, err);
+    stream_char(json->stream, '"');
+    return failed;
 }
 
 /* Write a line for a failure, or for a result in a format other than JSON: its folder, or its

@@ -95,6 +95,13 @@ int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err)
     return failed;
 }
 
+int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err)
+{
+    int failed = stream_to(stream, -1, err);
+    stream->hex = hex;
+    return failed;
+}
+
 /* The path of the file that a name stands for, through symbolic links, so that a link stays a link.
  * NULL for what is written in place: what is no file, or has no name any more, as what /dev/stdout
  * leads to may have none. */
@@ -284,9 +291,20 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
     return 0;
 }
 
+static void flush_hex(struct stream *stream)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < stream->used; i++) {
+        unsigned char byte = (unsigned char)stream->buffer[i];
+        stream_bytes(stream->hex, (const char[]){digits[byte >> 4], digits[byte & 15]}, 2);
+    }
+}
+
 void stream_flush(struct stream *stream)
 {
-    if (stream->memory)
+    if (stream->hex)
+        flush_hex(stream);
+    else if (stream->memory)
         buf_bytes(stream->memory, stream->buffer, stream->used);
     else if (!stream->failure && transfer_write(stream->descriptor, stream->buffer, stream->used))
         stream->failure = errno;

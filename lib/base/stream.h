@@ -28,6 +28,7 @@ struct buf;
 struct stream {
     int descriptor;
     struct buf *memory; /* in place of the descriptor; NULL: there is one */
+    struct stream *hex; /* in place of it, gets two digits for each byte; NULL: there is one */
     int failure;        /* errno of the first write that failed; 0: none */
     char *target;       /* NULL: a descriptor that was handed in */
     char *temporary;    /* what is renamed to `target` */
@@ -48,6 +49,9 @@ int stream_to(struct stream *stream, int descriptor, struct err *err);
 
 /* Or to the end of a buffer, which says itself whether there was memory. */
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
+
+/* Or to another stream, as hexadecimal digits. */
+int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
 /* What is written is no text: a terminal that asked for it by name gets every byte, too. */
 void stream_binary(struct stream *stream);

@@ -215,6 +215,22 @@ TEST(a_stream_can_write_to_memory)
     buf_release(&memory);
 }
 
+TEST(a_stream_can_write_hexadecimal_digits_to_another)
+{
+    struct stream outer = {0}, inner = {0};
+    struct buf memory = {0};
+    ck_assert_int_eq(stream_to_memory(&outer, &memory, NULL), 0);
+    ck_assert_int_eq(stream_to_hex(&inner, &outer, NULL), 0);
+    for (int i = 0; i < 100000; i++)
+        stream_bytes(&inner, "\x00\xa5z", 3);
+    ck_assert_int_eq(stream_commit(&inner, NULL), 0);
+    ck_assert_int_eq(stream_commit(&outer, NULL), 0);
+    ck_assert_uint_eq(memory.size, 600000);
+    for (int i = 0; i < 100000; i++)
+        ck_assert_mem_eq(memory.bytes + 6 * i, "00a57a", 6);
+    buf_release(&memory);
+}
+
 TEST(a_commit_leaves_the_descriptor_open)
 {
     char found[8] = "";
