@@ -44,7 +44,7 @@ struct lens_work {
     const struct tokenized *sentence;
     struct matrix ends; /* [tokens, C] vectors behind the model's own logits */
     size_t first;       /* token of the first row */
-    float *last;        /* [rows, V] the model's own logits */
+    float *last;        /* [rows, V] the model's own logits, unless the plan is brief */
     double *last_sums;  /* [rows] logsumexp of these */
     size_t layer;       /* current layer's index in the lens */
     size_t own;         /* index of the layer with the model's own logits; the layer count if it is
@@ -74,7 +74,7 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     struct lens_work *work = context;
     double entropy = 0;
     double sum = logsumexp_entropy(&entropy, logits, count);
-    if (work->layer == work->own) {
+    if (work->layer == work->own && !work->plan->is_brief) {
         memcpy(work->last + row * count, logits, count * sizeof *logits);
         work->last_sums[row] = sum;
     }
@@ -158,8 +158,9 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
     size_t best_count = work->lens->best_count;
     size_t best_room = work->plan->layers.count * tokens * best_count;
     size_t step = logits_piece_rows(config->vocab_size, tokens);
-    work->last = arena_room(arena, step, config->vocab_size * sizeof *work->last, err);
-    work->last_sums = arena_room(arena, step, sizeof *work->last_sums, err);
+    size_t compared = work->plan->is_brief ? 0 : step;
+    work->last = arena_room(arena, compared, config->vocab_size * sizeof *work->last, err);
+    work->last_sums = arena_room(arena, compared, sizeof *work->last_sums, err);
     work->best = arena_room(arena, best_room, sizeof *work->best, err);
     if (!work->last || !work->last_sums || !work->best)
         return -1;
