@@ -3,6 +3,7 @@
  * The loop is in driver.c. This file has the header of the log, --dry-run, --join and the status.
  */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -280,6 +281,7 @@ static int run_batch(struct driver *driver, struct err *err)
  *
  *     3 jobs, 1 for each item; 1 would fail
  *     5 tokens, at most 3 in a text
+ *     1.2 MiB of memory, not counting the weights file
  *     320 B as float32; csv and json take about three times that
  */
 static int preview_batch(struct driver *driver, struct err *err)
@@ -297,9 +299,11 @@ static int preview_batch(struct driver *driver, struct err *err)
     stream_format(&out, ", %zu for each item; %zu would fail\n", driver->sweep.settings,
                   driver->failed);
     stream_format(&out, "%zu tokens, at most %zu in a text\n", survey->tokens, survey->longest);
-    if (driver->task->result_bytes)
+    stream_format(&out, "%s of memory, not counting the weights file\n",
+                  num_size(size, (uint64_t)fmin(driver_memory(driver), 0x1p63)));
+    if (survey->bytes > 0)
         stream_format(&out, "%s as float32; csv and json take about three times that\n",
-                      num_size(size, survey->bytes));
+                      num_size(size, (uint64_t)fmin(survey->bytes, 0x1p63)));
     return err_if(stream_end(&out, 0, err) ||
                   check_failed(driver->failed, jobs, "would fail", driver->failure, err));
 }

@@ -1,8 +1,10 @@
 /* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, or two
  * models with each other. */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "command.h"
 #include "items.h"
 #include "measure/comparison.h"
@@ -100,6 +102,18 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
     const struct comparison_plan plan = {
         runs,           count,         job->pairs, job->items.count, &job->selection,
         &progress.sink, equal_weights, 0};
+    double bytes = 0;
+    size_t longest = 0;
+    for (size_t i = 0; i < job->items.count; i++) {
+        struct memory memory = {0};
+        comparison_add_memory(&memory, &plan, &job->pairs[i]);
+        bytes = fmax(bytes, memory.held + memory.during);
+        longest = num_max(longest, job->pairs[i].sentence.count);
+    }
+    for (size_t i = 0; i < 2 && job->sessions[i].viewer.model.name; i++)
+        bytes += (double)weights_heap_bytes(&job->sessions[i].viewer.model.weights);
+    if (session_expect(&job->sessions[0], bytes, longest, err))
+        return -1;
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);

@@ -1,5 +1,6 @@
 #include "driver.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +12,14 @@
 #include "base/num.h"
 #include "command.h"
 #include "format/json_writer.h"
-#include "model/pass.h"
 
 enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
     GROUP_TEXTS = 256,
     GROUPS_OF_THREAD = 4,        /* groups per thread that are read at once */
     HELD_BYTES = 1 << 30,        /* limit for the results of all threads in memory */
+    TOKEN_BYTES = 400,           /* of a token with its labels, about */
+    MEAN_BYTES = 16,             /* of a number in --mean texts: sums and counts, then the mean */
     FOLDER_NAME_BYTES_MAX = 200, /* longer names give the number of the setting instead */
 };
 
@@ -376,7 +378,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
         return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
     bool is_read = work->item.is_blank ||
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
-    if (is_read && (!task->read || !task->read(driver->state, driver, work, arena, why)))
+    if (is_read && !task->read(driver->state, driver, work, arena, why))
         return 0;
     if (task->way_out && (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
         err_append(why, ": %s", task->way_out);
@@ -391,7 +393,50 @@ static size_t end_of_setting(const struct driver *driver, size_t setting)
     return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
-static int survey_work(struct driver *driver, const struct work *work, struct err *err)
+/* The bytes of a result with `bytes` bytes of numbers, if a thread formats it (make_bytes). */
+static double formatted_bytes(const struct driver *driver, double bytes)
+{
+    const struct output *output = &driver->output;
+    bool is_hex = driver->is_batch && !output->to_stdout && !is_lines(driver); /* in the log */
+    double cells = driver->accumulates || output->to_folder ? 0 : bytes / sizeof(float);
+    return cells * output->format->cell_bytes * (is_hex ? 2 : 1);
+}
+
+/* Add the memory of a job to that of its group, which read_round will make the same. */
+static void survey_memory(struct driver *driver, struct work *work)
+{
+    const struct task *task = driver->task;
+    struct survey *survey = &driver->survey;
+    struct group_size *group = &survey->group, *most = &survey->most;
+    size_t tokens = work->pair.sentence.count;
+    if (task->alone || group->texts == GROUP_TEXTS || group->tokens + tokens > GROUP_TOKENS)
+        *group = (struct group_size){0};
+    work->memory.held += TOKEN_BYTES * (double)(tokens + work->pair.source.count);
+    double formatted = formatted_bytes(driver, work->result_bytes);
+    survey->bytes += work->result_bytes;
+    survey->held += work->memory.held + formatted;
+    group->texts++;
+    group->tokens += tokens;
+    group->memory.held += work->memory.held;
+    group->memory.during += work->memory.during;
+    group->formatted += formatted;
+    if (driver->derivation.mean_of_texts)
+        survey->sums = fmax(survey->sums, MEAN_BYTES / sizeof(float) * work->result_bytes);
+    most->memory.held = fmax(most->memory.held, group->memory.held);
+    most->memory.during = fmax(most->memory.during, group->memory.during);
+    most->formatted = fmax(most->formatted, group->formatted);
+}
+
+/* Weights are packed if enough tokens will follow. */
+static void expect_tokens(struct driver *driver)
+{
+    if (driver->task->expect)
+        driver->task->expect(driver->state, driver, driver->survey.tokens);
+    else
+        viewer_expect(&driver->session.viewer, driver->survey.tokens);
+}
+
+static int survey_work(struct driver *driver, struct work *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
     size_t tokens = work->pair.sentence.count + work->pair.source.count;
@@ -403,29 +448,53 @@ static int survey_work(struct driver *driver, const struct work *work, struct er
     survey->tokens += tokens;
     survey->longest = num_max(survey->longest, work->pair.sentence.count);
     survey->longest_source = num_max(survey->longest_source, work->pair.source.count);
-    const struct task *task = driver->task;
-    size_t result = task->result_bytes ? task->result_bytes(driver->state, driver, work) : 0;
-    size_t held = task->held_bytes ? task->held_bytes(driver->state, driver, work) : result;
-    size_t pass = pass_memory_bytes(&driver->session.viewer.model.config, tokens);
-    survey->largest = num_max(survey->largest, result);
-    if (!num_add(&survey->bytes, survey->bytes, result))
-        survey->bytes = SIZE_MAX;
-    survey->memory = num_add(&held, held, pass) ? num_max(survey->memory, held) : SIZE_MAX;
+    survey_memory(driver, work);
     dropped_add(&survey->dropped, &work->pair.sentence, work->index);
     if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
         dropped_add(&survey->dropped, &work->pair.source, DROPPED_IN_SOURCE);
     return 0;
 }
 
+/* The number of groups between two writes of results, in several threads; 1: all threads share each
+ * pass. Many short jobs run in groups, as many as fit into memory. */
+static size_t groups_at_once(const struct driver *driver)
+{
+    const struct survey *survey = &driver->survey;
+    size_t jobs = driver->end - driver->first;
+    size_t threads = pool_threads(driver->session.viewer.machine.pool);
+    size_t most = GROUPS_OF_THREAD * threads;
+    double held = survey->most.memory.held + survey->most.formatted;
+    double left = (double)heap_available() - survey->weights - survey->sums -
+                  (double)threads * survey->most.memory.during;
+    double room = fmin(HELD_BYTES, left / 2); /* buffers of text grow to twice their size */
+    if (!driver->task->at_once || survey->longest > GROUP_TOKENS || jobs < 2 * threads ||
+        threads < 2 || held * (double)threads > room)
+        return 1;
+    return held * (double)most > room ? (size_t)(room / held) : most;
+}
+
+double driver_memory(const struct driver *driver)
+{
+    const struct survey *survey = &driver->survey;
+    const struct memory *memory = &survey->most.memory;
+    size_t threads = pool_threads(driver->session.viewer.machine.pool);
+    double groups = (double)groups_at_once(driver);
+    double held = groups * (memory->held + survey->most.formatted);
+    double bytes = survey->weights + survey->sums;
+    return groups > 1 ? bytes + (double)threads * memory->during + fmin(held, survey->held)
+                      : bytes + memory->during + memory->held;
+}
+
 /* Refuses jobs beyond the available memory: the system would end them after minutes. */
 int driver_check(struct driver *driver, struct err *err)
 {
-    const struct survey *survey = &driver->survey;
+    struct survey *survey = &driver->survey;
     struct arena arena = {0};
     size_t job = driver->first;
     int failed = 0;
     for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++) {
         failed = open_setting(driver, i, err);
+        survey->group = (struct group_size){0};
         for (; job < end_of_setting(driver, i) && !failed; job++) {
             struct work work;
             struct err why = {0};
@@ -436,6 +505,11 @@ int driver_check(struct driver *driver, struct err *err)
         }
         if (failed && driver->sweep.of_models)
             blame_setting(driver, err);
+        if (!failed) {
+            const struct weights *weights = &driver->session.viewer.model.weights;
+            expect_tokens(driver);
+            survey->weights = fmax(survey->weights, (double)weights_heap_bytes(weights));
+        }
     }
     arena_release(&arena);
     if (failed || dropped_note(&survey->dropped, &driver->items, err))
@@ -444,12 +518,11 @@ int driver_check(struct driver *driver, struct err *err)
         return 0;
     driver->failed = 0; /* driver_run counts them again */
     driver->failure = NULL;
-    if (!heap_expect(survey->memory, driver->session.viewer.model.name, err))
+    if (!session_expect(&driver->session, driver_memory(driver), survey->longest, err))
         return 0;
-    err_append(err, ": give shorter texts (the longest has %zu tokens)", survey->longest);
-    if (driver->task->result_bytes)
+    if (survey->bytes > 0)
         err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",
-                   driver->output.format->sheet
+                   driver->output.format->sheet || driver->is_batch || driver->accumulates
                        ? ""
                        : ", or --format csv or json, which hold few attention maps at a time");
     return -1;
@@ -631,22 +704,14 @@ static int run_wave(struct wave *wave, struct err *err)
     return 0;
 }
 
-/* Run the remaining jobs of the open setting. Many short jobs run in groups, each in one thread;
- * otherwise all threads share each pass. The first group packs the weights, and the threads'
+/* Run the remaining jobs of the open setting. The first group packs the weights, and the threads'
  * viewers share them afterwards. */
 static int run_groups(struct driver *driver, struct err *err)
 {
     struct arena arena = {0};
     struct viewer *viewer = &driver->session.viewer;
-    const struct survey *survey = &driver->survey;
-    size_t jobs = driver->end - driver->first;
-    size_t threads = pool_threads(viewer->machine.pool);
-    size_t texts = num_min(GROUP_TEXTS, GROUP_TOKENS / num_max(survey->longest, 1) + 1);
-    size_t room = HELD_BYTES / (GROUPS_OF_THREAD * threads * texts);
-    if (!driver->task->at_once || survey->longest > GROUP_TOKENS || survey->largest > room ||
-        jobs < 2 * threads)
-        threads = 1;
-    size_t most = threads > 1 ? GROUPS_OF_THREAD * threads : 1;
+    size_t most = groups_at_once(driver);
+    size_t threads = most > 1 ? pool_threads(viewer->machine.pool) : 1;
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
     struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
     const size_t first = 1; /* one group, of one text: its rate is not known */
@@ -684,10 +749,8 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
     driver->session.viewer.machine.progress = counts_parts ? &driver->progress.sink : NULL;
     driver->expected = driver->written;
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
-    if (!failed && task->expect) /* weights are packed if enough tokens will follow */
-        task->expect(driver->state, driver, driver->survey.tokens);
-    else if (!failed)
-        viewer_expect(&driver->session.viewer, driver->survey.tokens);
+    if (!failed)
+        expect_tokens(driver);
     failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
              run_groups(driver, err) || (driver->mean.texts && write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));

@@ -24,9 +24,16 @@
  *             failed = make_table(&group->works[i]->report, group->arena, err);
  *         return failed;
  *     }
+ *     static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+ *                     struct err *err)
+ *     {
+ *         viewer_add_memory(&work->memory, &driver->session.viewer, state, &work->pair,
+ *                           LOOK_AT_ALL);
+ *         return 0;
+ *     }
  *     static const struct task norm_task = {
  *         .many = ITEMS_SOME, .takes_source = true, .at_once = true,
- *         .state_bytes = sizeof(struct selection), .open = open, .run = run};
+ *         .state_bytes = sizeof(struct selection), .open = open, .read = read, .run = run};
  *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
  *
  * make_table reads [tokens, channels] from report->tensors and replaces it by report->frames, as
@@ -57,10 +64,12 @@ struct work {
     struct text_pair pair; /* the text and --source as tokens */
     void *own;             /* data of the task, in the group's arena */
     struct report report;
-    size_t before;       /* number of earlier results; SIZE_MAX: reading this job failed */
-    struct buf bytes;    /* the result, formatted by a thread for that `before`; or empty */
-    bool is_written;     /* the task wrote the result during the pass */
-    enum err_kind fault; /* why there is no result; ERR_NONE: there is one */
+    struct memory memory; /* of its passes and result, set by `read` */
+    double result_bytes;  /* of the result's tensors, set by `read`, if it has any */
+    size_t before;        /* number of earlier results; SIZE_MAX: reading this job failed */
+    struct buf bytes;     /* the result, formatted by a thread for that `before`; or empty */
+    bool is_written;      /* the task wrote the result during the pass */
+    enum err_kind fault;  /* why there is no result; ERR_NONE: there is one */
     const char *message;
 };
 
@@ -97,7 +106,8 @@ struct task {
     /* Tell the viewer how many tokens will run. NULL: the driver calls viewer_expect. */
     void (*expect)(void *state, struct driver *driver, size_t tokens);
 
-    /* Refuse a text, or set `work->own`, for example to texts that run in its place. */
+    /* Add the memory of a text's passes and result to `work->memory`. Refuse a text, or set
+     * `work->own`, for example to texts that run in its place. Required. */
     int (*read)(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err);
 
@@ -117,10 +127,6 @@ struct task {
     /* Called after the last job of a setting, and of all: write accumulated or final results. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
-
-    /* Bytes of a job's result, and how many of them are in memory at once. NULL: few, and all. */
-    size_t (*result_bytes)(const void *state, const struct driver *driver, const struct work *work);
-    size_t (*held_bytes)(const void *state, const struct driver *driver, const struct work *work);
 };
 
 struct driver {
@@ -145,8 +151,14 @@ struct driver {
     struct survey {
         size_t tokens, longest, longest_source;
         struct dropped dropped; /* characters that are not in the vocabulary */
-        size_t bytes, largest;  /* of all results, and of the largest result */
-        size_t memory;          /* lower bound for the largest job, in bytes */
+        double bytes;           /* of the tensors in all results */
+        double weights, sums;   /* bytes of converted and packed weights; of --mean texts */
+        struct group_size {
+            size_t texts, tokens;
+            struct memory memory;
+            double formatted; /* results as text, if a thread formats them */
+        } group, most;        /* the group that the last job is in; the largest numbers of any */
+        double held;          /* by all groups together */
     } survey;
 
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
@@ -175,6 +187,9 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
 int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
+
+/* After driver_check, the bytes that the run will take. */
+double driver_memory(const struct driver *driver);
 
 /* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or
  * `finish` writes `results` results with driver_write. */

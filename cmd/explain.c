@@ -164,6 +164,15 @@ static int explain(struct job *job, struct err *err)
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
     job->request.keys = page_place(job->options, NULL).lines;
+    struct memory memory = {0};
+    const struct viewer *viewer = &job->session.viewer;
+    if (explanation_add_memory(&memory, viewer, job->pair, &job->request, &job->session.arena,
+                               err) ||
+        session_expect(&job->session,
+                       memory.held + memory.during +
+                           (double)weights_heap_bytes(&viewer->model.weights),
+                       job->text->count, err))
+        return -1;
     progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
     int failed = explanation_make(items, &job->session.viewer, job->pair, &job->request,

@@ -167,10 +167,17 @@ static int open(void *state, struct driver *driver, struct err *err)
 static int read_item(void *state, struct driver *driver, struct work *work, struct arena *arena,
                      struct err *err)
 {
-    const struct model *model = &driver->session.viewer.model;
+    const struct state *own = state;
+    const struct viewer *viewer = &driver->session.viewer;
+    const struct model *model = &viewer->model;
     const struct input_options *input = &work->item.options.input;
-    (void)state;
+    struct text_pair whole = work->pair;
     (void)arena;
+    whole.sentence.count = continuation_room(viewer, &own->generation, work->pair.sentence.count);
+    continuation_add_memory(&work->memory, viewer, &own->generation, &work->pair, own->beams);
+    if (own->generation.selection)
+        work->result_bytes =
+            request_add_memory(&work->memory, &own->request, viewer, &whole, false);
     return input->source || model->config.n_encoder_layer ? session_check_source(input, model, err)
                                                           : 0;
 }

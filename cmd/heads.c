@@ -500,6 +500,17 @@ static int make_report(struct report *report, const struct state *own, struct he
                   derive(report, own->how, NULL, arena, err));
 }
 
+static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                struct err *err)
+{
+    const struct head_survey *survey = &((const struct state *)state)->survey;
+    struct selection selection = survey->selection;
+    (void)arena, (void)err;
+    selection.sites *= head_survey_needs(survey, OF_TEXTS);
+    viewer_add_memory(&work->memory, &driver->session.viewer, &selection, &work->pair, LOOK_RUN);
+    return 0;
+}
+
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct state *own = state;
@@ -605,6 +616,7 @@ static const struct task heads_task = {
     .state_bytes = sizeof(struct state),
     .prepare = prepare,
     .open = open,
+    .read = read,
     .begin = begin,
     .at_once = true,
     .run = run,

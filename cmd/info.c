@@ -270,7 +270,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
-    size_t converted = 0; /* bytes of weights that become float32 when first used */
+    size_t converted = weights_heap_bytes(weights);
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
         if (!entry)
@@ -279,9 +279,6 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
         parameters += entry->count;
         bytes += entry->end - entry->begin;
         dtype = !dtype || dtype == own ? own : "mixed";
-        bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
-        bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && entry->rank > 1);
-        converted += is_read_in_place ? 0 : entry->count * sizeof(float);
     }
     size_t logits = site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0;
     tell(info, "data type", "dtype", dtype);

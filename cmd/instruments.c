@@ -18,7 +18,8 @@ struct inquiry;
 struct instrument {
     struct task task; /* first: driver->task points to the instrument */
 
-    /* `ask` reads the options and refuses texts that do not fit them; `find` fills the report. */
+    /* `ask` reads the options, refuses texts that do not fit them, and adds the memory of a text;
+     * `find` fills the report. */
     int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
     int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
 };
@@ -186,6 +187,9 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     plan->is_last = of_texts && inquiry->question.answer >= 0;
     plan->target = inquiry->question.answer;
     plan->against = inquiry->question.against;
+    plan->viewer = inquiry->viewer;
+    if (inquiry->work)
+        lens_add_memory(&inquiry->work->memory, plan, &inquiry->work->pair);
     return 0;
 }
 
@@ -246,6 +250,9 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
     if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
         return -1;
     inquiry->by = (enum attribution_by)index;
+    if (inquiry->work)
+        attribution_add_memory(&inquiry->work->memory, inquiry->viewer, inquiry->by,
+                               &inquiry->work->pair);
     return 0;
 }
 
@@ -437,10 +444,14 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
 {
     struct patching_plan *plan = &inquiry->plan;
     plan->viewer = inquiry->viewer;
-    return err_if(read_over(plan, inquiry->options, err) ||
-                  read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-                  read_path(plan, inquiry->options, !inquiry->work, err) ||
-                  (inquiry->work && read_corrupt(inquiry, arena, err)));
+    if (read_over(plan, inquiry->options, err) ||
+        read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
+        read_path(plan, inquiry->options, !inquiry->work, err) ||
+        (inquiry->work && read_corrupt(inquiry, arena, err)))
+        return -1;
+    if (inquiry->work)
+        patching_add_memory(&inquiry->work->memory, plan, &inquiry->work->pair);
+    return 0;
 }
 
 /* Report "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003". */

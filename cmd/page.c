@@ -165,6 +165,18 @@ static int select_layers(struct selection *selection, const bool *explains,
     return 0;
 }
 
+/* The bytes of all heads of a text in the page; the heads to explain (NULL: all). */
+static size_t explained_bytes(const struct page_source *source, size_t tokens)
+{
+    return page_explained_numbers(&source->viewer->model.config, tokens) * 16 / 3;
+}
+
+static const bool *explained_heads(const struct page_source *source, size_t tokens)
+{
+    bool all = source->usual && explained_bytes(source, tokens) <= DEFAULT_BYTES / source->texts;
+    return all ? NULL : source->explains;
+}
+
 static int find_explained(struct page_facts *facts, const struct page_source *source,
                           const struct text_pair *pair, struct arena *arena, struct err *err)
 {
@@ -172,9 +184,8 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
     struct selection selection;
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     const struct look look = {&selection, pair, 1, 0, report};
-    facts->explained_bytes = page_explained_numbers(config, pair->sentence.count) * 16 / 3;
-    bool all = source->usual && facts->explained_bytes <= DEFAULT_BYTES / source->texts;
-    const bool *explains = all ? NULL : source->explains;
+    const bool *explains = explained_heads(source, pair->sentence.count);
+    facts->explained_bytes = explained_bytes(source, pair->sentence.count);
     if (!report || select_layers(&selection, explains, config, arena, err))
         return -1;
     if (!selection.sites)
@@ -226,17 +237,23 @@ static int measure_scores(struct sheet *scores, const struct page_source *source
     return table ? frame_sheet(scores, table, false, arena, err) : -1;
 }
 
-static int find_scores(struct page_facts *facts, const struct page_source *source,
-                       const struct tokenized *sentence, struct arena *arena, struct err *err)
+static bool has_scores(const struct page_source *source)
 {
     const char *wanted = source->options->page.scores;
     const struct config *config = &source->viewer->model.config;
     double weights = 12 * (double)config->n_layer * (double)config->n_embd * (double)config->n_embd;
+    return wanted ? strcmp(wanted, "all") == 0
+                  : !source->options->page.live && weights <= QUICK_WEIGHTS;
+}
+
+static int find_scores(struct page_facts *facts, const struct page_source *source,
+                       const struct tokenized *sentence, struct arena *arena, struct err *err)
+{
+    const char *wanted = source->options->page.scores;
     struct err none = {0};
     if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, "none") != 0)
         return err_usage(err, "--scores: expected all or none, found '%s'", wanted);
-    if (wanted ? strcmp(wanted, "none") == 0
-               : source->options->page.live || weights > QUICK_WEIGHTS)
+    if (!has_scores(source))
         return 0;
     struct sheet *scores = arena_alloc(arena, 1, sizeof *scores, err);
     if (!scores)
@@ -345,8 +362,8 @@ static int find_words(struct page_facts *facts, const struct options *options, s
     return 0;
 }
 
-/* Find the predictions after every token and, with --lens or if that is cheap, in every layer. */
-static int find_next(struct page_facts *facts, const struct page_source *source,
+/* Plan the predictions after every token and, with --lens or if that is cheap, in every layer. */
+static int plan_next(struct next_plan *plan, const struct page_source *source,
                      const struct text_pair *pair, struct arena *arena, struct err *err)
 {
     const struct config *config = &source->viewer->model.config;
@@ -355,8 +372,15 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
     bool steps = source->options->page.lens || cost <= LENS_COST_MAX;
     size_t best = options_are_given(source->options, "top") ? (size_t)source->options->page.top
                                                             : PAGE_NEXT_BEST;
+    return next_tokens_plan(plan, source->viewer, best, steps, arena, err);
+}
+
+static int find_next(struct page_facts *facts, const struct page_source *source,
+                     const struct text_pair *pair, struct arena *arena, struct err *err)
+{
+    const struct config *config = &source->viewer->model.config;
     struct next_plan plan;
-    if (next_tokens_plan(&plan, source->viewer, best, steps, arena, err))
+    if (plan_next(&plan, source, pair, arena, err))
         return -1;
     struct selection selection = {.sites = next_tokens_sites(&plan)};
     struct report report;
@@ -422,6 +446,36 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
                : 0;
 }
 
+/* Add the memory of what look_once looks at. */
+static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                struct err *err)
+{
+    const struct state *own = state;
+    const struct page_source *source = &own->source;
+    const struct text_pair *pair = &work->pair;
+    const struct viewer *viewer = source->viewer;
+    const struct config *config = &viewer->model.config;
+    const bool *explains = explained_heads(source, pair->sentence.count);
+    struct memory *memory = &work->memory;
+    struct selection selection = {.sites = site_bit(SITE_WEIGHTS), .layers.count = config->n_layer};
+    struct next_plan next;
+    size_t heads = layers_of(config) * config->n_head, explained = 0; /* copied by `narrow` */
+    work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
+    if (has_scores(source))
+        viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);
+    if (select_layers(&selection, explains, config, arena, err) ||
+        plan_next(&next, source, pair, arena, err))
+        return -1;
+    for (size_t i = 0; i < heads; i++)
+        explained += !explains || explains[i];
+    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    memory->held += viewer_captured_bytes(viewer, &selection, pair) * (double)explained /
+                    (double)(num_max(selection.layers.count, 1) * config->n_head);
+    next_tokens_add_memory(memory, &next, pair);
+    memory->held *= driver->options->page.unedited ? 2 : 1;
+    return 0;
+}
+
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct state *own = state;
@@ -465,6 +519,7 @@ static const struct task page_task = {
     .state_bytes = sizeof(struct state),
     .prepare = prepare,
     .open = open,
+    .read = read,
     .run = run,
     .add = add,
 };

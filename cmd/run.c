@@ -61,40 +61,6 @@ static int open(void *state, struct driver *driver, struct err *err)
     return output_check_selection(&driver->output, &request->selection, err);
 }
 
-/* True if a token begins inside a character, as in Chinese and emoji. */
-static bool has_parts(const struct tokenized *tokenized)
-{
-    for (size_t i = 0; tokenized->bytes && i < tokenized->count; i++)
-        if (tokenized->bytes[i].bytes &&
-            label_is_rest(tokenized->bytes[i].bytes, tokenized->bytes[i].size))
-            return true;
-    return false;
-}
-
-/* Refuse a text without the selected queries, or without a second token if the first is hidden. */
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
-                struct err *err)
-{
-    struct state *own = state;
-    const struct request *request = &own->request;
-    bool is_labelled = request->selection.sites && driver->output.format->looks;
-    if (!own->noted && is_labelled && !request->derivation.words &&
-        (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
-        own->noted = true;
-        print_note("a character of several tokens is shown as its parts, as in 爱₂: --words joins "
-                   "them");
-    }
-    struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
-    const size_t *queries = NULL;
-    size_t count = 0;
-    if (selection_queries(&queries, &count, &request->selection, work->pair.sentence.count, arena,
-                          err))
-        return -1;
-    return request->derivation.hide_first
-               ? derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)
-               : 0;
-}
-
 /* --- a long text, written during its passes --------------------------------------------------- */
 
 struct streamed {
@@ -146,6 +112,43 @@ static bool is_streamed(const struct driver *driver, const struct look *look)
            viewer_goes_by_map(&driver->session.viewer, look);
 }
 
+/* True if a token begins inside a character, as in Chinese and emoji. */
+static bool has_parts(const struct tokenized *tokenized)
+{
+    for (size_t i = 0; tokenized->bytes && i < tokenized->count; i++)
+        if (tokenized->bytes[i].bytes &&
+            label_is_rest(tokenized->bytes[i].bytes, tokenized->bytes[i].size))
+            return true;
+    return false;
+}
+
+/* Refuse a text without the selected queries, or without a second token if the first is hidden. */
+static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                struct err *err)
+{
+    struct state *own = state;
+    const struct request *request = &own->request;
+    const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
+    bool is_labelled = request->selection.sites && driver->output.format->looks;
+    if (!own->noted && is_labelled && !request->derivation.words &&
+        (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
+        own->noted = true;
+        print_note("a character of several tokens is shown as its parts, as in 爱₂: --words joins "
+                   "them");
+    }
+    work->result_bytes = request_add_memory(&work->memory, request, &driver->session.viewer,
+                                            &work->pair, is_streamed(driver, &look));
+    struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
+    const size_t *queries = NULL;
+    size_t count = 0;
+    if (selection_queries(&queries, &count, &request->selection, work->pair.sentence.count, arena,
+                          err))
+        return -1;
+    return request->derivation.hide_first
+               ? derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)
+               : 0;
+}
+
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct selection *selection = &((struct state *)state)->request.selection;
@@ -164,38 +167,6 @@ static int run(void *state, const struct group *group, struct err *err)
 }
 
 /* --- result ----------------------------------------------------------------------------------- */
-
-/* The size of a result. SIZE_MAX if it is larger than a size_t. */
-static size_t result_bytes(const void *state, const struct driver *driver, const struct work *work)
-{
-    const struct config *config = &driver->session.viewer.model.config;
-    const struct selection *selection = &((const struct state *)state)->request.selection;
-    size_t tokens = work->pair.sentence.count;
-    size_t rows = selection_query_count(selection, tokens);
-    size_t total = 0;
-    for (int site = 0; site < SITE_ALL; site++) {
-        size_t count = 0;
-        if (!(selection->sites >> site & 1))
-            continue;
-        size_t layers = selection_layers_of(selection, (enum site)site).count;
-        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens,
-                       work->pair.source.count))
-            return SIZE_MAX;
-        if (selection_is_of_queries((enum site)site))
-            count = count / tokens * rows;
-        if (!num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
-            return SIZE_MAX;
-    }
-    return total;
-}
-
-/* The maps of a long text are written as they are computed. */
-static size_t held_bytes(const void *state, const struct driver *driver, const struct work *work)
-{
-    const struct selection *selection = &((const struct state *)state)->request.selection;
-    const struct look look = {.selection = selection, .pairs = &work->pair, .count = 1};
-    return is_streamed(driver, &look) ? 0 : result_bytes(state, driver, work);
-}
 
 /* Print how to see the rest below a partial result. Files contain only results. */
 static void write_hint(struct driver *driver)
@@ -245,8 +216,6 @@ static const struct task run_task = {
     .read = read,
     .at_once = true,
     .run = run,
-    .result_bytes = result_bytes,
-    .held_bytes = held_bytes,
     .finish = finish,
 };
 

@@ -350,13 +350,15 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     own->pairs[0] = work->pair;
     for (size_t i = 0; i < continuations->count && !err->kind; i++)
         read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena, err);
-    if (!bad || err->kind)
-        return err_if(err->kind);
-    if (viewer_read(viewer, &own->pairs[1], &(struct input){.text = bad, .size = strlen(bad)}, NULL,
-                    arena, err))
-        return err_prefix(err, "column 'bad'");
-    own->pairs[1].source = work->pair.source;
-    return 0;
+    if (bad && !err->kind) {
+        const struct input input = {.text = bad, .size = strlen(bad)};
+        if (viewer_read(viewer, &own->pairs[1], &input, NULL, arena, err))
+            return err_prefix(err, "column 'bad'");
+        own->pairs[1].source = work->pair.source;
+    }
+    for (size_t i = 0; i < own->count && !err->kind; i++)
+        scoring_add_memory(&work->memory, &task->scoring, &own->pairs[i]);
+    return err_if(err->kind);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */

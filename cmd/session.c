@@ -1,7 +1,9 @@
 #include "session.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"
@@ -348,6 +350,15 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 
 /* --- the token of an option ------------------------------------------------------------------- */
 
+int session_expect(const struct session *session, double bytes, size_t longest, struct err *err)
+{
+    size_t whole = bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+    if (!heap_expect(whole, session->viewer.model.name, err))
+        return 0;
+    err_append(err, ": give shorter texts (the longest has %zu tokens)", longest);
+    return -1;
+}
+
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err)
 {
@@ -414,4 +425,19 @@ int request_make(struct request *request, struct session *session, const struct 
         return -1;
     selection->queries = options->query;
     return derive_check(how, selection, viewer->tokenizer, err);
+}
+
+double request_add_memory(struct memory *memory, const struct request *request,
+                          const struct viewer *viewer, const struct text_pair *pair, bool by_map)
+{
+    const struct selection *selection = &request->selection;
+    size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
+    size_t layers = num_max(selection->layers.count, 1);
+    struct memory look = {0};
+    viewer_add_memory(&look, viewer, selection, pair, by_map ? LOOK_BY_MAP : LOOK_AT_ALL);
+    double bytes = viewer_captured_bytes(viewer, selection, pair);
+    double held = by_map ? look.held : bytes;
+    memory->held += look.held + derive_bytes(&request->derivation, &held, heads, layers);
+    memory->during = fmax(memory->during, look.during);
+    return by_map ? bytes : held;
 }

@@ -85,6 +85,10 @@ int session_read_item(struct session *session, const struct item *item, struct t
 struct text_pair *session_read_items(struct session *session, const struct items *items,
                                      struct err *err);
 
+/* Refuse to run if the passes take more memory than there is; the longest text has `longest`
+ * tokens. */
+int session_expect(const struct session *session, double bytes, size_t longest, struct err *err);
+
 /* Set `*id` to the single token of an option's text, without special tokens; if the model has no
  * tokenizer, the text is an id. A text of no token or of several is a usage error. */
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
@@ -106,6 +110,11 @@ struct request {
  * depend on the format. Refused: tensors that the model does not have with its mechanism. */
 int request_make(struct request *request, struct session *session, const struct format *format,
                  struct err *err);
+
+/* Add the memory of a look and of what is derived from it. `by_map`: viewer_look_by_map. Returns
+ * the bytes of the result's tensors. */
+double request_add_memory(struct memory *memory, const struct request *request,
+                          const struct viewer *viewer, const struct text_pair *pair, bool by_map);
 
 /* Read a list of mechanisms, "dense,window:8,linear", into memory of the arena. */
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,

@@ -206,6 +206,69 @@ haul "$map_tokens tokens, all maps: a folder of csv" 0 120 100 \
 is 'every head has a file' '[ $(ls maps.folder | wc -l) = 17 ]'
 rm -rf maps.folder
 
+# --- the memory that commands say they need -------------------------------------------------------
+
+expects() { # MODEL ARGUMENT...: estimate and peak agree, and too little memory is refused
+    check "memory: $(printf '%s ' "$@" | cut -c 1-70)" \
+        python3 "$ROOT/tests/estimates.py" "$attn" "$@" -t 2
+}
+
+words() { # COUNT: that many random words
+    awk -v n="$1" 'BEGIN { srand(1); for (i = 0; i < n; i++) printf "%c ", 97 + int(4 * rand()) }'
+}
+
+if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
+    # Maps of 20 MiB for each head; and a pass of 20 KiB for each token.
+    "$attn" init -q --shape tiny-llama --set n_layer=1,n_positions=3100 -s 'a b c d' -o maps1 &&
+        "$attn" init -q --shape tiny --set n_layer=1,n_head=4,n_embd=512,n_positions=3100 \
+            -s 'a b c d' -o wide && cp -r maps1 maps2 || exit 1
+    words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000
+    printf '{"clean": "%s a", "corrupt": "%s b"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
+    for format in text tidy json jsonl; do
+        READ=1000 expects maps1 run -m maps1 -f w2300 --show weights,context --format $format
+        READ=1000 expects maps1 batch w2300 -m maps1 --show weights,context --format $format
+    done
+    READ=1000 expects maps1 run -m maps1 -f w2300 --show weights --format csv # map after map
+    expects maps1 run -m maps1 -f w2300 --show weights -o maps.safetensors --force
+    expects maps1 run -m maps1 -f w2300 --show weights --mean heads -o mean.npy --force
+    expects maps1 run -m maps1 -f w2300 --show weights --hide-first -o maps.safetensors --force
+    expects maps1 run -m maps1 -f w2300 --show rollout -o rollout.npy --force
+    for format in svg tex png pdf; do
+        case $format in
+        p*) command -v rsvg-convert >/dev/null 2>&1 || continue ;;
+        esac
+        expects maps1 run -m maps1 -f w2300 --show weights --token-range 0-20 -o m.$format --force
+    done
+    expects maps1 run -m maps1 -f w2300 -o page.html --force
+    expects maps1 page -m maps1 -f w2300 --scores all
+    expects maps1 heads -m maps1 -f w2300
+    expects maps1 explain -m maps1 -f w2300
+    READ=1000 expects wide explain -m wide -f w150 --token all --format json
+    expects wide score -m wide -f w3000
+    expects wide lens -m wide -f w3000
+    expects wide attribute -m wide -f w3000
+    expects maps1 attribute -m maps1 -f w2300 --by source
+    expects wide attribute -m wide -f w3000 --by neuron
+    expects wide patch -m wide -f pairs.jsonl
+    expects maps1 compare -m maps1 -f w2300 --attention window:8
+    expects maps1 compare maps1 maps2 -f w1500
+    expects wide generate -m wide -f w3000 -n 2
+    expects maps1 generate -m maps1 -f w2300 -n 2 --show weights --mean heads -o mean.npy --force
+    expects maps1 batch w2300 -m maps1 --format npy -o folder/ --force
+    expects maps1 batch w2300 -m maps1 --do heads
+
+    # Two threads hold several groups of texts, as many as --dry-run says.
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        words 500
+        echo
+    done >w500
+    "$attn" batch w500 -m maps1 -t 2 --dry-run >preview
+    mib=$(sed -n 's/^\([0-9]*\).* MiB of memory.*/\1/p' preview)
+    haul "two threads: $mib MiB" 0 60 $((mib * 6 / 5)) batch w500 -m maps1 -q -t 2
+    is 'they take what they say' '[ "$(cat peak)" -gt '$((mib * 4 / 5))' ]'
+    haul "one thread: a tenth of that" 0 60 $((mib / 5)) batch w500 -m maps1 -q -t 1
+fi
+
 # --- every number of every token ------------------------------------------------------------------
 
 for format in text markdown html json; do

@@ -76,6 +76,12 @@ void heap_free(void *memory)
     free(memory);
 }
 
+size_t heap_available(void)
+{
+    const char *limit = NULL;
+    return platform_memory_bytes(&limit);
+}
+
 int heap_expect(size_t size_bytes, const char *what, struct err *err)
 {
     const char *limit = NULL;

@@ -24,6 +24,9 @@ void heap_free(void *memory);
  */
 int heap_expect(size_t size_bytes, const char *what, struct err *err);
 
+/* Bytes of memory that there is; SIZE_MAX: unknown. */
+size_t heap_available(void);
+
 /* From now on freed memory goes back to the system: malloc would keep gaps for hours. */
 void heap_give_back(void);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "explain/steps.h"
 #include "model/features.h"
 #include "model/sampler.h"
@@ -438,4 +439,26 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
             return -1;
     }
     return 0;
+}
+
+/* The bytes of the steps of a query, about: measured for models of several sizes. */
+static double query_bytes(const struct config *config, const struct explain_request *request,
+                          size_t keys)
+{
+    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
+    bool predicts = site_exists(config, SITE_LOGITS) && request->layer + 1 == config->n_layer;
+    return STEPS + (double)keys * (double)(KEY + sizeof(float) * config->d_v) +
+           (double)config->n_embd * (double)(CHANNEL + sizeof(float) * config->d_k) +
+           INNER_CHANNEL * (double)config->n_inner +
+           (predicts ? WORD * (double)config->vocab_size : 0);
+}
+
+int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
+                           const struct text_pair *pair, const struct explain_request *request,
+                           struct arena *arena, struct err *err)
+{
+    size_t keys = num_max(pair->sentence.count, pair->source.count);
+    memory->held +=
+        query_bytes(&viewer->model.config, request, keys) * (double)request->query_count;
+    return trace_add_memory(memory, viewer, pair, request, arena, err);
 }

@@ -109,6 +109,12 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
+/* Add the memory of the explanations. */
+struct memory;
+int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
+                           const struct text_pair *pair, const struct explain_request *request,
+                           struct arena *arena, struct err *err);
+
 /* Write explanations. Write errors stick to the stream; other failures return -1 with `err`. */
 typedef int explain_writer(struct stream *out, const struct explanations *explanations,
                            struct err *err);

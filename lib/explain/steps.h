@@ -61,6 +61,9 @@ struct trace {
 /* Run the pair through the model to the end of the layer, or of its attention. */
 int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
               const struct explain_request *request, struct arena *arena, struct err *err);
+int trace_add_memory(struct memory *memory, const struct viewer *viewer,
+                     const struct text_pair *pair, const struct explain_request *request,
+                     struct arena *arena, struct err *err);
 void trace_set_query(struct trace *trace, size_t query);
 
 /* Find a tensor of the layer, or the query's row in it (of this head, if it has heads); or NULL. */

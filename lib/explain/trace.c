@@ -281,6 +281,17 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
     return 0;
 }
 
+int trace_add_memory(struct memory *memory, const struct viewer *viewer,
+                     const struct text_pair *pair, const struct explain_request *request,
+                     struct arena *arena, struct err *err)
+{
+    struct selection selection;
+    if (select_sites(&selection, &viewer->model.config, request, arena, err))
+        return -1;
+    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    return 0;
+}
+
 /* --- values of one query ---------------------------------------------------------------------- */
 
 void trace_set_query(struct trace *trace, size_t query)

@@ -52,13 +52,17 @@ static int keep_logits(void *context, const struct announcement *seen, struct er
     return logits ? 0 : -1;
 }
 
+size_t continuation_room(const struct viewer *viewer, const struct generation_config *generation,
+                         size_t prompt)
+{
+    size_t positions = viewer->model.config.n_positions;
+    return num_min(prompt + generation->tokens, positions ? positions : SIZE_MAX);
+}
+
 /* Allocate the tokens, and begin with the text or the ids of the prompt. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
-    size_t positions = config_of(text)->n_positions;
-    text->room = prompt->count + text->generation.tokens;
-    if (positions && text->room > positions)
-        text->room = positions;
+    text->room = continuation_room(text->viewer, &text->generation, prompt->count);
     text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
     text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
     if (!text->ids || !text->tokens)
@@ -133,6 +137,20 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
         cache_init_source(&text->source_cache, config_of(text));
     text->screens = can_screen(viewer, generation, text->room - text->prompt_count);
     return 0;
+}
+
+void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
+                             const struct generation_config *generation,
+                             const struct text_pair *pair, size_t beams)
+{
+    const struct selection logits = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    const struct config *config = &viewer->model.config;
+    size_t tokens = continuation_room(viewer, generation, pair->sentence.count);
+    size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
+    viewer_add_memory(memory, viewer, &logits, pair, LOOK_RUN);
+    memory->held += (double)cache * (beams ? 2 * (double)beams : 1);
+    if (can_screen(viewer, generation, generation->tokens))
+        memory->held += (double)config->vocab_size * (double)config->n_embd;
 }
 
 void continuation_release(struct continuation *text)

@@ -28,6 +28,7 @@
 #include "model/cache.h"
 #include "model/sampler.h"
 
+struct memory;
 struct viewer;
 struct text_pair;
 struct tokenizer;
@@ -89,6 +90,15 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err);
 void continuation_release(struct continuation *text);
+
+/* The tokens of a text of `prompt` tokens after all that were requested, at most the context. */
+size_t continuation_room(const struct viewer *viewer, const struct generation_config *generation,
+                         size_t prompt);
+
+/* Add the memory of growing a text to that length, with `beams` beams (0: none). */
+void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
+                             const struct generation_config *generation,
+                             const struct text_pair *pair, size_t beams);
 
 /* Before the first choice, find the most likely continuation with `beams` beams; continuation_next
  * then gives its tokens. The search ends when `beams` texts have ended or all have the requested

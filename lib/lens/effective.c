@@ -6,6 +6,7 @@
 #include "math/rows.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "model/pass.h"
 
 /* Inputs, captured in each layer. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
@@ -350,4 +351,21 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};
     return e->texts ? 0 : -1;
+}
+
+double effective_bytes(const struct selection *selection, const struct config *config,
+                       size_t tokens)
+{
+    double square = (double)tokens * (double)tokens;
+    double maps = (double)config->n_head * square * sizeof(float); /* of all heads */
+    double most = 0;
+    double products = config->n_layer > 1 ? 2 : 1;
+    if (selection->sites & (site_bit(SITE_VALUE_WEIGHTED) | site_bit(SITE_NORM_WEIGHTED)))
+        most = maps;
+    if (selection->sites >> SITE_VALUE_ZEROING & 1)
+        most = fmax(most, square * (sizeof(double) + sizeof(float)) +
+                              (double)pass_memory_bytes(config, tokens));
+    if (selection->sites >> SITE_ROLLOUT & 1)
+        most = fmax(most, products * square * sizeof(double)) + square * sizeof(double);
+    return maps + most;
 }

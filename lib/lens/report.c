@@ -383,3 +383,13 @@ int derive(struct report *report, const struct derivation *how, const struct tok
         return -1;
     return how->hide_first ? hide_first(report, arena, err) : 0;
 }
+
+double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers)
+{
+    double added = 0;
+    if (how->mean_of_heads)
+        added += *bytes /= (double)heads;
+    if (how->mean_of_layers)
+        added += *bytes /= (double)layers;
+    return added + *bytes * (how->words + how->hide_first);
+}

@@ -145,4 +145,8 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);
 
+/* Bytes that this adds to tensors of so many bytes, heads and layers, at most; `bytes` becomes the
+ * size of the result. */
+double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers);
+
 #endif

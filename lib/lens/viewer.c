@@ -1,11 +1,13 @@
 #include "lens/viewer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "model/mechanism.h"
+#include "model/pass.h"
 #include "model/pattern.h"
 
 enum {
@@ -336,23 +338,31 @@ static void mark_keys(float *row, const struct kept *kept, const struct config *
         row[key] = 1;
 }
 
-/* Set `visible` of masked scores or attention weights of a text. It stays NULL if the causal mask
- * is sufficient, or if an edit may have given hidden keys a value. */
+/* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
+ * mask is sufficient, or if an edit may have given hidden keys a value. */
+static size_t visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
+{
+    const struct config *config = &viewer->model.config;
+    struct layer_edits edits = edits_of_layer(viewer->edits, layer);
+    bool plain = !edits.knockouts && !config_window(config, layer) &&
+                 config->mechanism.kind != ATTENTION_SPARSE;
+    if (edits.others || plain || (site != SITE_MASKED && site != SITE_WEIGHTS))
+        return 0;
+    return edits.by_head ? heads : 1;
+}
+
+/* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
 static int find_visible(struct kept *kept, const struct viewer *viewer, struct edit_block block,
                         struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    if (!kept->data || (kept->site != SITE_MASKED && kept->site != SITE_WEIGHTS))
-        return 0;
     size_t layer = (size_t)kept->layer;
-    struct layer_edits edits = edits_of_layer(viewer->edits, layer);
-    bool plain = !edits.knockouts && !config_window(config, layer) &&
-                 config->mechanism.kind != ATTENTION_SPARSE;
-    if (edits.others || plain)
+    size_t maps = kept->data ? visible_maps(viewer, kept->site, layer, kept->shape[0]) : 0;
+    if (!maps)
         return 0;
     size_t rows = kept->shape[1];
     size_t keys = kept->shape[2];
-    size_t count = rows * (edits.by_head ? kept->shape[0] : 1);
+    size_t count = rows * maps;
     float *visible = arena_alloc(arena, count * keys, sizeof *visible, err);
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
@@ -366,11 +376,11 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
         block.first_head = kept->heads[i / rows];
         block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
         mark_keys(block.data, kept, config, block.first_row, memory);
-        if (edits.knockouts)
+        if (viewer->edits)
             edits_apply(viewer->edits, &block);
     }
     kept->visible = visible;
-    kept->visible_step = edits.by_head ? rows * keys : 0;
+    kept->visible_step = maps > 1 ? rows * keys : 0;
     return 0;
 }
 
@@ -579,4 +589,94 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
     }
     arena_release(&by.arena);
     return err_if(failed);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* The floats of a site in one layer: of all heads and queries, or of the selected ones. */
+static double site_floats(const struct viewer *viewer, const struct selection *selection,
+                          enum site site, const struct text_pair *pair, bool all)
+{
+    const struct config *config = &viewer->model.config;
+    size_t tokens = pair->sentence.count, count = 0;
+    bool whole = all || !selection->heads || selection->whole >> site & 1;
+    if (!site_size(&count, config, site, whole ? config->n_head : selection->head_count, tokens,
+                   pair->source.count))
+        return (double)INFINITY;
+    if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
+        return (double)config->vocab_size;
+    if (all || !selection_is_of_queries(site) || !tokens)
+        return (double)count;
+    return (double)count / (double)tokens * (double)selection_query_count(selection, tokens);
+}
+
+double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
+                             const struct text_pair *pair)
+{
+    double floats = 0;
+    for (enum site site = 0; site < SITE_ALL; site++)
+        if (selection->sites >> site & 1)
+            floats += (double)selection_layers_of(selection, site).count *
+                      site_floats(viewer, selection, site, pair, false);
+    return floats * sizeof(float);
+}
+
+/* The bytes of the visible keys that a look adds. */
+static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
+                            const struct text_pair *pair)
+{
+    double floats = 0;
+    const struct layers *layers = &selection->layers;
+    size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
+    for (size_t i = 0; i < layers->count; i++)
+        for (enum site site = first_map; site <= last_map; site++)
+            if (selection->sites >> site & 1)
+                floats += (double)visible_maps(viewer, site, layers->items ? layers->items[i] : i,
+                                               heads) *
+                          site_floats(viewer, selection, site, pair, false) / (double)heads;
+    return floats * sizeof(float);
+}
+
+/* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
+ * unless they are lent. */
+static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
+                         const struct text_pair *pair, bool lends)
+{
+    const struct config *config = &viewer->model.config;
+    size_t tokens = num_max(pair->sentence.count, pair->source.count);
+    size_t threads = pool_threads(viewer->machine.pool);
+    double bytes = (double)pass_memory_bytes(config, tokens) +
+                   (double)attention_whole_bytes(config, tokens, tokens, threads);
+    uint64_t sites = selection->sites;
+    if (sites >= site_bit(SITE_VALUE_WEIGHTED)) {
+        bytes += effective_bytes(selection, config, pair->sentence.count);
+        sites |= site_bit(SITE_WEIGHTS);
+        lends = false;
+    }
+    for (enum site site = 0; site < SITE_COUNT; site++)
+        if (sites >> site & 1 && (site_rows[site].axes == AXES_TOKEN_WORD ||
+                                  (site_rows[site].axes == AXES_HEAD_QUERY_KEY && !lends)))
+            bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);
+    return bytes;
+}
+
+void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
+                       const struct selection *selection, const struct text_pair *pair,
+                       enum look_way way)
+{
+    struct selection one = *selection; /* what is captured at once */
+    double held = 0;
+    if (way == LOOK_BY_MAP) {
+        one.sites = site_bit(SITE_WEIGHTS);
+        one.layers.count = 1;
+        size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
+        double all = viewer_captured_bytes(viewer, &one, pair);
+        double map = all / (double)heads;
+        held = fmin(fmax(floor(FLOATS_AT_ONCE * sizeof(float) / map), 1) * map, all) +
+               sizeof(float) * site_floats(viewer, &one, SITE_RESID_PRE, pair, true);
+    } else if (way == LOOK_AT_ALL) {
+        held = viewer_captured_bytes(viewer, selection, pair);
+    }
+    memory->held += held + (way == LOOK_RUN ? 0 : visible_bytes(viewer, &one, pair));
+    memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way != LOOK_RUN));
 }

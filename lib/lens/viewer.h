@@ -113,6 +113,28 @@ typedef int look_taker(void *context, const struct report *whole, struct report 
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err);
 
+/* --- memory --------------------------------------------------------------------------------------
+ *
+ * Bytes that passes take, counted before they run; floats, which do not overflow. Weights that are
+ * read in place from their file are not counted: see weights_heap_bytes.
+ */
+struct memory {
+    double held;   /* until the result is written, such as captured tensors */
+    double during; /* during a pass; later passes reuse it */
+};
+
+/* Add a pass over one text that only announces the selected tensors, or a look. A list of layers
+ * that is NULL has the first ones. */
+enum look_way { LOOK_RUN, LOOK_AT_ALL, LOOK_BY_MAP };
+
+void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
+                       const struct selection *selection, const struct text_pair *pair,
+                       enum look_way way);
+
+/* Bytes of the tensors that viewer_look captures. */
+double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
+                             const struct text_pair *pair);
+
 /* --- capture ------------------------------------------------------------------------------------
  *
  * Copies the selected heads and queries of announced tensors. Attention maps are not copied: the
@@ -169,5 +191,9 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
  * and replace `tap` by one that announces them, and the other selected sites, to the old one. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
+
+/* Bytes that this takes in addition to the pass with its attention weights. */
+double effective_bytes(const struct selection *selection, const struct config *config,
+                       size_t tokens);
 
 #endif

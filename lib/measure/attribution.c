@@ -480,3 +480,14 @@ int attribution_make(struct attribution *attribution, struct report *report,
     arena_release(&way.scratch);
     return err_if(failed);
 }
+
+void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
+                            enum attribution_by by, const struct text_pair *pair)
+{
+    const struct config *c = &viewer->model.config;
+    const struct selection selection = {.sites = by == BY_SOURCE ? site_bit(SITE_WEIGHTS) : 0};
+    size_t numbers = by == BY_SOURCE ? pair->sentence.count * (2 * c->n_head + c->n_embd)
+                                     : 2 * c->n_inner; /* of a layer: rows and results */
+    viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);
+    memory->held += (double)c->n_layer * (double)numbers * sizeof(float);
+}

@@ -44,4 +44,8 @@ extern const uint64_t attribution_features;
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 
+/* Add the memory of the attribution of a text. */
+void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
+                            enum attribution_by by, const struct text_pair *pair);
+
 #endif

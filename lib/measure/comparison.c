@@ -462,3 +462,36 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
     facts_integer(facts, "longest", (long long)s.longest);
     return report_settings(report, &s, arena, err);
 }
+
+/* Add the look of a run with its setting. */
+static void add_run(struct memory *memory, const struct comparison_run *run,
+                    const struct selection *selection, const struct text_pair *pair)
+{
+    struct viewer viewer = *run->viewer;
+    if (run->mechanism) {
+        viewer.model.config.mechanism = *run->mechanism;
+        viewer.edits = run->edits;
+    }
+    viewer_add_memory(memory, &viewer, selection, pair, LOOK_AT_ALL);
+}
+
+void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
+                           const struct text_pair *pair)
+{
+    const struct config *config = &plan->runs->viewer->model.config;
+    struct selection selection = *plan->selection;
+    struct comparison s = {.plan = plan, .config = config, .of_models = !plan->runs[1].mechanism};
+    struct memory most = {0};
+    s.head_count = selection.heads ? selection.head_count : config->n_head;
+    selection.sites = sites_of(&s, true);
+    selection.layers.count = num_min(selection.layers.count, layers_at_once(&s, pair));
+    add_run(memory, &plan->runs[0], &selection, pair);
+    for (size_t run = 1; run < plan->run_count; run++) {
+        struct memory other = {0};
+        add_run(&other, &plan->runs[run], &selection, pair);
+        most.held = fmax(most.held, other.held);
+        most.during = fmax(most.during, other.during);
+    }
+    memory->held += most.held;
+    memory->during = s.of_models ? memory->during + most.during : fmax(memory->during, most.during);
+}

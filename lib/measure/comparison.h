@@ -46,4 +46,8 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
                     struct err *err);
 
+/* Add the memory of the runs of a text. */
+void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
+                           const struct text_pair *pair);
+
 #endif

@@ -208,6 +208,35 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
     return 0;
 }
 
+/* Add the memory of a look in all layers. */
+static void add_look(struct memory *memory, const struct viewer *viewer, uint64_t sites,
+                     const struct text_pair *pair)
+{
+    const struct selection selection = {.sites = sites,
+                                        .layers.count = viewer->model.config.n_layer};
+    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    memory->during = fmax(memory->during, logits_piece_bytes(viewer, pair->sentence.count));
+}
+
+/* The bytes of the cells of a lens, and of the model's own logits for some of its tokens. */
+static double lens_bytes(const struct lens_plan *plan, size_t tokens)
+{
+    size_t words = plan->viewer->model.config.vocab_size;
+    size_t best = num_min(plan->best_count, words) * sizeof(struct likely);
+    double cells = (double)plan->layers.count * (double)tokens;
+    return cells * (double)(sizeof(struct lens_cell) + best) +
+           (plan->is_brief ? 0 : logits_piece_bytes(plan->viewer, tokens));
+}
+
+void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
+                     const struct text_pair *pair)
+{
+    enum { ROW_BYTES = 600 }; /* of a row of the table, about */
+    double rows = (double)plan->layers.count * (double)pair->sentence.count;
+    add_look(memory, plan->viewer, sites_of(plan), pair);
+    memory->held += lens_bytes(plan, pair->sentence.count) + ROW_BYTES * rows;
+}
+
 /* --- report ----------------------------------------------------------------------------------- */
 
 const char *const lens_numbers[LENS_NUMBERS] = {
@@ -389,6 +418,15 @@ uint64_t next_tokens_sites(const struct next_plan *plan)
     for (size_t i = 0; i < plan->count; i++)
         sites |= sites_of(&plan->lenses[i]);
     return sites;
+}
+
+void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
+                            const struct text_pair *pair)
+{
+    if (plan->count)
+        add_look(memory, plan->lenses->viewer, next_tokens_sites(plan), pair);
+    for (size_t i = 0; i < plan->count; i++)
+        memory->held += lens_bytes(&plan->lenses[i], pair->sentence.count);
 }
 
 /* Name the listed ids, in ascending order. */

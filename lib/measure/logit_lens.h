@@ -56,6 +56,10 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err);
 
+/* Add the memory of the lens of a text. */
+void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
+                     const struct text_pair *pair);
+
 enum lens_number {
     LENS_BEST,    /* the most likely token, with its probability */
     LENS_ID,      /* id of that token */
@@ -96,6 +100,10 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
                      bool all_steps, struct arena *arena, struct err *err);
 
 uint64_t next_tokens_sites(const struct next_plan *plan);
+
+/* Add the memory of the look and of the next tokens of all steps. */
+void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
+                            const struct text_pair *pair);
 
 /* Find the next tokens of a report; `found` is unchanged if the plan has no steps. */
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,

@@ -268,13 +268,19 @@ static int run_both(struct sweep *s)
                   keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s));
 }
 
+/* The number of copies of a text in a pass, of `columns` that there are. */
+static size_t copies_of(const struct patching_plan *plan, size_t tokens, size_t cache_bytes,
+                        size_t columns)
+{
+    size_t most = plan->batch_tokens ? plan->batch_tokens : BATCH_TOKENS;
+    most = num_min(num_min(most / tokens, CACHE_BYTES / cache_bytes), columns);
+    return num_max(most, 1);
+}
+
 static int take_copies(struct sweep *s)
 {
-    size_t columns = s->found->columns;
     size_t each = s->whole ? 1 : cache_bytes(s->config, s->cache.precision, s->tokens);
-    size_t most = s->plan->batch_tokens ? s->plan->batch_tokens : BATCH_TOKENS;
-    most = num_min(num_min(most / s->tokens, CACHE_BYTES / each), columns);
-    s->most = most ? most : 1;
+    s->most = copies_of(s->plan, s->tokens, each, s->found->columns);
     s->columns = arena_alloc(&s->kept, s->most, sizeof *s->columns, s->err);
     s->firsts = arena_alloc(&s->kept, s->most, sizeof *s->firsts, s->err);
     s->logits = arena_alloc(&s->kept, s->most, sizeof *s->logits, s->err);
@@ -548,4 +554,22 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     }
     return report_add_strongest(report, patch_numbers[PATCH_FRACTION].name, patching->plan->noise,
                                 arena, err);
+}
+
+/* Two texts share the first pass. The others run copies, each with a cache, or at least one. */
+void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
+                         const struct text_pair *pair)
+{
+    const struct viewer *viewer = plan->viewer;
+    const struct config *config = &viewer->model.config;
+    const struct selection selection = {.sites = site_bit(SITE_RESID_PRE) |
+                                                 site_bit(patch_overs[plan->over].site),
+                                        .layers.count = config->n_layer};
+    struct memory look = {0};
+    size_t tokens = pair->sentence.count;
+    size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
+    size_t copies = copies_of(plan, tokens, num_max(cache, 1), config->n_head * tokens);
+    viewer_add_memory(&look, viewer, &selection, pair, LOOK_AT_ALL);
+    memory->held += 2 * look.held + (double)cache * (double)(1 + copies);
+    memory->during = fmax(memory->during, look.during * (double)num_max(copies, 2));
 }

@@ -87,6 +87,10 @@ extern const uint64_t patching_features;
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 
+/* Add the memory of all patches of a text. */
+void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
+                         const struct text_pair *pair);
+
 enum patch_number { PATCH_FRACTION, PATCH_LOGIT, PATCH_NUMBERS };
 
 extern const struct patch_number_row {

@@ -26,6 +26,12 @@ size_t logits_piece_rows(size_t words, size_t rows)
     return num_min(num_min(fitting, PIECE_MOST), rows);
 }
 
+double logits_piece_bytes(const struct viewer *viewer, size_t rows)
+{
+    size_t words = viewer->model.config.vocab_size;
+    return (double)logits_piece_rows(words, rows) * (double)words * sizeof(float);
+}
+
 struct piece {
     const struct logits_work *work;
     struct matrix logits;
@@ -275,4 +281,22 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     for (size_t i = 0; i < look->count && scoring->begins && !failed; i++)
         move_ends(&scored[i], look->pairs[i].sentence.ids, scoring->begins);
     return failed;
+}
+
+void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
+                        const struct text_pair *pair)
+{
+    const struct viewer *viewer = scoring->viewer;
+    const struct config *config = &viewer->model.config;
+    const struct selection selection = {.sites = site_bit(site_of_logits(config))};
+    size_t tokens = pair->sentence.count;
+    size_t most = scoring->context ? PASS_TOKENS + scoring->context : tokens;
+    size_t row = config->n_embd * sizeof(float) + sizeof(struct score_target);
+    size_t best = num_min(scoring->best_count, config->vocab_size) * sizeof(struct likely);
+    struct text_pair pass = *pair;
+    pass.sentence.count = num_min(tokens, most);
+    viewer_add_memory(memory, viewer, &selection, &pass, LOOK_RUN);
+    memory->during = fmax(memory->during, logits_piece_bytes(viewer, pass.sentence.count)) +
+                     (double)(pass.sentence.count * row);
+    memory->held += (double)(tokens * (best + sizeof(struct token_score)));
 }

@@ -47,6 +47,10 @@ int scoring_check(const struct scoring *scoring, struct err *err);
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err);
 
+/* Add the memory of scoring a text. */
+void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
+                        const struct text_pair *pair);
+
 /* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
 
 /* Make the logits of rows, some at a time; `see` is called for each, on any thread. */
@@ -60,7 +64,8 @@ struct logits_work {
 
 int logits_of_rows(const struct logits_work *work, struct err *err);
 
-/* Rows, of `rows` to do, whose logits are computed at once. */
+/* Rows, of `rows` to do, whose logits are computed at once; their bytes. */
 size_t logits_piece_rows(size_t words, size_t rows);
+double logits_piece_bytes(const struct viewer *viewer, size_t rows);
 
 #endif

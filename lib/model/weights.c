@@ -254,6 +254,30 @@ size_t weights_number_bytes(const struct weights *weights)
     return BF16_BYTES;
 }
 
+size_t weights_heap_bytes(const struct weights *weights)
+{
+    enum parameter_id words = weights->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
+    size_t bytes = 0;
+    for (size_t i = 0; i < parameter_count(weights->config); i++) {
+        const struct safetensors_entry *entry = weights->parameters[i].found.entry;
+        enum parameter_id id = parameter_key(i).id;
+        if (!entry)
+            continue;
+        bool is_matrix = entry->rank > 1;
+        bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
+        bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && is_matrix);
+        bool is_packed = is_matrix && !is_widened &&
+                         (id == words                ? weights->packing_words
+                          : id < PARAMETERS_OF_MODEL ? false
+                                                     : weights->packing);
+        if (is_matrix && weights->precision == PRECISION_BF16)
+            bytes += entry->count * BF16_BYTES;
+        else
+            bytes += entry->count * sizeof(float) * ((size_t)!is_read_in_place + is_packed);
+    }
+    return bytes;
+}
+
 size_t weights_parameter_count(const struct weights *weights)
 {
     return parameter_count(weights->config);

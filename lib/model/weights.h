@@ -150,6 +150,9 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err);
 /* Bytes of a number in the matrices of products: 2 if all are bf16. */
 size_t weights_number_bytes(const struct weights *weights);
 
+/* Bytes of all tensors that are converted, packed or rounded when they are used. */
+size_t weights_heap_bytes(const struct weights *weights);
+
 /* A parameter in `info`. */
 struct parameter_info {
     char name[128];

@@ -8,6 +8,8 @@
 #include "../unit.h"
 #include "../rigs/scratch.h"
 #include "../rigs/tiny_model.h"
+#include "model/mechanism.h"
+#include "model/pass.h"
 
 static struct viewer viewer;
 static struct arena arena;
@@ -102,6 +104,44 @@ TEST(texts_of_a_batch_have_the_bits_of_each_alone)
             ck_assert_mem_eq(a->shape, b->shape, a->rank * sizeof *a->shape);
             ck_assert_mem_eq(a->data, b->data, count * sizeof *a->data);
         }
+    }
+}
+
+/* Labels and lists take less than a megabyte. */
+TEST(a_look_takes_the_memory_that_it_says)
+{
+    static const struct {
+        const char *sites, *heads, *queries, *attention;
+    } cases[] = {
+        {"weights", NULL, NULL, "dense"},
+        {"scores,masked,weights", "1", NULL, "dense"},
+        {"weights", NULL, "3-40", "dense"},
+        {"masked,weights", NULL, NULL, "window:4"},
+        {"q,k,v,mlp_act,ln_f", NULL, NULL, "dense"},
+        {"rollout,value_weighted", NULL, NULL, "dense"},
+    };
+    char text[512] = "";
+    struct text_pair pair;
+    open_model("tiny");
+    for (size_t i = 0; i < 60; i++)
+        strcat(text, " the");
+    read_text(&pair, text);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct selection selection;
+        struct mechanism mechanism = {0};
+        struct memory memory = {0};
+        struct report report;
+        choose(&selection, cases[i].sites, cases[i].heads);
+        selection.queries = cases[i].queries;
+        ck_assert_int_eq(mechanism_set_attention(&mechanism, cases[i].attention, NULL), 0);
+        ck_assert_int_eq(viewer_set_mechanism(&viewer, &mechanism, NULL), 0);
+        viewer_add_memory(&memory, &viewer, &selection, &pair, LOOK_AT_ALL);
+        size_t before = arena.taken_bytes;
+        ck_assert_int_eq(look(&selection, &pair, 1, &report), 0);
+        double taken = (double)(arena.taken_bytes - before);
+        ck_assert_double_ge(taken, memory.held);
+        ck_assert_double_le(taken, memory.held + 100000);
+        ck_assert_double_ge(memory.during, (double)pass_memory_bytes(&viewer.model.config, 60));
     }
 }
 

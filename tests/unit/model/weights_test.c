@@ -82,6 +82,28 @@ TEST(other_types_are_converted_once)
     }
 }
 
+/* Of float16 all that is used is converted, but for the embeddings; of float32 nothing. */
+TEST(converted_weights_take_the_documented_memory)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct block_weights w;
+        struct weight words;
+        tiny_model_make(&model, gpt2);
+        tiny_model_retype(&model, i ? DTYPE_F16 : DTYPE_F32);
+        tiny_model_write(&model, 0);
+        must_open();
+        size_t embeddings = i ? (11 + 9) * 6 * sizeof(float) : 0;
+        size_t before = weights.arena.taken_bytes;
+        for (size_t layer = 0; layer < 2; layer++)
+            ck_assert_int_eq(weights_block(&weights, layer, SITE_RESID_POST, &w, &err), 0);
+        ck_assert_int_eq(weights_unembedding(&weights, &words, &err), 0);
+        size_t taken = weights.arena.taken_bytes - before + embeddings;
+        ck_assert_uint_ge(weights_heap_bytes(&weights) + 2000, taken); /* alignment */
+        ck_assert_uint_le(weights_heap_bytes(&weights), taken + 2 * 6 * sizeof(float)); /* ln_f */
+        release();
+    }
+}
+
 TEST(bf16_matrices_are_used_in_place)
 {
     for (size_t shift = 0; shift < 2; shift++) {
