@@ -10,196 +10,181 @@
 
 /* --- quantised numbers --------------------------------------------------------------------------
  *
- * The blocks of a quantised row, in ggml's layouts. Of 32 numbers: a scale d of
- * F16, for some an m, and whole numbers q, which mean d · q + m, or name another number ("IQ"). Of
- * 256: d and m for all, and for each part of 16 or 32 a whole number that multiplies them. */
+ * The blocks of a quantised row, in ggml's layouts: of 32 numbers, or of 256. A number is step · q,
+ * in some types less a minimum; q is a whole number of up to eight bits. Scale and minimum of a
+ * block are F16. In blocks of 256, whole numbers for each 16 or 32 numbers multiply both. */
 
 enum {
     FEW = 32,   /* numbers of a small block, */
     MANY = 256, /* of a large one, */
-    PART = 16,  /* and of a part of it that has a scale of its own */
+    SLICE = 16, /* and of a vector */
+    SLICES = MANY / SLICE,
     HALF_BYTES = 2,
     SCALE_BYTES = 12, /* sixteen scales of six bits, or eight and as many minima */
 };
 
+_Static_assert((int)SLICE == (int)DTYPE_ROWS, "a slice of so many rows is a square");
+
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE float half_at(const unsigned char *from)
+typedef unsigned char slice __attribute__((vector_size(SLICE)));
+
+/* The parts of blocks of some rows. A slice's step is scale · times, its minimum min · less. */
+struct blocks {
+    uint16_t scale[DTYPE_ROWS], min[DTYPE_ROWS];
+    short times[SLICES][DTYPE_ROWS], less[SLICES][DTYPE_ROWS];
+    slice q[SLICES][DTYPE_ROWS];
+};
+
+/* Which parts the blocks of a type have, where types share a function. */
+struct form {
+    bool has_min, has_fifth;
+};
+
+static ALWAYS_INLINE slice slice_at(const unsigned char *from)
+{
+    slice found;
+    memcpy(&found, from, sizeof found);
+    return found;
+}
+
+static ALWAYS_INLINE uint16_t half_at(const unsigned char *from)
 {
     uint16_t half = 0;
     memcpy(&half, from, sizeof half);
-    return float_of_half(half);
+    return half;
+}
+
+static ALWAYS_INLINE void set_slice(struct blocks *to, size_t row, int i, slice q, int times,
+                                    int less)
+{
+    to->q[i][row] = q;
+    to->times[i][row] = (short)times;
+    to->less[i][row] = (short)less;
 }
 
 /* --- blocks of 32 ----------------------------------------------------------------------------- */
 
-/* d, m where it has one, the fifth bits where they have some, four bits of q: of numbers j and
- * j + 16 together. */
-static ALWAYS_INLINE void widen_small(float *restrict to, const unsigned char *restrict from,
-                                      bool has_min, bool has_fifth)
+/* A bit of a byte for each number, the first eight or the last. */
+static const slice first_bits = {1, 2, 4, 8, 16, 32, 64, 128};
+static const slice last_bits = {0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128};
+
+/* Scale, minimum if there is one, the fifth bits if there are some, four bits of q: of numbers j
+ * and j + 16 in one byte. */
+static ALWAYS_INLINE void read_small(struct blocks *to, size_t row, const unsigned char *from,
+                                     struct form form)
 {
-    const unsigned char *bits = from + (has_min ? 2 : 1) * HALF_BYTES;
-    const unsigned char *quants = bits + (has_fifth ? sizeof(uint32_t) : 0);
-    float scale = half_at(from);
-    float min = has_min ? half_at(from + HALF_BYTES) : 0;
-    int zero = has_min ? 0 : has_fifth ? 16 : 8; /* the q that means 0 */
+    const unsigned char *bits = from + (form.has_min ? 2 : 1) * HALF_BYTES;
+    slice quants = slice_at(bits + (form.has_fifth ? sizeof(uint32_t) : 0));
+    slice q[2] = {quants & 15, quants >> 4};
+    unsigned char zero = form.has_min ? 0 : form.has_fifth ? 16 : 8;
     uint32_t fifth = 0;
-    if (has_fifth)
+    if (form.has_fifth)
         memcpy(&fifth, bits, sizeof fifth);
-    for (int j = 0; j < FEW / 2; j++) {
-        int low = (int)(quants[j] & 15u) | (int)(fifth >> j & 1u) << 4;
-        int high = quants[j] >> 4 | (int)(fifth >> (j + FEW / 2) & 1u) << 4;
-        float first = (float)(low - zero) * scale;
-        float second = (float)(high - zero) * scale;
-        to[j] = has_min ? first + min : first;
-        to[j + FEW / 2] = has_min ? second + min : second;
+    for (int i = 0; form.has_fifth && i < 2; i++) {
+        slice set = first_bits & (unsigned char)(fifth >> i * SLICE);
+        set |= last_bits & (unsigned char)(fifth >> (i * SLICE + SLICE / 2));
+        q[i] |= (slice)(set != 0) & 16;
     }
+    to->scale[row] = half_at(from);
+    to->min[row] = form.has_min ? half_at(from + HALF_BYTES) : 0;
+    set_slice(to, row, 0, q[0] - zero, 1, -1);
+    set_slice(to, row, 1, q[1] - zero, 1, -1);
 }
 
-#define WIDEN_SMALL(name, has_min, has_fifth, block_bytes)                                  \
-    FOR_EACH_ISA                                                                            \
-    static void name(float *restrict to, const unsigned char *restrict from, size_t blocks) \
-    {                                                                                       \
-        for (size_t i = 0; i < blocks; i++)                                                 \
-            widen_small(to + i * FEW, from + i * (block_bytes), has_min, has_fifth);        \
-    }
-
-WIDEN_SMALL(widen_q4_0, false, false, 18)
-WIDEN_SMALL(widen_q4_1, true, false, 20)
-WIDEN_SMALL(widen_q5_0, false, true, 22)
-WIDEN_SMALL(widen_q5_1, true, true, 24)
-
-FOR_EACH_ISA
-static void widen_q8_0(float *restrict to, const unsigned char *restrict from, size_t blocks)
+static ALWAYS_INLINE void read_q8_0(struct blocks *to, size_t row, const unsigned char *from,
+                                    struct form form)
 {
-    for (size_t i = 0; i < blocks; i++, to += FEW, from += HALF_BYTES + FEW) {
-        float scale = half_at(from);
-        for (size_t j = 0; j < FEW; j++)
-            to[j] = (float)(signed char)from[HALF_BYTES + j] * scale;
-    }
+    (void)form;
+    to->scale[row] = half_at(from);
+    for (int i = 0; i < FEW / SLICE; i++)
+        set_slice(to, row, i, slice_at(from + HALF_BYTES + i * SLICE), 1, 0);
 }
 
 /* --- blocks of 256 ---------------------------------------------------------------------------- */
 
 /* Number `part` of eight scales, and the minimum beside it: the first four have six bits of a byte
  * each, the others four bits of another, and the two that the first leave. */
-static ALWAYS_INLINE void part_scales(unsigned *scale, unsigned *min, const unsigned char *from,
-                                      int part)
+static ALWAYS_INLINE void part_scales(int *scale, int *min, const unsigned char *from, int part)
 {
     int at = part % 4;
-    if (part < 4) {
-        *scale = from[at] & 63u;
-        *min = from[at + 4] & 63u;
-        return;
-    }
-    *scale = (from[at + 8] & 15u) | (unsigned)(from[at] >> 6) << 4;
-    *min = (unsigned)from[at + 8] >> 4 | (unsigned)(from[at + 4] >> 6) << 4;
+    bool first = part < 4;
+    *scale = first ? from[at] & 63 : (from[at + 8] & 15) | from[at] >> 6 << 4;
+    *min = first ? from[at + 4] & 63 : from[at + 8] >> 4 | from[at + 4] >> 6 << 4;
 }
 
-/* d, m, their parts' scales, the fifth bits where there are some, four bits of q: of two parts of
- * 32 together. A number is d · scale · q - m · minimum. */
-static ALWAYS_INLINE void widen_parts(float *restrict to, const unsigned char *restrict from,
-                                      bool has_fifth)
+/* Scale, minimum, those of parts of 32, the fifth bits if there are some, four bits of q: of two
+ * parts in one byte. */
+static ALWAYS_INLINE void read_parts(struct blocks *to, size_t row, const unsigned char *from,
+                                     struct form form)
 {
-    float scale = half_at(from);
-    float min = half_at(from + HALF_BYTES);
     const unsigned char *scales = from + 2 * HALF_BYTES;
     const unsigned char *fifth = scales + SCALE_BYTES;
-    const unsigned char *quants = fifth + (has_fifth ? FEW : 0);
-    for (int part = 0; part < MANY / FEW; part++, to += FEW) {
-        unsigned times = 0;
-        unsigned less = 0;
+    const unsigned char *quants = fifth + (form.has_fifth ? FEW : 0);
+    to->scale[row] = half_at(from);
+    to->min[row] = half_at(from + HALF_BYTES);
+    for (int i = 0; i < SLICES; i++) {
+        int part = i / 2;
+        int times = 0;
+        int less = 0;
         part_scales(&times, &less, scales, part);
-        float step = scale * (float)times;
-        float low = min * (float)less;
-        const unsigned char *pairs = quants + part / 2 * FEW;
-        for (int j = 0; j < FEW; j++) {
-            int q = (pairs[j] >> part % 2 * 4 & 15) | (has_fifth ? (fifth[j] >> part & 1) << 4 : 0);
-            to[j] = step * (float)q - low;
-        }
+        slice q = slice_at(quants + part / 2 * FEW + i % 2 * SLICE);
+        q = part % 2 ? q >> 4 : q & 15;
+        if (form.has_fifth)
+            q |= (slice_at(fifth + i % 2 * SLICE) >> (unsigned char)part & 1) << 4;
+        set_slice(to, row, i, q, times, less);
     }
 }
 
-FOR_EACH_ISA
-static void widen_q4_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
+/* Two bits of q of slice i: a half of 128 has its numbers j, j + 32, j + 64 and j + 96 in one
+ * byte. */
+static ALWAYS_INLINE slice two_bits(const unsigned char *quants, int i)
 {
-    enum { BYTES = 2 * HALF_BYTES + SCALE_BYTES + MANY / 2 };
-    for (size_t i = 0; i < blocks; i++)
-        widen_parts(to + i * MANY, from + i * BYTES, false);
+    unsigned char shift = (unsigned char)(i / 2 % 4 * 2);
+    return slice_at(quants + i / 8 * FEW + i % 2 * SLICE) >> shift & 3;
 }
 
-FOR_EACH_ISA
-static void widen_q5_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
+/* Scales and minima of slices, two bits of q, scale, minimum. */
+static ALWAYS_INLINE void read_q2_k(struct blocks *to, size_t row, const unsigned char *from,
+                                    struct form form)
 {
-    enum { BYTES = 2 * HALF_BYTES + SCALE_BYTES + MANY / 8 + MANY / 2 };
-    for (size_t i = 0; i < blocks; i++)
-        widen_parts(to + i * MANY, from + i * BYTES, true);
+    (void)form;
+    enum { QUANTS = SLICES, END = QUANTS + MANY / 4 };
+    to->scale[row] = half_at(from + END);
+    to->min[row] = half_at(from + END + HALF_BYTES);
+    for (int i = 0; i < SLICES; i++)
+        set_slice(to, row, i, two_bits(from + QUANTS, i), from[i] & 15, from[i] >> 4);
 }
 
-/* Scales and minima of parts of 16, two bits of q, d, m. A half of 128 has its numbers j, j + 32,
- * j + 64 and j + 96 in one byte. */
-FOR_EACH_ISA
-static void widen_q2_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
+/* Third bits of q, two bits, sixteen scales of six bits in the twelve bytes: four bits of slices i
+ * and i + 8 in one, then two of slices i, i + 4, i + 8 and i + 12; scale. */
+static ALWAYS_INLINE void read_q3_k(struct blocks *to, size_t row, const unsigned char *from,
+                                    struct form form)
 {
-    enum { QUANTS = MANY / PART, END = QUANTS + MANY / 4 };
-    for (size_t i = 0; i < blocks; i++, from += END + 2 * HALF_BYTES) {
-        float scale = half_at(from + END);
-        float min = half_at(from + END + HALF_BYTES);
-        for (int part = 0; part < MANY / PART; part++, to += PART) {
-            const unsigned char *quants = from + QUANTS + part / 8 * FEW + part % 2 * PART;
-            int shift = part / 2 % 4 * 2;
-            float step = scale * (float)(from[part] & 15);
-            float low = min * (float)(from[part] >> 4);
-            for (int j = 0; j < PART; j++)
-                to[j] = step * (float)(quants[j] >> shift & 3) - low;
-        }
-    }
-}
-
-/* Third bits of q, two bits as above, sixteen scales of six bits in the twelve bytes: four bits of
- * parts i and i + 8 side by side, then two of parts i, i + 4, i + 8 and i + 12; d. */
-FOR_EACH_ISA
-static void widen_q3_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
-{
+    (void)form;
     enum { QUANTS = MANY / 8, SCALES = QUANTS + MANY / 4, END = SCALES + SCALE_BYTES };
-    for (size_t i = 0; i < blocks; i++, from += END + HALF_BYTES) {
-        const unsigned char *scales = from + SCALES;
-        float scale = half_at(from + END);
-        for (int part = 0; part < MANY / PART; part++, to += PART) {
-            const unsigned char *third = from + part % 2 * PART;
-            const unsigned char *quants = from + QUANTS + part / 8 * FEW + part % 2 * PART;
-            int shift = part / 2 % 4 * 2;
-            int times = (scales[part % 8] >> part / 8 * 4 & 15) |
-                        (scales[8 + part % 4] >> part / 4 * 2 & 3) << 4;
-            float step = scale * (float)(times - 32);
-            for (int j = 0; j < PART; j++) {
-                int q = (quants[j] >> shift & 3) | (third[j] >> part / 2 & 1) << 2;
-                to[j] = step * (float)(q - 4);
-            }
-        }
+    const unsigned char *scales = from + SCALES;
+    to->scale[row] = half_at(from + END);
+    for (int i = 0; i < SLICES; i++) {
+        slice third = slice_at(from + i % 2 * SLICE) >> (unsigned char)(i / 2) & 1;
+        int times = (scales[i % 8] >> i / 8 * 4 & 15) | (scales[8 + i % 4] >> i / 4 * 2 & 3) << 4;
+        set_slice(to, row, i, (two_bits(from + QUANTS, i) | third << 2) - 4, times - 32, 0);
     }
 }
 
-/* Four bits of q, two more, scales of parts of 16, d. A half of 128 has its numbers j and j + 64 in
- * one byte of the first, and j, j + 32, j + 64, j + 96 in one of the second. */
-FOR_EACH_ISA
-static void widen_q6_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
+/* Four bits of q, two more, scales of slices, scale. A half of 128 has its numbers j and j + 64 in
+ * one byte of the first, and its two bits as above. */
+static ALWAYS_INLINE void read_q6_k(struct blocks *to, size_t row, const unsigned char *from,
+                                    struct form form)
 {
-    enum { HALF = MANY / 2, HIGH = HALF, SCALES = HIGH + MANY / 4, END = SCALES + MANY / PART };
-    for (size_t i = 0; i < blocks; i++, from += END + HALF_BYTES) {
-        float scale = half_at(from + END);
-        for (int part = 0; part < MANY / PART; part++, to += PART) {
-            int half = part / 8;
-            int quarter = part / 2 % 4;
-            int at = part % 2 * PART;
-            const unsigned char *low = from + half * (HALF / 2) + quarter % 2 * FEW + at;
-            const unsigned char *high = from + HIGH + half * FEW + at;
-            float step = scale * (float)(signed char)from[SCALES + part];
-            for (int j = 0; j < PART; j++) {
-                int q = (low[j] >> quarter / 2 * 4 & 15) | (high[j] >> quarter * 2 & 3) << 4;
-                to[j] = step * (float)(q - 32);
-            }
-        }
+    (void)form;
+    enum { HIGH = MANY / 2, SCALES = HIGH + MANY / 4, END = SCALES + SLICES };
+    to->scale[row] = half_at(from + END);
+    for (int i = 0; i < SLICES; i++) {
+        slice q = slice_at(from + i / 8 * 2 * FEW + i / 2 % 2 * FEW + i % 2 * SLICE);
+        q = i / 4 % 2 ? q >> 4 : q & 15;
+        q |= two_bits(from + HIGH, i) << 4;
+        set_slice(to, row, i, q - 32, (signed char)from[SCALES + i], 0);
     }
 }
 
@@ -209,51 +194,172 @@ static const signed char named[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                       1,    13,   25,  38,  53,  69,  89,  113};
 
 /* Numbers j and j + 16 of 32 in one byte. */
-static ALWAYS_INLINE void widen_named(float *restrict to, const unsigned char *restrict from,
-                                      float step)
+static ALWAYS_INLINE void read_named(struct blocks *to, size_t row, const unsigned char *from,
+                                     int part, int times)
 {
-    for (int j = 0; j < FEW / 2; j++) {
-        to[j] = step * (float)named[from[j] & 15];
-        to[j + FEW / 2] = step * (float)named[from[j] >> 4];
+    signed char q[2][SLICE];
+    for (int j = 0; j < SLICE; j++) {
+        q[0][j] = named[from[j] & 15];
+        q[1][j] = named[from[j] >> 4];
+    }
+    set_slice(to, row, 2 * part, slice_at((unsigned char *)q[0]), times, 0);
+    set_slice(to, row, 2 * part + 1, slice_at((unsigned char *)q[1]), times, 0);
+}
+
+/* Scale, then these. */
+static ALWAYS_INLINE void read_iq4_nl(struct blocks *to, size_t row, const unsigned char *from,
+                                      struct form form)
+{
+    (void)form;
+    to->scale[row] = half_at(from);
+    read_named(to, row, from + HALF_BYTES, 0, 1);
+}
+
+/* Scale, two bits more of each part's scale, four bits of two parts' in one byte, then these. */
+static ALWAYS_INLINE void read_iq4_xs(struct blocks *to, size_t row, const unsigned char *from,
+                                      struct form form)
+{
+    (void)form;
+    enum { UPPER = HALF_BYTES, LOWER = UPPER + 2, QUANTS = LOWER + MANY / FEW / 2 };
+    to->scale[row] = half_at(from);
+    for (int part = 0; part < MANY / FEW; part++) {
+        int times = (from[LOWER + part / 2] >> part % 2 * 4 & 15) |
+                    (from[UPPER + part / 4] >> part % 4 * 2 & 3) << 4;
+        read_named(to, row, from + QUANTS + part * FEW / 2, part, times - 32);
     }
 }
 
-/* d, then these. */
-FOR_EACH_ISA
-static void widen_iq4_nl(float *restrict to, const unsigned char *restrict from, size_t blocks)
-{
-    for (size_t i = 0; i < blocks; i++, to += FEW, from += HALF_BYTES + FEW / 2)
-        widen_named(to, from + HALF_BYTES, half_at(from));
-}
+/* --- blocks to floats ------------------------------------------------------------------------- */
 
-/* d, two bits more of each part's scale, four bits of two parts' side by side, then these. */
-FOR_EACH_ISA
-static void widen_iq4_xs(float *restrict to, const unsigned char *restrict from, size_t blocks)
+/* Numbers of a row: q · step, less a minimum if the type has one. */
+static ALWAYS_INLINE void widen_all(float *restrict to, const struct blocks *restrict some,
+                                    size_t rows, size_t slices, bool has_min)
 {
-    enum { UPPER = HALF_BYTES, LOWER = UPPER + 2, QUANTS = LOWER + MANY / FEW / 2 };
-    for (size_t i = 0; i < blocks; i++, from += QUANTS + MANY / 2) {
-        float scale = half_at(from);
-        for (int part = 0; part < MANY / FEW; part++, to += FEW) {
-            int times = (from[LOWER + part / 2] >> part % 2 * 4 & 15) |
-                        (from[UPPER + part / 4] >> part % 4 * 2 & 3) << 4;
-            widen_named(to, from + QUANTS + part * FEW / 2, scale * (float)(times - 32));
+    for (size_t row = 0; row < rows; row++) {
+        float scale = float_of_half(some->scale[row]);
+        float min = has_min ? float_of_half(some->min[row]) : 0;
+        for (size_t i = 0; i < slices; i++, to += SLICE) {
+            float step = scale * (float)some->times[i][row];
+            float low = min * (float)some->less[i][row];
+            signed char q[SLICE];
+            memcpy(q, &some->q[i][row], sizeof q);
+#pragma omp simd
+            for (int j = 0; j < SLICE; j++) {
+                float product = (float)q[j] * step;
+                to[j] = has_min ? product - low : product;
+            }
         }
     }
 }
 
-/* Blocks of `block` numbers in `bytes` bytes, in the order of the enum. */
+#define LOW_HALVES(a, b) \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_HALVES(a, b) \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+/* Rows become columns: each of four steps moves a bit of the column's index to the row's. */
+static ALWAYS_INLINE void transpose_slices(slice a[DTYPE_ROWS])
+{
+    slice b[DTYPE_ROWS];
+#pragma GCC unroll 4
+    for (int step = 0; step < 4; step++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < DTYPE_ROWS / 2; i++) {
+            b[2 * i] = LOW_HALVES(a[i], a[i + DTYPE_ROWS / 2]);
+            b[2 * i + 1] = HIGH_HALVES(a[i], a[i + DTYPE_ROWS / 2]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < DTYPE_ROWS; i++)
+            a[i] = b[i];
+    }
+}
+
+/* The same numbers of all rows as columns. */
+static ALWAYS_INLINE void spread_all(float *restrict to, size_t stride,
+                                     struct blocks *restrict some, size_t slices, bool has_min)
+{
+    float scale[DTYPE_ROWS];
+    float min[DTYPE_ROWS];
+    for (int row = 0; row < DTYPE_ROWS; row++) {
+        scale[row] = float_of_half(some->scale[row]);
+        min[row] = has_min ? float_of_half(some->min[row]) : 0;
+    }
+    for (size_t i = 0; i < slices; i++) {
+        const signed char *q = (const signed char *)some->q[i];
+        float step[DTYPE_ROWS];
+        float low[DTYPE_ROWS];
+        transpose_slices(some->q[i]);
+        for (int row = 0; row < DTYPE_ROWS; row++) {
+            step[row] = scale[row] * (float)some->times[i][row];
+            low[row] = min[row] * (float)some->less[i][row];
+        }
+        for (int j = 0; j < SLICE; j++, to += stride, q += DTYPE_ROWS)
+            for (int row = 0; row < DTYPE_ROWS; row++) {
+                float product = (float)q[row] * step[row];
+                to[row] = has_min ? product - low[row] : product;
+            }
+    }
+}
+
+FOR_EACH_ISA
+static void widen_plain(float *to, const struct blocks *some, size_t rows, size_t slices)
+{
+    widen_all(to, some, rows, slices, false);
+}
+
+FOR_EACH_ISA
+static void widen_less(float *to, const struct blocks *some, size_t rows, size_t slices)
+{
+    widen_all(to, some, rows, slices, true);
+}
+
+FOR_EACH_ISA
+static void spread_plain(float *to, size_t stride, struct blocks *some, size_t slices)
+{
+    spread_all(to, stride, some, slices, false);
+}
+
+FOR_EACH_ISA
+static void spread_less(float *to, size_t stride, struct blocks *some, size_t slices)
+{
+    spread_all(to, stride, some, slices, true);
+}
+
+/* In the order of the enum: how a block is read, its numbers and bytes; has it a minimum, has it
+ * fifth bits? */
+#define FOR_EACH_QUANTS(DO)                   \
+    DO(Q4_0, small, FEW, 18, false, false)    \
+    DO(Q4_1, small, FEW, 20, true, false)     \
+    DO(Q5_0, small, FEW, 22, false, true)     \
+    DO(Q5_1, small, FEW, 24, true, true)      \
+    DO(Q8_0, q8_0, FEW, 34, false, false)     \
+    DO(Q2_K, q2_k, MANY, 84, true, false)     \
+    DO(Q3_K, q3_k, MANY, 110, false, false)   \
+    DO(Q4_K, parts, MANY, 144, true, false)   \
+    DO(Q5_K, parts, MANY, 176, true, true)    \
+    DO(Q6_K, q6_k, MANY, 210, false, false)   \
+    DO(IQ4_NL, iq4_nl, FEW, 18, false, false) \
+    DO(IQ4_XS, iq4_xs, MANY, 136, false, false)
+
+#define MAKE_READER(name, read, count, bytes, ...)                                              \
+    FOR_EACH_ISA                                                                                \
+    static void rows_of_##name(struct blocks *to, const char *const *from, size_t rows)         \
+    {                                                                                           \
+        for (size_t row = 0; row < rows; row++)                                                 \
+            read_##read(to, row, (const unsigned char *)from[row], (struct form){__VA_ARGS__}); \
+    }
+
+FOR_EACH_QUANTS(MAKE_READER)
+
+#define MAKE_ROW(name, read, count, bytes, has_min, has_fifth) \
+    [DTYPE_##name - DTYPE_COUNT] = {#name, count, bytes, has_min, rows_of_##name},
+
 static const struct quants {
     const char *name;
-    size_t block, bytes;
-    void (*widen)(float *restrict to, const unsigned char *restrict from, size_t blocks);
-} quants_rows[] = {
-    {"Q4_0", FEW, 18, widen_q4_0},     {"Q4_1", FEW, 20, widen_q4_1},
-    {"Q5_0", FEW, 22, widen_q5_0},     {"Q5_1", FEW, 24, widen_q5_1},
-    {"Q8_0", FEW, 34, widen_q8_0},     {"Q2_K", MANY, 84, widen_q2_k},
-    {"Q3_K", MANY, 110, widen_q3_k},   {"Q4_K", MANY, 144, widen_q4_k},
-    {"Q5_K", MANY, 176, widen_q5_k},   {"Q6_K", MANY, 210, widen_q6_k},
-    {"IQ4_NL", FEW, 18, widen_iq4_nl}, {"IQ4_XS", MANY, 136, widen_iq4_xs},
-};
+    size_t block, bytes; /* numbers of a block, and their bytes */
+    bool has_min;
+    void (*read)(struct blocks *to, const char *const *from, size_t rows); /* a block of each */
+} quants_rows[] = {FOR_EACH_QUANTS(MAKE_ROW)};
 
 _Static_assert(sizeof quants_rows / sizeof *quants_rows == DTYPE_END - DTYPE_COUNT,
                "a row for each");
@@ -327,6 +433,20 @@ bool dtype_is_weight(enum dtype dtype)
            dtype_is_quantised(dtype);
 }
 
+/* A row, some blocks at a time. */
+static void widen_quants(float *out, const char *in, const struct quants *quants, size_t count)
+{
+    const char *from[DTYPE_ROWS];
+    for (size_t some = 0; count > 0; out += some * quants->block, count -= some * quants->block) {
+        struct blocks blocks;
+        some = num_min(DTYPE_ROWS, count / quants->block);
+        for (size_t i = 0; i < some; i++, in += quants->bytes)
+            from[i] = in;
+        quants->read(&blocks, from, some);
+        (quants->has_min ? widen_less : widen_plain)(out, &blocks, some, quants->block / SLICE);
+    }
+}
+
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
 {
     const char *from = in;
@@ -334,8 +454,7 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
     double wide = 0;
     assert(dtype_is_weight(dtype));
     if (dtype_is_quantised(dtype)) {
-        const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
-        quants->widen(out, in, count / quants->block);
+        widen_quants(out, in, &quants_rows[dtype - DTYPE_COUNT], count);
     } else if (dtype == DTYPE_F32 && count > 0) {
         memcpy(out, in, count * sizeof *out);
     }
@@ -350,5 +469,22 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
     for (size_t i = 0; dtype == DTYPE_F64 && i < count; i++) {
         memcpy(&wide, from + i * sizeof wide, sizeof wide);
         out[i] = (float)wide;
+    }
+}
+
+void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
+                      enum dtype dtype, size_t count)
+{
+    assert(dtype_is_quantised(dtype));
+    const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
+    const char *at[DTYPE_ROWS];
+    memcpy(at, from, sizeof at);
+    for (size_t i = 0; i < count; i += quants->block) {
+        struct blocks blocks;
+        quants->read(&blocks, at, DTYPE_ROWS);
+        (quants->has_min ? spread_less : spread_plain)(to + i * stride, stride, &blocks,
+                                                       quants->block / SLICE);
+        for (size_t row = 0; row < DTYPE_ROWS; row++)
+            at[row] += quants->bytes;
     }
 }

@@ -130,12 +130,21 @@ float weight_element(const struct weight *w, size_t row, size_t column)
     return number_at(&some.rows, 0, 0);
 }
 
-/* The same of quantised rows, some numbers at a time. */
+/* The same of quantised rows: whole blocks of LANES rows; else some numbers at a time. */
 static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
                          struct weight_piece piece)
 {
     struct widened_rows some;
+    struct number_rows from = *rows;
+    enum dtype dtype = rows->quantised;
     size_t end = piece.row + piece.rows;
+    for (size_t i = 0; i < rows->count; i++)
+        from.at[i] += dtype_bytes(dtype, piece.row);
+    if (rows->count == LANES && dtype_whole(dtype, piece.row) == piece.row &&
+        dtype_whole(dtype, piece.rows) == piece.rows) {
+        dtype_to_columns(to, columns, from.at, dtype, piece.rows);
+        return;
+    }
     for (size_t row = piece.row; row < end; row += some.count, to += some.count * columns) {
         number_rows_widen(&some, rows, row, end);
         transpose_rows(to, columns, &some.rows, some.count);

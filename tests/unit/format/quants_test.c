@@ -11,6 +11,23 @@ static const enum dtype types[] = {DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0,   DTYPE_Q
                                    DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q3_K,   DTYPE_Q4_K,
                                    DTYPE_Q5_K, DTYPE_Q6_K, DTYPE_IQ4_NL, DTYPE_IQ4_XS};
 
+/* Rows that each begin at a block of the numbers become columns. */
+static void check_columns(const char *blocks, const float *numbers, enum dtype type)
+{
+    enum { STRIDE = DTYPE_ROWS + 3 };
+    size_t count = dtype_whole(type, 1);
+    const char *rows[DTYPE_ROWS];
+    static float columns[DTYPE_BLOCK_MAX * STRIDE];
+    for (size_t row = 0; row < DTYPE_ROWS; row++)
+        rows[row] = blocks + dtype_bytes(type, row * count % MOST);
+    dtype_to_columns(columns, STRIDE, rows, type, count);
+    for (size_t i = 0; i < count * DTYPE_ROWS; i++) {
+        size_t row = i % DTYPE_ROWS;
+        ck_assert_mem_eq(&columns[i / DTYPE_ROWS * STRIDE + row],
+                         &numbers[row * count % MOST + i / DTYPE_ROWS], sizeof(float));
+    }
+}
+
 /* Expected numbers: ggml, by tests/gguf/quants.py. Reads at an odd address. */
 TEST_LOOP(numbers_have_the_bits_of_ggml, COUNT(types))
 {
@@ -36,5 +53,6 @@ TEST_LOOP(numbers_have_the_bits_of_ggml, COUNT(types))
         ck_assert_msg(memcmp(&found[i], &expected, sizeof expected) == 0,
                       "number %zu: expected %a, found %a", i, (double)expected, (double)found[i]);
     }
+    check_columns(blocks + 1, found, types[_i]);
     gguf_release(&gguf);
 }
