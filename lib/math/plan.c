@@ -22,8 +22,7 @@ enum {
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
     WIDE = 2560,
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
-    FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
-    DOTS_AT_ONCE = 192,   /* so many of its rows in a round */
+    DOTS_AT_ONCE = 192,   /* rows of W as [out, in] that a round reads where they lie */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
     LINE_BYTES = 64,      /* of the caches */
 };
@@ -126,7 +125,7 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
         return pairs;
     if (w->panels && rows == 1 && kernels_read_in_order(machine->kernels))
         return plan_in_order(w, threads);
-    if (w->rows.data && w->rows.bytes && rows <= FEW_DOTS)
+    if (w->rows.data && w->rows.bytes && rows <= gemv_rows_most())
         return dots;
     if (rows == 1 && (w->data || w->halves))
         return one_row;
