@@ -107,7 +107,7 @@ static void add_condition(struct buf *lines, struct items *items, const struct j
         for (const struct json *each = first; each != region && !err->kind; each = json_next(each))
             if (number_of(each, "region_number", REGION_MAX, err) == number)
                 err_set(err, "field 'region_number': expected each once, found %s twice", key);
-        buf_format(&numbers, " %s", key);
+        buf_format(&numbers, " %s%s", key, *mark && !json_next(region) ? " -1" : "");
         buf_format(&text, "%s%s%s", text_of(region, "content", ""), *mark ? " " : "", mark);
         buf_text(&text, *mark && json_next(region) ? " " : "");
         buf_format(&names, "%s%s", text_of(json_member(root, "region_meta"), key, key), mark);

@@ -124,12 +124,14 @@ if ! (
     printf 'who,sentence\nA,Anna is old\nB,Ben sees Anna\nA,Ben is old\n' >who.csv
     printf 'who,good,bad\nA,Anna is old,Anna old is\nB,Ben sees Anna,Ben Anna\n' >pairs_of_who.csv
     printf 'text,regions\nAnna | is old,who|rest\nBen | is,who|rest\n' >regions.csv
-    regions='[{"region_number": 1, "content": "%s"}, {"region_number": 2, "content": "%s"}]'
-    printf '{"items": [{"item_number": 1, "conditions": [%s, %s]}],
-        "predictions": [{"formula": "%s"}]}' \
-        "$(printf '{"condition_name": "a", "regions": '"$regions}" 'Anna is' old)" \
-        "$(printf '{"condition_name": "b", "regions": '"$regions}" 'Ben is' Anna)" \
-        '[(2;%a%) < (*;%b%) + 1] | (1;%a%) > 0' >suite.json
+    cat >suite.json <<'END'
+{"items": [{"item_number": 1, "conditions": [
+  {"condition_name": "a", "regions": [{"region_number": 1, "content": "Anna is"},
+                                      {"region_number": 2, "content": "old"}]},
+  {"condition_name": "b", "regions": [{"region_number": 1, "content": "Ben is"},
+                                      {"region_number": 2, "content": "Anna"}]}]}],
+ "predictions": [{"formula": "(2;%a%) < [(*;%b%) + 1] | 1 < 0"}]}
+END
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name

@@ -22,13 +22,12 @@ struct rows {
     size_t count;
 };
 
-static void add_row(struct rows *rows, const char *const keys[2], size_t region)
+static void add_row(struct rows *rows, const char *const keys[2], long long region)
 {
     struct score_total *grown =
         arena_grow(&arena, rows->rows, rows->count, sizeof *grown, &fuzz_err);
     fuzz_check(grown, "memory for a row");
-    grown[rows->count++] =
-        (struct score_total){.keys = keys, .number = (long long)region + 1, .logprob = -1.5};
+    grown[rows->count++] = (struct score_total){.keys = keys, .number = region, .logprob = -1.5};
     rows->rows = grown;
 }
 
@@ -55,7 +54,7 @@ static void check(const struct items *items, size_t index, struct rows *rows)
     keys[0] = item_column(&item, "item");
     keys[1] = item_column(&item, "condition");
     for (size_t i = 0; items->formulas.count && keys[1] && i < item.region_count; i++)
-        add_row(rows, keys, i);
+        add_row(rows, keys, item.regions[i].number);
 }
 
 static void open_as(const struct command *command, unsigned fields, const char *path)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "base/arena.h"
 
 enum { NAMES_MAX = 4 };
 
@@ -121,4 +122,15 @@ TEST(file_name_endings_ignore_case)
     ck_assert(name_has_ending("a.gguf", ".gguf") && name_has_ending("b/c.GgUF", ".gguf"));
     ck_assert(!name_has_ending(".gguf", ".gguf") && !name_has_ending("a.gguf/", ".gguf"));
     ck_assert(!name_has_ending("a.ggu", ".gguf") && !name_has_ending("", ".gguf"));
+}
+
+TEST(a_name_that_is_taken_gets_a_prefix_until_it_is_not)
+{
+    static const char *const taken[] = {"row", "attn_row", "layer"};
+    struct arena arena = {0};
+    struct err err = {0};
+    ck_assert_str_eq(names_unused("head", NAMES_LIST(taken), &arena, &err), "head");
+    ck_assert_str_eq(names_unused("layer", NAMES_LIST(taken), &arena, &err), "attn_layer");
+    ck_assert_str_eq(names_unused("row", NAMES_LIST(taken), &arena, &err), "attn_attn_row");
+    arena_release(&arena);
 }
