@@ -52,13 +52,13 @@ fill_sysroot() {
     mv "$fetched/root" "$sysroot" && rm -rf "$sysroot.part"
 }
 
-# Write a script for each program that runs in any folder.
+# Write a script for each program that runs in any folder, and by a link to it.
 wrap() { # PROGRAM...
-    mkdir -p "$build/run"
+    mkdir -p "$build/run" && here=$(cd "$build" && pwd) || return
     for program in "$@"; do
         # shellcheck disable=SC2016 # for the script
-        printf '#!/bin/sh\nhere=${0%%/*}/..\nexec %s -L "$here/sysroot" "$here/%s" "$@"\n' \
-            "$emulator" "$program" >"$build/run/$program" &&
+        printf '#!/bin/sh\nexec %s -L "%s/sysroot" "%s/%s" "$@"\n' \
+            "$emulator" "$here" "$here" "$program" >"$build/run/$program" &&
             chmod +x "$build/run/$program" || return
     done
 }
