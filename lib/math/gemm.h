@@ -124,10 +124,6 @@ void linear_add(struct machine *machine, struct matrix total, struct matrix y, s
  * by up to LANES rows that lie anywhere. They are read once, in order, and have a chain each: the
  * bits are those of `linear`. */
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
-
-/* The rows of x for which that takes less time than to copy columns of W and multiply these. */
-size_t gemv_rows_most(void);
-
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
 
 #endif

@@ -7,7 +7,7 @@
 #include "math/transpose.h"
 
 enum {
-    FEW = 12,  /* rows of x that share what is made of W: their sums stay in registers */
+    FEW = 4,   /* rows of x that share what is made of W */
     TILE = 64, /* numbers of a row at a time */
 };
 
@@ -60,7 +60,7 @@ IN_AVX512 static ALWAYS_INLINE void add_words(__m512 sums[FEW], size_t count, co
         __m512i pair = _mm512_castps_si512(words[k]);
         __m512 low = _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16));
         __m512 high = _mm512_castsi512_ps(_mm512_and_si512(pair, upper));
-#pragma GCC unroll 12
+#pragma GCC unroll 4
         for (size_t t = 0; t < count; t++) {
             const float *at = x + t * stride;
             if (bytes == FLOAT_BYTES)
@@ -92,26 +92,25 @@ IN_AVX512 static ALWAYS_INLINE size_t add_blocks(float (*to)[LANES], struct matr
     return i;
 }
 
-#define FOR_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12)
-
-#define DOTS(count)                                                            \
-    IN_AVX512 static size_t dots_##count(float(*sums)[LANES], struct matrix x, \
-                                         const struct number_rows *rows)       \
-    {                                                                          \
-        return add_blocks(sums, x, rows, count);                               \
+/* Of as many numbers as fall into whole blocks; how many they are. */
+IN_AVX512 static size_t dots_avx512(float (*sums)[LANES], struct matrix x,
+                                    const struct number_rows *rows)
+{
+    switch (x.rows) {
+    case 1:
+        return add_blocks(sums, x, rows, 1);
+    case 2:
+        return add_blocks(sums, x, rows, 2);
+    case 3:
+        return add_blocks(sums, x, rows, 3);
+    default:
+        return add_blocks(sums, x, rows, FEW);
     }
-
-FOR_ROWS(DOTS)
-
-#define NAME(count) dots_##count,
-
-/* Of as many numbers as fall into whole blocks; they return how many these are. */
-static size_t (*const dots[FEW + 1])(float (*sums)[LANES], struct matrix x,
-                                     const struct number_rows *rows) = {NULL, FOR_ROWS(NAME)};
+}
 
 static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
 {
-    return rows->count == LANES && has_avx512() ? dots[x.rows](sums, x, rows) : 0;
+    return rows->count == LANES && has_avx512() ? dots_avx512(sums, x, rows) : 0;
 }
 #else
 static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
@@ -176,11 +175,6 @@ static void multiply_rows(struct matrix y, struct matrix x, const struct number_
             for (size_t row = 0; row < rows->count; row++)
                 y.data[(t + k) * y.stride + row * apart] = sums[k][row];
     }
-}
-
-size_t gemv_rows_most(void)
-{
-    return has_avx512() ? FEW : 1;
 }
 
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)

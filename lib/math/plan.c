@@ -101,7 +101,7 @@ static struct plan plan_in_order(const struct weight *w, size_t threads)
  * lies in the file: few rows stream through it; many rows copy it panel by panel, because rows of W
  * that are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow:
  * a kernel asks for the whole of the next panel during its first rows. W as [out, in] is read row
- * by row for few rows, and transposed panel by panel for many, or if it is quantised: to make
+ * by row for one row, and transposed panel by panel for more, or if it is quantised: to make
  * numbers of it takes the same time for one row; in bf16 it is widened, too. */
 struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
@@ -125,7 +125,7 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
         return pairs;
     if (w->panels && rows == 1 && kernels_read_in_order(machine->kernels))
         return plan_in_order(w, threads);
-    if (w->rows.data && w->rows.bytes && rows <= gemv_rows_most())
+    if (w->rows.data && w->rows.bytes && rows == 1)
         return dots;
     if (rows == 1 && (w->data || w->halves))
         return one_row;
