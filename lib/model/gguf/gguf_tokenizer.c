@@ -3,6 +3,7 @@
  * tokenizer_config.json. What is not supported is written, too: whoever reads it refuses it by its
  * name, and ids do without.
  */
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ struct vocabulary {
 
 static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 {
-    return vocabulary->kinds ? (unsigned)gguf_item(vocabulary->kinds, id) : PIECE_NORMAL;
+    double kind = vocabulary->kinds ? gguf_item(vocabulary->kinds, id) : PIECE_NORMAL;
+    return kind >= 0 && kind < UINT_MAX ? (unsigned)kind : UINT_MAX; /* a kind of no piece */
 }
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
