@@ -1,6 +1,7 @@
 #include "format/dtype.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,353 +13,349 @@
  *
  * The blocks of a quantised row, in ggml's layouts: of 32 numbers, or of 256. A number is step · q,
  * in some types less a minimum; q is a whole number of up to eight bits. Scale and minimum of a
- * block are F16. In blocks of 256, whole numbers for each 16 or 32 numbers multiply both. */
+ * block are F16. In blocks of 256, whole numbers for each 16 or 32 numbers multiply both.
+ *
+ * Blocks of sixteen rows are read side by side, a word of each, so that compilers make vectors of
+ * whatever is done to their bits. */
 
 enum {
     FEW = 32,   /* numbers of a small block, */
     MANY = 256, /* of a large one, */
-    SLICE = 16, /* and of a vector */
-    SLICES = MANY / SLICE,
-    HALF_BYTES = 2,
-    SCALE_BYTES = 12, /* sixteen scales of six bits, or eight and as many minima */
+    SLICE = 16, /* and of those that always share a step */
+    WORD_BYTES = 4,
+    LINE_BYTES = 64, /* of the caches */
+    HALF = 16,       /* bits of a scale */
+    SIZE_MOST = 210, /* bytes of a block */
 };
-
-_Static_assert((int)SLICE == (int)DTYPE_ROWS, "a slice of so many rows is a square");
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-typedef unsigned char slice __attribute__((vector_size(SLICE)));
-
-/* The parts of blocks of some rows. A slice's step is scale · times, its minimum min · less. */
+/* A block of each row: its scale in the lower half, beside a minimum if there is one; and words. */
 struct blocks {
-    uint16_t scale[DTYPE_ROWS], min[DTYPE_ROWS];
-    short times[SLICES][DTYPE_ROWS], less[SLICES][DTYPE_ROWS];
-    slice q[SLICES][DTYPE_ROWS];
+    uint32_t scales[DTYPE_ROWS];
+    uint32_t words[SIZE_MOST / WORD_BYTES][DTYPE_ROWS];
 };
 
-/* Which parts the blocks of a type have, where types share a function. */
-struct form {
-    bool has_min, has_fifth;
-};
-
-static ALWAYS_INLINE slice slice_at(const unsigned char *from)
+/* So many bits of the words of a row, from a bit on. They lie in one word. */
+static ALWAYS_INLINE int bits_at(const struct blocks *some, int row, int bit, int count)
 {
-    slice found;
-    memcpy(&found, from, sizeof found);
-    return found;
+    return (int)(some->words[bit / 32][row] >> bit % 32 & ((1U << count) - 1));
 }
 
-static ALWAYS_INLINE uint16_t half_at(const unsigned char *from)
+/* Bit `bit` of byte `byte`, and those after it. */
+static ALWAYS_INLINE int byte_bits(const struct blocks *some, int row, int byte, int bit, int count)
 {
-    uint16_t half = 0;
-    memcpy(&half, from, sizeof half);
-    return half;
+    return bits_at(some, row, 8 * byte + bit, count);
 }
 
-static ALWAYS_INLINE void set_slice(struct blocks *to, size_t row, int i, slice q, int times,
-                                    int less)
+/* A byte with a sign: without a cast, so that all numbers of a loop have as many bits. */
+static ALWAYS_INLINE int as_signed(int byte)
 {
-    to->q[i][row] = q;
-    to->times[i][row] = (short)times;
-    to->less[i][row] = (short)less;
+    return (byte ^ 128) - 128;
 }
 
-/* --- blocks of 32 ----------------------------------------------------------------------------- */
+/* What a type says of number n of a block: q. And of slice i: what the scale is multiplied by, and
+ * what the minimum is. */
+typedef int part_of_block(const struct blocks *some, int row, int i, int j);
 
-/* A bit of a byte for each number, the first eight or the last. */
-static const slice first_bits = {1, 2, 4, 8, 16, 32, 64, 128};
-static const slice last_bits = {0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128};
-
-/* Scale, minimum if there is one, the fifth bits if there are some, four bits of q: of numbers j
- * and j + 16 in one byte. */
-static ALWAYS_INLINE void read_small(struct blocks *to, size_t row, const unsigned char *from,
-                                     struct form form)
+static ALWAYS_INLINE int one(const struct blocks *some, int row, int i, int j)
 {
-    const unsigned char *bits = from + (form.has_min ? 2 : 1) * HALF_BYTES;
-    slice quants = slice_at(bits + (form.has_fifth ? sizeof(uint32_t) : 0));
-    slice q[2] = {quants & 15, quants >> 4};
-    unsigned char zero = form.has_min ? 0 : form.has_fifth ? 16 : 8;
-    uint32_t fifth = 0;
-    if (form.has_fifth)
-        memcpy(&fifth, bits, sizeof fifth);
-    for (int i = 0; form.has_fifth && i < 2; i++) {
-        slice set = first_bits & (unsigned char)(fifth >> i * SLICE);
-        set |= last_bits & (unsigned char)(fifth >> (i * SLICE + SLICE / 2));
-        q[i] |= (slice)(set != 0) & 16;
-    }
-    to->scale[row] = half_at(from);
-    to->min[row] = form.has_min ? half_at(from + HALF_BYTES) : 0;
-    set_slice(to, row, 0, q[0] - zero, 1, -1);
-    set_slice(to, row, 1, q[1] - zero, 1, -1);
+    (void)some, (void)row, (void)i, (void)j;
+    return 1;
 }
 
-static ALWAYS_INLINE void read_q8_0(struct blocks *to, size_t row, const unsigned char *from,
-                                    struct form form)
+static ALWAYS_INLINE int minus_one(const struct blocks *some, int row, int i, int j)
 {
-    (void)form;
-    to->scale[row] = half_at(from);
-    for (int i = 0; i < FEW / SLICE; i++)
-        set_slice(to, row, i, slice_at(from + HALF_BYTES + i * SLICE), 1, 0);
+    return -one(some, row, i, j);
+}
+
+/* --- blocks of 32: four bits of numbers n and n + 16 in one byte, after the fifth bits if there
+ * are some ------------------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE int q4_1(const struct blocks *some, int row, int i, int j)
+{
+    return byte_bits(some, row, j, i * 4, 4);
+}
+
+static ALWAYS_INLINE int q4_0(const struct blocks *some, int row, int i, int j)
+{
+    return q4_1(some, row, i, j) - 8;
+}
+
+static ALWAYS_INLINE int q5_1(const struct blocks *some, int row, int i, int j)
+{
+    return byte_bits(some, row, WORD_BYTES + j, i * 4, 4) | bits_at(some, row, i * SLICE + j, 1)
+                                                                << 4;
+}
+
+static ALWAYS_INLINE int q5_0(const struct blocks *some, int row, int i, int j)
+{
+    return q5_1(some, row, i, j) - 16;
+}
+
+static ALWAYS_INLINE int q8_0(const struct blocks *some, int row, int i, int j)
+{
+    return as_signed(byte_bits(some, row, i * SLICE + j, 0, 8));
 }
 
 /* --- blocks of 256 ---------------------------------------------------------------------------- */
 
-/* Number `part` of eight scales, and the minimum beside it: the first four have six bits of a byte
- * each, the others four bits of another, and the two that the first leave. */
-static ALWAYS_INLINE void part_scales(int *scale, int *min, const unsigned char *from, int part)
-{
-    int at = part % 4;
-    bool first = part < 4;
-    *scale = first ? from[at] & 63 : (from[at + 8] & 15) | from[at] >> 6 << 4;
-    *min = first ? from[at + 4] & 63 : from[at + 8] >> 4 | from[at + 4] >> 6 << 4;
-}
-
-/* Scale, minimum, those of parts of 32, the fifth bits if there are some, four bits of q: of two
- * parts in one byte. */
-static ALWAYS_INLINE void read_parts(struct blocks *to, size_t row, const unsigned char *from,
-                                     struct form form)
-{
-    const unsigned char *scales = from + 2 * HALF_BYTES;
-    const unsigned char *fifth = scales + SCALE_BYTES;
-    const unsigned char *quants = fifth + (form.has_fifth ? FEW : 0);
-    to->scale[row] = half_at(from);
-    to->min[row] = half_at(from + HALF_BYTES);
-    for (int i = 0; i < SLICES; i++) {
-        int part = i / 2;
-        int times = 0;
-        int less = 0;
-        part_scales(&times, &less, scales, part);
-        slice q = slice_at(quants + part / 2 * FEW + i % 2 * SLICE);
-        q = part % 2 ? q >> 4 : q & 15;
-        if (form.has_fifth)
-            q |= (slice_at(fifth + i % 2 * SLICE) >> (unsigned char)part & 1) << 4;
-        set_slice(to, row, i, q, times, less);
-    }
-}
-
-/* Two bits of q of slice i: a half of 128 has its numbers j, j + 32, j + 64 and j + 96 in one
+/* Two bits of q, from a byte on: a half of 128 has its numbers n, n + 32, n + 64 and n + 96 in one
  * byte. */
-static ALWAYS_INLINE slice two_bits(const unsigned char *quants, int i)
+static ALWAYS_INLINE int two_bits(const struct blocks *some, int row, int i, int from)
 {
-    unsigned char shift = (unsigned char)(i / 2 % 4 * 2);
-    return slice_at(quants + i / 8 * FEW + i % 2 * SLICE) >> shift & 3;
+    return byte_bits(some, row, from + i / 8 * 32 + i % 2 * SLICE, i % 8 / 2 * 2, 2);
 }
 
-/* Scales and minima of slices, two bits of q, scale, minimum. */
-static ALWAYS_INLINE void read_q2_k(struct blocks *to, size_t row, const unsigned char *from,
-                                    struct form form)
+/* Scales and minima of slices, two bits of q. */
+static ALWAYS_INLINE int q2_k(const struct blocks *some, int row, int i, int j)
 {
-    (void)form;
-    enum { QUANTS = SLICES, END = QUANTS + MANY / 4 };
-    to->scale[row] = half_at(from + END);
-    to->min[row] = half_at(from + END + HALF_BYTES);
-    for (int i = 0; i < SLICES; i++)
-        set_slice(to, row, i, two_bits(from + QUANTS, i), from[i] & 15, from[i] >> 4);
+    return two_bits(some, row, i, SLICE + j);
 }
 
-/* Third bits of q, two bits, sixteen scales of six bits in the twelve bytes: four bits of slices i
- * and i + 8 in one, then two of slices i, i + 4, i + 8 and i + 12; scale. */
-static ALWAYS_INLINE void read_q3_k(struct blocks *to, size_t row, const unsigned char *from,
-                                    struct form form)
+static ALWAYS_INLINE int q2_k_times(const struct blocks *some, int row, int i, int j)
 {
-    (void)form;
-    enum { QUANTS = MANY / 8, SCALES = QUANTS + MANY / 4, END = SCALES + SCALE_BYTES };
-    const unsigned char *scales = from + SCALES;
-    to->scale[row] = half_at(from + END);
-    for (int i = 0; i < SLICES; i++) {
-        slice third = slice_at(from + i % 2 * SLICE) >> (unsigned char)(i / 2) & 1;
-        int times = (scales[i % 8] >> i / 8 * 4 & 15) | (scales[8 + i % 4] >> i / 4 * 2 & 3) << 4;
-        set_slice(to, row, i, (two_bits(from + QUANTS, i) | third << 2) - 4, times - 32, 0);
-    }
+    (void)j;
+    return byte_bits(some, row, i, 0, 4);
 }
 
-/* Four bits of q, two more, scales of slices, scale. A half of 128 has its numbers j and j + 64 in
- * one byte of the first, and its two bits as above. */
-static ALWAYS_INLINE void read_q6_k(struct blocks *to, size_t row, const unsigned char *from,
-                                    struct form form)
+static ALWAYS_INLINE int q2_k_less(const struct blocks *some, int row, int i, int j)
 {
-    (void)form;
-    enum { HIGH = MANY / 2, SCALES = HIGH + MANY / 4, END = SCALES + SLICES };
-    to->scale[row] = half_at(from + END);
-    for (int i = 0; i < SLICES; i++) {
-        slice q = slice_at(from + i / 8 * 2 * FEW + i / 2 % 2 * FEW + i % 2 * SLICE);
-        q = i / 4 % 2 ? q >> 4 : q & 15;
-        q |= two_bits(from + HIGH, i) << 4;
-        set_slice(to, row, i, q - 32, (signed char)from[SCALES + i], 0);
-    }
+    (void)j;
+    return byte_bits(some, row, i, 4, 4);
 }
 
-/* --- four bits that name one of sixteen numbers ----------------------------------------------- */
-
-static const signed char named[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
-
-/* Numbers j and j + 16 of 32 in one byte. */
-static ALWAYS_INLINE void read_named(struct blocks *to, size_t row, const unsigned char *from,
-                                     int part, int times)
+/* Third bits of q, two bits, sixteen scales of six bits in twelve bytes: four bits of slices i and
+ * i + 8 in one, then two of slices i, i + 4, i + 8 and i + 12. */
+static ALWAYS_INLINE int q3_k(const struct blocks *some, int row, int i, int j)
 {
-    signed char q[2][SLICE];
-    for (int j = 0; j < SLICE; j++) {
-        q[0][j] = named[from[j] & 15];
-        q[1][j] = named[from[j] >> 4];
-    }
-    set_slice(to, row, 2 * part, slice_at((unsigned char *)q[0]), times, 0);
-    set_slice(to, row, 2 * part + 1, slice_at((unsigned char *)q[1]), times, 0);
+    return (two_bits(some, row, i, 32 + j) | byte_bits(some, row, i % 2 * SLICE + j, i / 2, 1)
+                                                 << 2) -
+           4;
 }
 
-/* Scale, then these. */
-static ALWAYS_INLINE void read_iq4_nl(struct blocks *to, size_t row, const unsigned char *from,
-                                      struct form form)
+static ALWAYS_INLINE int q3_k_times(const struct blocks *some, int row, int i, int j)
 {
-    (void)form;
-    to->scale[row] = half_at(from);
-    read_named(to, row, from + HALF_BYTES, 0, 1);
+    (void)j;
+    return (byte_bits(some, row, 96 + i % 8, i / 8 * 4, 4) |
+            byte_bits(some, row, 104 + i % 4, i / 4 * 2, 2) << 4) -
+           32;
 }
 
-/* Scale, two bits more of each part's scale, four bits of two parts' in one byte, then these. */
-static ALWAYS_INLINE void read_iq4_xs(struct blocks *to, size_t row, const unsigned char *from,
-                                      struct form form)
+/* Scales and minima of eight parts of 32, in twelve bytes: the first four have six bits of a byte
+ * each, the others four bits of another, and the two that the first leave. Then the fifth bits if
+ * there are some, four bits of q: of two parts in one byte. */
+static ALWAYS_INLINE int q4_k(const struct blocks *some, int row, int i, int j)
 {
-    (void)form;
-    enum { UPPER = HALF_BYTES, LOWER = UPPER + 2, QUANTS = LOWER + MANY / FEW / 2 };
-    to->scale[row] = half_at(from);
-    for (int part = 0; part < MANY / FEW; part++) {
-        int times = (from[LOWER + part / 2] >> part % 2 * 4 & 15) |
-                    (from[UPPER + part / 4] >> part % 4 * 2 & 3) << 4;
-        read_named(to, row, from + QUANTS + part * FEW / 2, part, times - 32);
-    }
+    return byte_bits(some, row, 12 + i / 4 * 32 + i % 2 * SLICE + j, i / 2 % 2 * 4, 4);
+}
+
+static ALWAYS_INLINE int q5_k(const struct blocks *some, int row, int i, int j)
+{
+    return byte_bits(some, row, 44 + i / 4 * 32 + i % 2 * SLICE + j, i / 2 % 2 * 4, 4) |
+           byte_bits(some, row, 12 + i % 2 * SLICE + j, i / 2, 1) << 4;
+}
+
+static ALWAYS_INLINE int parts_times(const struct blocks *some, int row, int i, int j)
+{
+    (void)j;
+    int at = i / 2 % 4;
+    int first = byte_bits(some, row, at, 0, 6);
+    int later = byte_bits(some, row, at + 8, 0, 4) | byte_bits(some, row, at, 6, 2) << 4;
+    return i / 2 < 4 ? first : later;
+}
+
+static ALWAYS_INLINE int parts_less(const struct blocks *some, int row, int i, int j)
+{
+    (void)j;
+    int at = i / 2 % 4;
+    int first = byte_bits(some, row, at + 4, 0, 6);
+    int later = byte_bits(some, row, at + 8, 4, 4) | byte_bits(some, row, at + 4, 6, 2) << 4;
+    return i / 2 < 4 ? first : later;
+}
+
+/* Four bits of q: a half of 128 has its numbers n and n + 64 in one byte; two more; scales of
+ * slices. */
+static ALWAYS_INLINE int q6_k(const struct blocks *some, int row, int i, int j)
+{
+    return (byte_bits(some, row, i / 8 * 64 + i % 4 * SLICE + j, i % 8 / 4 * 4, 4) |
+            two_bits(some, row, i, 128 + j) << 4) -
+           32;
+}
+
+static ALWAYS_INLINE int q6_k_times(const struct blocks *some, int row, int i, int j)
+{
+    (void)j;
+    return as_signed(byte_bits(some, row, 192 + i, 0, 8));
+}
+
+/* --- four bits that name one of sixteen numbers: of numbers n and n + 16 of 32 in one byte ------ */
+
+static ALWAYS_INLINE int named(int index)
+{
+    const uint32_t four[] = {0xbfad9881, 0xf6eaddcf, 0x26190d01, 0x71594535};
+    uint32_t first = index & 4 ? four[1] : four[0];
+    uint32_t last = index & 4 ? four[3] : four[2];
+    return as_signed((int)((index & 8 ? last : first) >> index % 4 * 8 & 255));
+}
+
+static ALWAYS_INLINE int iq4_nl(const struct blocks *some, int row, int i, int j)
+{
+    return named(q4_1(some, row, i, j));
+}
+
+/* After scale, two bits more of the scale of each part of 32, and four bits of two parts' in one
+ * byte. */
+static ALWAYS_INLINE int iq4_xs(const struct blocks *some, int row, int i, int j)
+{
+    return named(byte_bits(some, row, 8 + i / 2 * SLICE + j, i % 2 * 4, 4));
+}
+
+static ALWAYS_INLINE int iq4_xs_times(const struct blocks *some, int row, int i, int j)
+{
+    (void)j;
+    int part = i / 2;
+    return (byte_bits(some, row, 4 + part / 2, part % 2 * 4, 4) |
+            byte_bits(some, row, 2, part * 2, 2) << 4) -
+           32;
 }
 
 /* --- blocks to floats ------------------------------------------------------------------------- */
 
-/* Numbers of a row: q · step, less a minimum if the type has one. */
-static ALWAYS_INLINE void widen_all(float *restrict to, const struct blocks *restrict some,
-                                    size_t rows, size_t slices, bool has_min)
+/* Where the scale lies in a block, and where so many bytes of words begin. */
+struct layout {
+    int scale, words, count;
+};
+
+typedef uint32_t quad __attribute__((vector_size(4 * WORD_BYTES)));
+
+/* Four words of four rows, from a byte on. */
+static ALWAYS_INLINE void read_quads(uint32_t (*to)[DTYPE_ROWS], const char *const from[4],
+                                     int byte)
 {
-    for (size_t row = 0; row < rows; row++) {
-        float scale = float_of_half(some->scale[row]);
-        float min = has_min ? float_of_half(some->min[row]) : 0;
-        for (size_t i = 0; i < slices; i++, to += SLICE) {
-            float step = scale * (float)some->times[i][row];
-            float low = min * (float)some->less[i][row];
-            signed char q[SLICE];
-            memcpy(q, &some->q[i][row], sizeof q);
-#pragma omp simd
-            for (int j = 0; j < SLICE; j++) {
-                float product = (float)q[j] * step;
-                to[j] = has_min ? product - low : product;
-            }
-        }
-    }
+    quad a[4];
+    for (int i = 0; i < 4; i++)
+        memcpy(&a[i], from[i] + byte, sizeof a[i]);
+    quad low[] = {__builtin_shufflevector(a[0], a[1], 0, 4, 1, 5),
+                  __builtin_shufflevector(a[2], a[3], 0, 4, 1, 5)};
+    quad high[] = {__builtin_shufflevector(a[0], a[1], 2, 6, 3, 7),
+                   __builtin_shufflevector(a[2], a[3], 2, 6, 3, 7)};
+    a[0] = __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5);
+    a[1] = __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7);
+    a[2] = __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5);
+    a[3] = __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7);
+    for (int i = 0; i < 4; i++)
+        memcpy(to[i], &a[i], sizeof a[i]);
 }
 
-#define LOW_HALVES(a, b) \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH_HALVES(a, b) \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-
-/* Rows become columns: each of four steps moves a bit of the column's index to the row's. */
-static ALWAYS_INLINE void transpose_slices(slice a[DTYPE_ROWS])
+static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const from[DTYPE_ROWS],
+                                      size_t ahead, struct layout layout, bool has_min)
 {
-    slice b[DTYPE_ROWS];
-#pragma GCC unroll 4
-    for (int step = 0; step < 4; step++) {
-#pragma GCC unroll 8
-        for (int i = 0; i < DTYPE_ROWS / 2; i++) {
-            b[2 * i] = LOW_HALVES(a[i], a[i + DTYPE_ROWS / 2]);
-            b[2 * i + 1] = HIGH_HALVES(a[i], a[i + DTYPE_ROWS / 2]);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < DTYPE_ROWS; i++)
-            a[i] = b[i];
+    int words = layout.count / WORD_BYTES;
+    for (int row = 0; row < DTYPE_ROWS; row++) {
+        some->scales[row] = 0;
+        memcpy(&some->scales[row], from[row] + layout.scale, has_min ? 4 : 2);
+        for (int line = 0; line < layout.count; line += LINE_BYTES)
+            __builtin_prefetch(from[row] + ahead + line, 0, 2);
     }
+    for (int row = 0; row < DTYPE_ROWS; row += 4)
+        for (int i = 0; i < words; i += 4) { /* the last four may be some of those before */
+            int first = i < words - 4 ? i : words - 4;
+            read_quads((uint32_t(*)[DTYPE_ROWS]) & some->words[first][row], from + row,
+                       layout.words + first * WORD_BYTES);
+        }
 }
 
-/* The same numbers of all rows as columns. */
-static ALWAYS_INLINE void spread_all(float *restrict to, size_t stride,
-                                     struct blocks *restrict some, size_t slices, bool has_min)
+/* What is done with the numbers of a block of all rows: as columns, or their products with x. */
+struct task {
+    float *to; /* columns, `stride` apart; or sums, one of each row */
+    size_t stride;
+    const float *x; /* NULL: columns are wanted */
+};
+
+static ALWAYS_INLINE void take(const struct task *task, const struct blocks *restrict some,
+                               int count, part_of_block *q, part_of_block *times,
+                               part_of_block *less, bool dots)
 {
+    float *restrict to = task->to;
     float scale[DTYPE_ROWS];
     float min[DTYPE_ROWS];
+    float sums[DTYPE_ROWS];
+#pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
-        scale[row] = float_of_half(some->scale[row]);
-        min[row] = has_min ? float_of_half(some->min[row]) : 0;
+        scale[row] = float_of_half((uint16_t)some->scales[row]);
+        min[row] = less ? float_of_half((uint16_t)(some->scales[row] >> HALF)) : 0;
+        sums[row] = to[row];
     }
-    for (size_t i = 0; i < slices; i++) {
-        const signed char *q = (const signed char *)some->q[i];
+    for (int i = 0; i < count / SLICE; i++) {
         float step[DTYPE_ROWS];
         float low[DTYPE_ROWS];
-        transpose_slices(some->q[i]);
+#pragma omp simd
         for (int row = 0; row < DTYPE_ROWS; row++) {
-            step[row] = scale[row] * (float)some->times[i][row];
-            low[row] = min[row] * (float)some->less[i][row];
+            step[row] = scale[row] * (float)times(some, row, i, 0);
+            low[row] = less ? min[row] * (float)less(some, row, i, 0) : 0;
         }
-        for (int j = 0; j < SLICE; j++, to += stride, q += DTYPE_ROWS)
+        float values[SLICE][DTYPE_ROWS];
+        for (int j = 0; j < SLICE; j++) {
+            float *restrict value = dots ? values[j] : to + j * task->stride;
+#pragma omp simd
             for (int row = 0; row < DTYPE_ROWS; row++) {
-                float product = (float)q[row] * step[row];
-                to[row] = has_min ? product - low[row] : product;
+                float product = (float)q(some, row, i, j) * step[row];
+                value[row] = less ? product - low[row] : product;
             }
+        }
+        to += SLICE * task->stride;
+#pragma GCC unroll 16
+        for (int j = 0; dots && j < SLICE; j++) {
+#pragma omp simd
+            for (int row = 0; row < DTYPE_ROWS; row++)
+                sums[row] = fmaf(task->x[i * SLICE + j], values[j][row], sums[row]);
+        }
     }
+    if (dots)
+        memcpy(task->to, sums, sizeof sums);
 }
 
-FOR_EACH_ISA
-static void widen_plain(float *to, const struct blocks *some, size_t rows, size_t slices)
-{
-    widen_all(to, some, rows, slices, false);
-}
+/* In the order of the enum: q, multiples of scale and minimum (NULL: it has none), the numbers of a
+ * block and its bytes, its layout. */
+#define FOR_EACH_QUANTS(DO)                                       \
+    DO(Q4_0, q4_0, one, NULL, FEW, 18, 0, 2, 16)                  \
+    DO(Q4_1, q4_1, one, minus_one, FEW, 20, 0, 4, 16)             \
+    DO(Q5_0, q5_0, one, NULL, FEW, 22, 0, 2, 20)                  \
+    DO(Q5_1, q5_1, one, minus_one, FEW, 24, 0, 4, 20)             \
+    DO(Q8_0, q8_0, one, NULL, FEW, 34, 0, 2, 32)                  \
+    DO(Q2_K, q2_k, q2_k_times, q2_k_less, MANY, 84, 80, 0, 80)    \
+    DO(Q3_K, q3_k, q3_k_times, NULL, MANY, 110, 108, 0, 108)      \
+    DO(Q4_K, q4_k, parts_times, parts_less, MANY, 144, 0, 4, 140) \
+    DO(Q5_K, q5_k, parts_times, parts_less, MANY, 176, 0, 4, 172) \
+    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 208, 0, 208)      \
+    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 0, 2, 16)              \
+    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)
 
-FOR_EACH_ISA
-static void widen_less(float *to, const struct blocks *some, size_t rows, size_t slices)
-{
-    widen_all(to, some, rows, slices, true);
-}
+typedef void block_loop(const struct task *task, const char *const *from, size_t ahead);
 
-FOR_EACH_ISA
-static void spread_plain(float *to, size_t stride, struct blocks *some, size_t slices)
-{
-    spread_all(to, stride, some, slices, false);
-}
-
-FOR_EACH_ISA
-static void spread_less(float *to, size_t stride, struct blocks *some, size_t slices)
-{
-    spread_all(to, stride, some, slices, true);
-}
-
-/* In the order of the enum: how a block is read, its numbers and bytes; has it a minimum, has it
- * fifth bits? */
-#define FOR_EACH_QUANTS(DO)                   \
-    DO(Q4_0, small, FEW, 18, false, false)    \
-    DO(Q4_1, small, FEW, 20, true, false)     \
-    DO(Q5_0, small, FEW, 22, false, true)     \
-    DO(Q5_1, small, FEW, 24, true, true)      \
-    DO(Q8_0, q8_0, FEW, 34, false, false)     \
-    DO(Q2_K, q2_k, MANY, 84, true, false)     \
-    DO(Q3_K, q3_k, MANY, 110, false, false)   \
-    DO(Q4_K, parts, MANY, 144, true, false)   \
-    DO(Q5_K, parts, MANY, 176, true, true)    \
-    DO(Q6_K, q6_k, MANY, 210, false, false)   \
-    DO(IQ4_NL, iq4_nl, FEW, 18, false, false) \
-    DO(IQ4_XS, iq4_xs, MANY, 136, false, false)
-
-#define MAKE_READER(name, read, count, bytes, ...)                                              \
-    FOR_EACH_ISA                                                                                \
-    static void rows_of_##name(struct blocks *to, const char *const *from, size_t rows)         \
-    {                                                                                           \
-        for (size_t row = 0; row < rows; row++)                                                 \
-            read_##read(to, row, (const unsigned char *)from[row], (struct form){__VA_ARGS__}); \
+#define MAKE_LOOP(loop, dots, q, times, less, count, ...)                              \
+    FOR_EACH_ISA                                                                       \
+    static void loop(const struct task *task, const char *const *from, size_t ahead)   \
+    {                                                                                  \
+        struct blocks some;                                                            \
+        read_blocks(&some, from, ahead, (struct layout){__VA_ARGS__}, (less) != NULL); \
+        take(task, &some, count, q, times, less, dots);                                \
     }
 
-FOR_EACH_QUANTS(MAKE_READER)
+#define MAKE_LOOPS(name, q, times, less, count, bytes, ...)                 \
+    MAKE_LOOP(columns_of_##name, false, q, times, less, count, __VA_ARGS__) \
+    MAKE_LOOP(dots_of_##name, true, q, times, less, count, __VA_ARGS__)
 
-#define MAKE_ROW(name, read, count, bytes, has_min, has_fifth) \
-    [DTYPE_##name - DTYPE_COUNT] = {#name, count, bytes, has_min, rows_of_##name},
+FOR_EACH_QUANTS(MAKE_LOOPS)
+
+#define MAKE_ROW(name, q, times, less, count, bytes, ...) \
+    [DTYPE_##name - DTYPE_COUNT] = {#name, count, bytes, columns_of_##name, dots_of_##name},
 
 static const struct quants {
     const char *name;
     size_t block, bytes; /* numbers of a block, and their bytes */
-    bool has_min;
-    void (*read)(struct blocks *to, const char *const *from, size_t rows); /* a block of each */
+    block_loop *columns, *dots;
 } quants_rows[] = {FOR_EACH_QUANTS(MAKE_ROW)};
 
 _Static_assert(sizeof quants_rows / sizeof *quants_rows == DTYPE_END - DTYPE_COUNT,
@@ -433,17 +430,19 @@ bool dtype_is_weight(enum dtype dtype)
            dtype_is_quantised(dtype);
 }
 
-/* A row, some blocks at a time. */
+/* A row, sixteen blocks at a time. */
 static void widen_quants(float *out, const char *in, const struct quants *quants, size_t count)
 {
     const char *from[DTYPE_ROWS];
-    for (size_t some = 0; count > 0; out += some * quants->block, count -= some * quants->block) {
-        struct blocks blocks;
-        some = num_min(DTYPE_ROWS, count / quants->block);
+    float columns[MANY * DTYPE_ROWS];
+    for (size_t blocks = count / quants->block, some = 0; blocks > 0; blocks -= some) {
+        some = num_min(DTYPE_ROWS, blocks);
+        for (size_t i = 0; i < DTYPE_ROWS; i++) /* the last one also fills missing places */
+            from[i] = in + (i < some ? i : some - 1) * quants->bytes;
+        quants->columns(&(struct task){columns, DTYPE_ROWS, NULL}, from, 0);
         for (size_t i = 0; i < some; i++, in += quants->bytes)
-            from[i] = in;
-        quants->read(&blocks, from, some);
-        (quants->has_min ? widen_less : widen_plain)(out, &blocks, some, quants->block / SLICE);
+            for (size_t n = 0; n < quants->block; n++)
+                *out++ = columns[n * DTYPE_ROWS + i];
     }
 }
 
@@ -472,19 +471,31 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
     }
 }
 
-void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
-                      enum dtype dtype, size_t count)
+/* Block by block. */
+static void take_blocks(struct task task, const char *const from[DTYPE_ROWS], enum dtype dtype,
+                        size_t count, size_t jump)
 {
     assert(dtype_is_quantised(dtype));
     const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
     const char *at[DTYPE_ROWS];
     memcpy(at, from, sizeof at);
     for (size_t i = 0; i < count; i += quants->block) {
-        struct blocks blocks;
-        quants->read(&blocks, at, DTYPE_ROWS);
-        (quants->has_min ? spread_less : spread_plain)(to + i * stride, stride, &blocks,
-                                                       quants->block / SLICE);
+        (task.x ? quants->dots : quants->columns)(&task, at, jump);
+        task.to += quants->block * task.stride;
+        task.x += task.x ? quants->block : 0;
         for (size_t row = 0; row < DTYPE_ROWS; row++)
             at[row] += quants->bytes;
     }
+}
+
+void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
+                      enum dtype dtype, size_t count, size_t jump)
+{
+    take_blocks((struct task){to, stride, NULL}, from, dtype, count, jump);
+}
+
+void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
+                    enum dtype dtype, size_t count, size_t jump)
+{
+    take_blocks((struct task){sums, 0, x}, from, dtype, count, jump);
 }

@@ -268,6 +268,8 @@ static void multiply_out(struct candidates *candidates)
     struct number_rows rows = {
         .count = candidates->count, .bytes = words->rows.bytes, .quantised = words->rows.quantised};
     float products[LANES];
+    if (candidates->count == 0)
+        return;
     for (size_t i = 0; i < candidates->count; i++)
         rows.at[i] = weight_number_rows(words, 0, candidates->rows[i]).at[0];
     gemv_rows((struct matrix){products, 1, candidates->count, LANES},

@@ -119,6 +119,8 @@ void linear(struct machine *machine, struct matrix y, struct matrix x, const str
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);
 
+enum { GEMV_ROWS = 12 }; /* of x: their sums stay in registers of AVX-512 */
+
 /* y [T, n] = x [T, in] · columns of W from one on, which lies as [out, in]: for few rows of x, by
  * this thread alone; in strips, where they make up the columns, or LANES neighbours at a time. Or
  * by up to LANES rows that lie anywhere. They are read once, in order, and have a chain each: the

@@ -6,10 +6,7 @@
 #include "math/kernel.h"
 #include "math/transpose.h"
 
-enum {
-    FEW = 4,   /* rows of x that share what is made of W */
-    TILE = 64, /* numbers of a row at a time */
-};
+enum { TILE = 64 }; /* numbers of a row at a time */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -50,7 +47,7 @@ IN_AVX512 static ALWAYS_INLINE __m512 add_number(__m512 sum, float x, __m512 col
 }
 
 /* LANES words of each row, which are columns by now. */
-IN_AVX512 static ALWAYS_INLINE void add_words(__m512 sums[FEW], size_t count, const float *x,
+IN_AVX512 static ALWAYS_INLINE void add_words(__m512 sums[GEMV_ROWS], size_t count, const float *x,
                                               size_t stride, const __m512 words[LANES],
                                               size_t bytes)
 {
@@ -60,7 +57,7 @@ IN_AVX512 static ALWAYS_INLINE void add_words(__m512 sums[FEW], size_t count, co
         __m512i pair = _mm512_castps_si512(words[k]);
         __m512 low = _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16));
         __m512 high = _mm512_castsi512_ps(_mm512_and_si512(pair, upper));
-#pragma GCC unroll 4
+#pragma GCC unroll 16
         for (size_t t = 0; t < count; t++) {
             const float *at = x + t * stride;
             if (bytes == FLOAT_BYTES)
@@ -77,12 +74,12 @@ IN_AVX512 static ALWAYS_INLINE size_t add_blocks(float (*to)[LANES], struct matr
     size_t bytes = rows->bytes;
     size_t step = LANES * LANE_BYTES / bytes;
     size_t i = 0;
-    __m512 sums[FEW];
+    __m512 sums[GEMV_ROWS];
     for (size_t t = 0; t < count; t++)
         sums[t] = _mm512_loadu_ps(to[t]);
     for (; i + step <= x.columns; i += step) {
         __m512 words[LANES];
-        prefetch_rows(rows, i * bytes, x.columns * bytes);
+        prefetch_rows(rows, i * bytes);
         load_words(words, rows, i * bytes);
         transpose_registers(words);
         add_words(sums, count, x.data + i, x.stride, words, bytes);
@@ -92,25 +89,26 @@ IN_AVX512 static ALWAYS_INLINE size_t add_blocks(float (*to)[LANES], struct matr
     return i;
 }
 
-/* Of as many numbers as fall into whole blocks; how many they are. */
+/* Of as many numbers as fall into whole blocks; how many they are. The number of rows is a constant,
+ * so that sums stay in registers. */
+#define FOR_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12)
+#define CASE_ROWS(count) \
+    case count:          \
+        return add_blocks(sums, x, rows, count);
+
 IN_AVX512 static size_t dots_avx512(float (*sums)[LANES], struct matrix x,
                                     const struct number_rows *rows)
 {
     switch (x.rows) {
-    case 1:
-        return add_blocks(sums, x, rows, 1);
-    case 2:
-        return add_blocks(sums, x, rows, 2);
-    case 3:
-        return add_blocks(sums, x, rows, 3);
+        FOR_ROWS(CASE_ROWS)
     default:
-        return add_blocks(sums, x, rows, FEW);
+        return 0;
     }
 }
 
 static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
 {
-    return rows->count == LANES && has_avx512() ? dots_avx512(sums, x, rows) : 0;
+    return has_avx512() ? dots_avx512(sums, x, rows) : 0;
 }
 #else
 static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
@@ -128,16 +126,6 @@ static void add_rows_of_numbers(float (*sums)[LANES], struct matrix x,
         add_tiles(sums, x, rows, done);
 }
 
-/* As floats that stay in the first cache. */
-static void add_widened(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
-{
-    struct widened_rows some;
-    for (size_t i = 0; i < x.columns; i += some.count) {
-        number_rows_widen(&some, rows, i, x.columns);
-        add_rows_of_numbers(sums, matrix_columns(x, i, some.count), &some.rows);
-    }
-}
-
 /* The same rows from number `first` on, which begins a block. */
 static struct number_rows rows_from(const struct number_rows *rows, size_t first)
 {
@@ -152,9 +140,15 @@ static struct number_rows rows_from(const struct number_rows *rows, size_t first
 static void add_segment(float (*sums)[LANES], struct matrix x, const struct number_rows *rows,
                         size_t first)
 {
-    float chains[FEW][LANES] = {{0}};
+    float chains[GEMV_ROWS][LANES] = {{0}};
     struct number_rows segment = rows_from(rows, first);
-    (rows->bytes ? add_rows_of_numbers : add_widened)(chains, x, &segment);
+    for (; segment.count < LANES; segment.count++) /* any will do where there are fewer */
+        segment.at[segment.count] = segment.at[0];
+    if (rows->bytes)
+        add_rows_of_numbers(chains, x, &segment);
+    for (size_t t = 0; !rows->bytes && t < x.rows; t++)
+        dtype_add_dots(chains[t], x.data + t * x.stride, segment.at, rows->quantised, x.columns,
+                       rows->jump);
     for (size_t t = 0; t < x.rows; t++)
         for (size_t row = 0; row < LANES; row++)
             sums[t][row] = first > 0 ? sums[t][row] + chains[t][row] : chains[t][row];
@@ -164,9 +158,9 @@ static void add_segment(float (*sums)[LANES], struct matrix x, const struct numb
 static void multiply_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
                           size_t apart)
 {
-    for (size_t t = 0; t < x.rows; t += FEW) {
-        float sums[FEW][LANES] = {{0}};
-        struct matrix some = matrix_rows(x, t, x.rows - t < FEW ? x.rows - t : FEW);
+    for (size_t t = 0; t < x.rows; t += GEMV_ROWS) {
+        float sums[GEMV_ROWS][LANES] = {{0}};
+        struct matrix some = matrix_rows(x, t, num_min(GEMV_ROWS, x.rows - t));
         for (size_t first = 0; first < x.columns; first += SUM_SEGMENT) {
             size_t count = num_min(SUM_SEGMENT, x.columns - first);
             add_segment(sums, matrix_columns(some, first, count), rows, first);

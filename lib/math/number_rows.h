@@ -18,8 +18,6 @@ enum {
     FLOAT_BYTES = 4, /* of a number */
     BF16_BYTES = 2,
     LANE_BYTES = 4, /* blocks are of words: a float, or two bf16 numbers side by side */
-    BYTES_AHEAD =
-        512, /* what is prefetched of a row: all rows advance side by side, each a stream */
 };
 
 /* Up to LANES rows, of any alignment. */
@@ -55,14 +53,12 @@ static inline float number_at(const struct number_rows *rows, size_t row, size_t
     return value;
 }
 
-/* What lies some bytes after byte `at` of each row, of which `size` are read; beyond them, what
- * lies in the rows that are read next. */
-static inline void prefetch_rows(const struct number_rows *rows, size_t at, size_t size)
+/* What the rows that are read next have at byte `at`, into the second-level cache: rows follow each
+ * other so far apart that a processor does not see it. */
+static inline void prefetch_rows(const struct number_rows *rows, size_t at)
 {
-    size_t ahead = at + BYTES_AHEAD;
-    size_t offset = ahead < size ? ahead : ahead - size + rows->jump;
     for (size_t row = 0; row < LANES; row++)
-        __builtin_prefetch(rows->at[row] + offset);
+        __builtin_prefetch(rows->at[row] + at + rows->jump, 0, 2);
 }
 
 #endif

@@ -45,7 +45,7 @@ IN_AVX512 static size_t transpose_avx512(float *to, size_t stride, const struct 
     size_t i = 0;
     for (; i + step <= count; i += step) {
         __m512 words[LANES];
-        prefetch_rows(rows, i * rows->bytes, count * rows->bytes);
+        prefetch_rows(rows, i * rows->bytes);
         load_words(words, rows, i * rows->bytes);
         transpose_registers(words);
         store_words(to + i * stride, stride, words, rows->bytes);
@@ -77,7 +77,7 @@ IN_AVX2 static size_t transpose_avx2(float *to, size_t stride, const struct numb
     size_t step = HALF_LANES * LANE_BYTES / rows->bytes;
     size_t i = 0;
     for (; i + step <= count; i += step) {
-        prefetch_rows(rows, i * rows->bytes, count * rows->bytes);
+        prefetch_rows(rows, i * rows->bytes);
         for (size_t half = 0; half < LANES; half += HALF_LANES) {
             __m256 words[HALF_LANES];
 #pragma GCC unroll 8
@@ -138,7 +138,7 @@ static size_t transpose_neon(float *to, size_t stride, const struct number_rows 
     size_t i = 0;
     for (; i + step <= count; i += step) {
         if (i % (LANES / QUARTER_LANES * step) == 0) /* once a cache line */
-            prefetch_rows(rows, i * rows->bytes, count * rows->bytes);
+            prefetch_rows(rows, i * rows->bytes);
         for (size_t row = 0; row < LANES; row += QUARTER_LANES) {
             uint32x4_t words[QUARTER_LANES];
             for (size_t k = 0; k < QUARTER_LANES; k++)

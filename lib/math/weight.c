@@ -138,11 +138,12 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
     struct number_rows from = *rows;
     enum dtype dtype = rows->quantised;
     size_t end = piece.row + piece.rows;
+    size_t skipped = dtype_bytes(dtype, piece.row);
     for (size_t i = 0; i < rows->count; i++)
-        from.at[i] += dtype_bytes(dtype, piece.row);
+        from.at[i] += skipped;
     if (rows->count == LANES && dtype_whole(dtype, piece.row) == piece.row &&
         dtype_whole(dtype, piece.rows) == piece.rows) {
-        dtype_to_columns(to, columns, from.at, dtype, piece.rows);
+        dtype_to_columns(to, columns, from.at, dtype, piece.rows, rows->jump);
         return;
     }
     for (size_t row = piece.row; row < end; row += some.count, to += some.count * columns) {

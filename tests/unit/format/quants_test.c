@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,11 +21,33 @@ static void check_columns(const char *blocks, const float *numbers, enum dtype t
     static float columns[DTYPE_BLOCK_MAX * STRIDE];
     for (size_t row = 0; row < DTYPE_ROWS; row++)
         rows[row] = blocks + dtype_bytes(type, row * count % MOST);
-    dtype_to_columns(columns, STRIDE, rows, type, count);
+    dtype_to_columns(columns, STRIDE, rows, type, count, 0);
     for (size_t i = 0; i < count * DTYPE_ROWS; i++) {
         size_t row = i % DTYPE_ROWS;
         ck_assert_mem_eq(&columns[i / DTYPE_ROWS * STRIDE + row],
                          &numbers[row * count % MOST + i / DTYPE_ROWS], sizeof(float));
+    }
+}
+
+/* The same rows times a row of floats: each a chain of fused multiply-adds that goes on. */
+static void check_dots(const char *blocks, const float *numbers, enum dtype type)
+{
+    size_t count = dtype_whole(type, 1);
+    const char *rows[DTYPE_ROWS];
+    float x[DTYPE_BLOCK_MAX];
+    float sums[DTYPE_ROWS];
+    for (size_t i = 0; i < count; i++)
+        x[i] = (float)i / 7 - 3;
+    for (size_t row = 0; row < DTYPE_ROWS; row++) {
+        rows[row] = blocks + dtype_bytes(type, row * count % MOST);
+        sums[row] = (float)row;
+    }
+    dtype_add_dots(sums, x, rows, type, count, 0);
+    for (size_t row = 0; row < DTYPE_ROWS; row++) {
+        float expected = (float)row;
+        for (size_t i = 0; i < count; i++)
+            expected = fmaf(x[i], numbers[row * count % MOST + i], expected);
+        ck_assert_mem_eq(&sums[row], &expected, sizeof expected);
     }
 }
 
@@ -54,5 +77,6 @@ TEST_LOOP(numbers_have_the_bits_of_ggml, COUNT(types))
                       "number %zu: expected %a, found %a", i, (double)expected, (double)found[i]);
     }
     check_columns(blocks + 1, found, types[_i]);
+    check_dots(blocks + 1, found, types[_i]);
     gguf_release(&gguf);
 }
