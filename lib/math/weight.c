@@ -216,7 +216,8 @@ size_t panels_size(const struct weight *w)
 
 void panels_fill(float *panels, const struct weight *w)
 {
-    memset(panels, 0, panels_size(w) * sizeof *panels);
+    size_t full = w->out / PANEL_COLUMNS * PANEL_COLUMNS * w->in;
+    memset(panels + full, 0, (panels_size(w) - full) * sizeof *panels);
     for (size_t column = 0; column < w->out; column += PANEL_COLUMNS)
         weight_copy(panels + column * w->in, PANEL_COLUMNS, w,
                     (struct weight_piece){0, w->in, column});
