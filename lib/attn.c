@@ -14,6 +14,7 @@
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
+    size_t runs, packing_bytes;
     char name[]; /* a copy of the caller's, for messages */
 };
 
@@ -79,6 +80,7 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
         return NULL;
     }
     memcpy(model->name, name ? name : bundled_default, size);
+    model->packing_bytes = SIZE_MAX;
     host_object_init(&model->object, free_model);
     host_call_begin(&call, &model->object, &err);
     int failed = viewer_open(&model->viewer, model->name, threads, &err);
@@ -167,6 +169,24 @@ void attn_ids_free(struct attn_ids *ids)
     heap_free(ids->starts);
     heap_free(ids->ends);
     *ids = (struct attn_ids){0};
+}
+
+int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error)
+{
+    struct err err = {0};
+    struct host_call call;
+    if (begin_call(&call, model, &err))
+        return give_error(error, &err);
+    model->packing_bytes = bytes;
+    return end_call(&call, 0, &err, error);
+}
+
+/* The second run packs weights: a program that runs one text would end before that pays. For one
+ * token it never does. */
+static void count_run(struct attn_model *model, size_t tokens)
+{
+    if (tokens > 1 && ++model->runs == 2)
+        viewer_pack(&model->viewer, model->packing_bytes);
 }
 
 static int check_run(const struct attn_ids *ids, const struct attn_request *request,
@@ -285,6 +305,7 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
     if (capture_init(&showing.capture, &selection, config, 1, &viewer->scratch, err))
         return -1;
     showing.capture.arena = &showing.tensor;
+    count_run(model, ids->count);
     viewer->edits = list.edits.count ? &list.edits : NULL;
     config->mechanism = asked;
     int failed = viewer_run(viewer, &selection, &one, tap, err);
@@ -317,7 +338,10 @@ static int score_ids(struct attn_model *model, const struct attn_ids *ids, float
     struct text_pair pair = {.sentence = {.ids = ids->ids, .count = ids->count}};
     struct look look = {.pairs = &pair, .count = 1};
     arena_clear(&model->viewer.scratch);
-    if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &look, arena, err))
+    if (scoring_check(&scoring, err))
+        return -1;
+    count_run(model, ids->count);
+    if (scoring_run(&scored, &scoring, &look, arena, err))
         return -1;
     for (size_t i = 0; i < ids->count; i++)
         logprobs[i] = scored.tokens[i].logprob;

@@ -195,6 +195,7 @@ for call, expected, text in (
         (lambda: model.token(2**32 + 5), ValueError, "an id"),
         (lambda: model.encode(5), TypeError, "expected str, found int"),
         (lambda: attn.Model("tiny", threads=2**64 + 1), ValueError, "threads: expected a number"),
+        (lambda: attn.Model("tiny", packing=-1), ValueError, "packing: expected a number"),
         (lambda: attn.Model("tiny\0more"), ValueError, "a model: expected no NUL character"),
         (lambda: model.run([1], edits="attn_out = 2\0"), ValueError, "edits: expected no NUL"),
         (lambda: model.run([1], show="k\0nothing"), ValueError, "show: expected no NUL")):
@@ -205,6 +206,16 @@ for call, expected, text in (
     else:
         raise AssertionError(text)
 assert model.run(numpy.array([1, 2], numpy.uint64)).ids.tolist() == [1, 2]
+END
+check 'packed weights give the same bits' "$python" - <<'END'
+import attn, numpy
+ids = [[1, 2, 3, 4, 5, 6], [7, 8, 9]]
+plain, packed = attn.Model("tiny", packing=0), attn.Model("tiny")
+for text in ids * 3:
+    one, other = (model.run(text, show="all") for model in (plain, packed))
+    assert list(one) == list(other)
+    assert all(numpy.array_equal(one[name], other[name]) for name in one)
+    assert numpy.array_equal(plain.score(text), packed.score(text), equal_nan=True)
 END
 check 'a closed model raises; close waits for running calls' "$python" - <<'END'
 import threading, time

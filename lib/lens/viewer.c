@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/num.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
@@ -72,6 +73,13 @@ void viewer_expect(struct viewer *viewer, size_t tokens)
 void viewer_expect_steps(struct viewer *viewer, size_t steps)
 {
     viewer->model.weights.packing_words = steps >= STEPS_WORTH_PACKING;
+}
+
+void viewer_pack(struct viewer *viewer, size_t most_bytes)
+{
+    struct weights *weights = &viewer->model.weights;
+    weights->packing = weights->packing_words = weights->packing_widened = true;
+    weights->packing_bytes = num_min(most_bytes, heap_available() / 2);
 }
 
 static void forget_part(void *file, size_t round, size_t thread)

@@ -80,6 +80,10 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
+/* Pack all matrices that later passes use, of any type of numbers, as long as they take no more
+ * than this many bytes, and half of the memory that is free now. */
+void viewer_pack(struct viewer *viewer, size_t most_bytes);
+
 /* Tokenize an input and a source, which may be NULL. Without an input the sentence is the model's
  * beginning token. */
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,

@@ -30,7 +30,7 @@ static int find_parameters(struct weights *weights, struct err *err)
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
                  struct err *err)
 {
-    *weights = (struct weights){.config = config};
+    *weights = (struct weights){.config = config, .packing_bytes = SIZE_MAX};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
     weights->parameters =
@@ -266,7 +266,7 @@ size_t weights_heap_bytes(const struct weights *weights)
         bool is_matrix = entry->rank > 1;
         bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
         bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && is_matrix);
-        bool is_packed = is_matrix && !is_widened &&
+        bool is_packed = is_matrix && (!is_widened || weights->packing_widened) &&
                          (id == words                ? weights->packing_words
                           : id < PARAMETERS_OF_MODEL ? false
                                                      : weights->packing);

@@ -101,6 +101,8 @@ struct weights {
     struct arena arena;           /* tensors that were converted, packed or rounded */
     bool packing;                 /* pack matrices on their first use; see gemm.h */
     bool packing_words;           /* pack the unembedding, too: worth it for many passes */
+    bool packing_widened;         /* pack bf16 and quantised numbers, too, which become floats */
+    size_t packing_bytes;         /* what matrices that are packed later may take; others are not */
     enum precision precision;     /* of products; bf16: matrices are rounded on first use */
     bool widens;                  /* round to rows, not to pairs: set by a pass for its processor */
 };

@@ -31,18 +31,19 @@ int weights_load_norm(struct weights *weights, enum parameter_id scale, size_t l
     return weights_load(weights, scale + 1, layer, &norm->shift, err);
 }
 
-static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
-                struct err *err)
+/* Without memory for its panels a matrix is used as it is. */
+static void pack(struct weights *weights, struct parameter *parameter, struct weight *weight)
 {
-    if (!parameter->panels) {
-        float *panels = arena_room(&weights->arena, panels_size(weight), sizeof *panels, err);
-        if (!panels)
-            return -1;
-        panels_fill(panels, weight);
+    size_t bytes = panels_size(weight) * sizeof(float);
+    if (!parameter->panels && bytes <= weights->packing_bytes) {
+        float *panels = arena_room(&weights->arena, bytes, 1, NULL);
+        if (panels) {
+            panels_fill(panels, weight);
+            weights->packing_bytes -= bytes;
+        }
         parameter->panels = panels;
     }
     weight->panels = parameter->panels;
-    return 0;
 }
 
 static int round_numbers(struct weights *weights, struct parameter *parameter, struct err *err)
@@ -104,15 +105,16 @@ int weights_load_rows(struct weights *weights, enum parameter_id id, size_t laye
                                         .bytes = quantised ? 0 : dtype_size_bytes(entry->dtype),
                                         .quantised = entry->dtype,
                                         .view = *view};
-    if (quantised || entry->dtype == DTYPE_BF16)
-        return 0;
-    if (entry->dtype != DTYPE_F32) {
+    bool widened = quantised || entry->dtype == DTYPE_BF16;
+    if (!widened && entry->dtype != DTYPE_F32) {
         if (weights_load(weights, id, layer, &converted, err))
             return -1;
         weight->rows.data = (const char *)converted;
         weight->rows.bytes = sizeof *converted;
     }
-    return packing ? pack(weights, parameter, weight, err) : 0;
+    if (packing && (!widened || weights->packing_widened))
+        pack(weights, parameter, weight);
+    return 0;
 }
 
 /* The view's numbers of a bias, in place if they are float32, otherwise converted. */
@@ -156,11 +158,12 @@ int weights_load_matrix(struct weights *weights, enum parameter_id matrix, size_
         return -1;
     if (weights->precision == PRECISION_BF16)
         return round_matrix(weights, parameter, weight, parts, err);
-    if (parameter->found.entry && parameter->found.entry->dtype == DTYPE_BF16) {
+    bool widened = parameter->found.entry && parameter->found.entry->dtype == DTYPE_BF16;
+    if (widened)
         weight->halves = parameter->found.entry->data;
-        return 0;
-    }
-    if (weights_load(weights, matrix, layer, &weight->data, err))
+    else if (weights_load(weights, matrix, layer, &weight->data, err))
         return -1;
-    return weights->packing ? pack(weights, parameter, weight, err) : 0;
+    if (weights->packing && (!widened || weights->packing_widened))
+        pack(weights, parameter, weight);
+    return 0;
 }

@@ -36,7 +36,8 @@ int weights_load_matrix(struct weights *weights, enum parameter_id matrix, size_
                         struct weight *weight, size_t parts, struct err *err);
 
 /* Some rows of a tensor, which are the columns of a matrix: in place; `packing`: packed. BF16 and
- * quantised numbers are never packed: as floats they would take twice their size, or more. */
+ * quantised numbers, which take twice their size or more as floats, are packed only where
+ * weights.packing_widened says so. */
 int weights_load_rows(struct weights *weights, enum parameter_id id, size_t layer,
                       struct weight *weight, const struct row_view *view, bool packing,
                       struct err *err);

@@ -266,6 +266,90 @@ TEST(without_memory_no_ids_are_returned)
     attn_close(model);
 }
 
+/* --- packing ---------------------------------------------------------------------------------- */
+
+struct logits {
+    float values[8192];
+    size_t count;
+};
+
+static int copy_logits(void *context, const struct attn_tensor *tensor)
+{
+    struct logits *logits = context;
+    ck_assert(tensor->stride[1] == 1 && tensor->stride[0] == tensor->shape[1]);
+    logits->count = tensor->shape[0] * tensor->shape[1];
+    ck_assert_uint_le(logits->count, COUNT(logits->values));
+    memcpy(logits->values, tensor->data, logits->count * sizeof *logits->values);
+    return 0;
+}
+
+/* A run of `count` tokens, other ones each time, up to the logits. */
+static int run_text(struct logits *logits, struct attn_model *model, size_t count, uint32_t first)
+{
+    uint32_t numbers[] = {first, first + 1, first + 2};
+    struct attn_ids ids = {.ids = numbers, .count = count};
+    struct attn_request request = {.show = "logits", .sink = copy_logits, .context = logits};
+    return attn_run(model, &ids, &request, NULL);
+}
+
+struct faults {
+    size_t allocations; /* of the run after `runs` others */
+    size_t refused;     /* how often it fails if one of them does */
+};
+
+static struct faults faults_of(size_t packing_bytes, size_t runs, size_t tokens)
+{
+    struct faults faults = {0};
+    static struct logits logits;
+    for (bool failed = true; failed; faults.allocations += failed) {
+        struct attn_model *model = attn_open("tiny", 1, NULL);
+        ck_assert(!attn_set_packing(model, packing_bytes, NULL));
+        for (uint32_t i = 0; i < runs; i++)
+            ck_assert(!run_text(&logits, model, tokens, i));
+        heap_fail_at(faults.allocations + 1, 0);
+        faults.refused += run_text(&logits, model, tokens, 9) != 0;
+        failed = heap_has_failed();
+        heap_fail_at(0, 0);
+        attn_close(model);
+    }
+    return faults;
+}
+
+TEST(the_second_run_of_several_tokens_packs_and_later_ones_do_not)
+{
+    size_t matrices = 2 * 4 + 1, plain = faults_of(0, 1, 3).allocations;
+    ck_assert_uint_eq(faults_of(SIZE_MAX, 0, 3).allocations, faults_of(0, 0, 3).allocations);
+    ck_assert_uint_eq(faults_of(SIZE_MAX, 1, 3).allocations, plain + matrices);
+    ck_assert_uint_eq(faults_of(SIZE_MAX, 2, 3).allocations, plain);
+    ck_assert_uint_eq(faults_of(1000, 1, 3).allocations, plain);
+    ck_assert_uint_eq(faults_of(SIZE_MAX, 1, 1).allocations, faults_of(0, 1, 1).allocations);
+}
+
+TEST(without_memory_for_packing_a_run_succeeds)
+{
+    ck_assert_uint_eq(faults_of(SIZE_MAX, 1, 3).refused, faults_of(0, 1, 3).refused);
+}
+
+/* Of floats and of types that become floats. */
+static const char *const packed_models[] = {"tiny", "tests/gguf/llama-bf16.gguf",
+                                            "tests/gguf/q5_0.gguf"};
+
+TEST_LOOP(packing_keeps_each_bit, COUNT(packed_models))
+{
+    static struct logits first, later;
+    struct attn_error error = {0};
+    struct attn_model *model = attn_open(packed_models[_i], 1, &error);
+    ck_assert_msg(model && !run_text(&first, model, 3, 2), "%s", error.text);
+    for (size_t i = 0; i < 3; i++) {
+        memset(&later, 0, sizeof later);
+        ck_assert(!run_text(&later, model, 3, 2));
+        ck_assert_mem_eq(&first, &later, sizeof first);
+    }
+    attn_close(model);
+    ck_assert_int_eq(attn_set_packing(NULL, 0, &error), -1);
+    ck_assert_str_eq(error.text, "expected a model, found NULL");
+}
+
 /* The numbers of attn-cli score. */
 TEST(a_text_is_scored)
 {

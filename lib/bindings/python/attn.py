@@ -72,6 +72,7 @@ class _Request(Structure):
 _FUNCTIONS = {
     "attn_open": (c_void_p, c_char_p, c_size_t, POINTER(_Error)),
     "attn_close": (None, c_void_p),
+    "attn_set_packing": (c_int, c_void_p, c_size_t, POINTER(_Error)),
     "attn_encode": (c_int, c_void_p, c_char_p, c_size_t, POINTER(_Ids), POINTER(_Error)),
     "attn_ids_free": (None, POINTER(_Ids)),
     "attn_token_text": (c_void_p, c_void_p, c_uint32, POINTER(c_size_t)),
@@ -260,9 +261,11 @@ class _Closing:
 
 
 class Model(_Closing):
-    """A model directory or a bundled model by name; `threads` 0: one for each processor."""
+    """A model directory or a bundled model by name; `threads` 0: one for each processor. `packing`
+    limits the bytes of the copies of weights that the second run makes so that later ones take less
+    time (0: none; None: four for each number, but no more than half of the free memory)."""
 
-    def __init__(self, name="tiny", threads=0):
+    def __init__(self, name="tiny", threads=0, packing=None):
         error = _Error()
         self._lock = threading.RLock()
         self._free = _library.attn_close
@@ -271,6 +274,9 @@ class Model(_Closing):
                                           _whole("threads", threads, 257), byref(error))
         _check(not self._handle, error)
         self.counts = _library.attn_count(self._handle)
+        if packing is not None:
+            packing = _whole("packing", packing, 2**64)
+            _check(_library.attn_set_packing(self._handle, packing, byref(error)), error)
 
     def encode(self, text):
         """The ids of a text, by the model's tokenizer."""

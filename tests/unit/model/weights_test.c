@@ -121,6 +121,33 @@ TEST(bf16_matrices_are_used_in_place)
     }
 }
 
+/* Each matrix of this model is one panel of 32 columns; its first one is packed. */
+TEST(packing_has_a_limit_and_may_include_bf16)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct block_weights w, again;
+        size_t panel = 6 * PANEL_COLUMNS * sizeof(float);
+        tiny_model_make(&model, gpt2);
+        tiny_model_retype(&model, i ? DTYPE_BF16 : DTYPE_F32);
+        tiny_model_write(&model, 0);
+        must_open();
+        weights.packing = weights.packing_widened = true;
+        weights.packing_bytes = 2 * panel - 1;
+        ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
+        ck_assert(w.self.joined.panels && !w.self.out.panels && !w.mlp.fc.panels);
+        ck_assert_uint_eq(weights.packing_bytes, panel - 1);
+        ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &again, &err), 0);
+        ck_assert_ptr_eq(again.self.joined.panels, w.self.joined.panels);
+        struct weight panels = {.panels = w.self.joined.panels, .in = 6, .out = 18};
+        for (size_t at = 0; at < 6 * 18; at++)
+            ck_assert(weight_element(&panels, at / 18, at % 18) ==
+                      values("h.0.attn.c_attn.weight")[at]);
+        for (size_t at = 0; at < 6; at++) /* the rest of the panel is zeros */
+            ck_assert(panels.panels[at * PANEL_COLUMNS + 18] == 0);
+        release();
+    }
+}
+
 TEST(a_tied_or_missing_unembedding_is_the_embedding)
 {
     struct weight w;
