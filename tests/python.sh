@@ -207,6 +207,32 @@ for call, expected, text in (
         raise AssertionError(text)
 assert model.run(numpy.array([1, 2], numpy.uint64)).ids.tolist() == [1, 2]
 END
+check 'texts of tokens are looked up when they are asked for, once' "$python" - <<'END'
+import attn, numpy
+model, asked = attn.Model("tiny"), []
+token, sixth = model.token, model.token(6)
+model.token = lambda number: asked.append(number) or token(number)
+try:
+    model.run([1] * 1000000)
+except attn.Error as error:
+    assert error.status == 3 and "the text is too long" in str(error), error
+else:
+    raise AssertionError("a text beyond the context")
+given = numpy.array([367, 274, 334, 274], numpy.uint32)
+run = model.run(given)
+cache = model.cache()
+steps = [cache.step(part) for part in ([367, 274], [334])]
+given[:] = 1
+assert not asked, asked
+assert run.tokens == ["Life", " is", " short", " is"] and asked == [367, 274, 334], asked
+assert run.tokens is run.tokens and run.ids.tolist() == [367, 274, 334, 274]
+gone = model.run([5])
+del gone
+later = model.run([6])
+model.close()
+assert asked == [367, 274, 334, 6], asked
+assert steps[1].tokens == [" short"] and later.tokens == [sixth], later.tokens
+END
 check 'packed weights give the same bits' "$python" - <<'END'
 import attn, numpy
 ids = [[1, 2, 3, 4, 5, 6], [7, 8, 9]]

@@ -14,10 +14,12 @@ the forward pass. A model serves one thread at a time; other threads wait, also 
 closed object raises ValueError.
 """
 import ctypes
+import functools
 import operator
 import os
 import sys
 import threading
+import weakref
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint32
 from ctypes import c_void_p
 
@@ -141,7 +143,7 @@ def _ids(numbers):
     elif given.size:
         _whole("an id", given.min(), 2**32)
         _whole("an id", given.max(), 2**32)
-    numbers = numpy.ascontiguousarray(given, dtype=numpy.uint32)
+    numbers = numpy.array(given, dtype=numpy.uint32, order="C")  # a copy: labels are read later
     return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
 
 
@@ -151,17 +153,25 @@ def _ids(numbers):
 class Run(dict):
     """The tensors of a run by name, as numpy arrays of float32, and the meaning of their axes."""
 
-    def __init__(self, model, ids, source=(), before=()):
+    def __init__(self, model, ids, source, before):
         super().__init__()
         self.ids = ids
-        self.tokens = [model.token(number) for number in ids]
         self._model = model
-        self._names = model._names(ids)
-        self._source = model._names(source)
-        self._before = list(before)  # texts of earlier tokens in a cache
+        self._source, self._before = source, before  # ids; `before`: earlier ones, in a cache
         self.axes = {}    # ("head", "query", "key")
         self.heads = {}   # numbers of the heads (of k and v: of the key/value heads)
         self.layers = {}  # None: no layer
+
+    @functools.cached_property
+    def tokens(self):
+        """The text of each id, or None if it has none."""
+        return [self._model._text(number) for number in self.ids.tolist()]
+
+    @functools.cached_property
+    def _labels(self):
+        """The names of the ids, of the source's and of those in a cache."""
+        return [self._model._names(numpy.asarray(ids).tolist())
+                for ids in (self.ids, self._source, self._before)]
 
     def _take(self, tensor):
         shape = tensor.shape[:tensor.rank]
@@ -185,11 +195,12 @@ class Run(dict):
             return 0, None
         of_keys = what == "key" or self.axes[tensor][0] == "kv_head"
         across = ".cross_" in tensor or not self._model.counts.encoder_layers
-        if tensor.startswith(("enc.", "source_")) or of_keys and across and self._source:
-            return 0, self._source
-        if self[tensor].shape[axis] > len(self._names):
-            return 0, self._before + self._names
-        return len(self._before), self._names
+        names, source, before = self._labels
+        if tensor.startswith(("enc.", "source_")) or of_keys and across and source:
+            return 0, source
+        if self[tensor].shape[axis] > len(names):
+            return 0, before + names
+        return len(before), names
 
     def _place(self, tensor, axis, cells):
         first, texts = self._texts(tensor, axis)
@@ -270,6 +281,8 @@ class Model(_Closing):
         self._lock = threading.RLock()
         self._free = _library.attn_close
         self._words = None  # vocabulary, read when first used
+        self._texts = {}    # of the ids that were asked for; close() asks for those of all runs
+        self._runs = weakref.WeakValueDictionary()
         self._handle = _library.attn_open(_words("a model", name),
                                           _whole("threads", threads, 257), byref(error))
         _check(not self._handle, error)
@@ -277,6 +290,13 @@ class Model(_Closing):
         if packing is not None:
             packing = _whole("packing", packing, 2**64)
             _check(_library.attn_set_packing(self._handle, packing, byref(error)), error)
+
+    def close(self):
+        """Free the memory, after calls of other threads have ended. Closing twice does nothing."""
+        with self._lock:
+            for run in list(self._runs.values()) if self._handle else ():
+                run._labels  # read once
+            super().close()
 
     def encode(self, text):
         """The ids of a text, by the model's tokenizer."""
@@ -297,9 +317,14 @@ class Model(_Closing):
             at = _library.attn_token_text(self._opened(), number, byref(size))
             return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
 
+    def _text(self, number):
+        if number not in self._texts:
+            self._texts[number] = self.token(number)
+        return self._texts[number]
+
     def _names(self, numbers):
         """The texts of ids. For an id without text it is the number."""
-        texts = [self.token(number) for number in numbers]
+        texts = [self._text(number) for number in numbers]
         return [str(n) if text is None else text for n, text in zip(numbers, texts)]
 
     def _vocabulary(self):
@@ -330,6 +355,7 @@ class Model(_Closing):
         if source is not None:
             request.source = ctypes.pointer(of_source)
         with self._lock:
+            self._runs[id(run)] = run
             failed = function(opened._opened(), byref(ids), byref(request), byref(error))
         if raised:
             raise raised[0]
@@ -366,7 +392,7 @@ class Cache(_Closing):
         self._model = model  # a reference keeps the model open
         self._lock = model._lock
         self._free = _library.attn_cache_close
-        self._read = []      # texts of the tokens read so far
+        self._read = numpy.empty(0, numpy.uint32)  # ids so far
         with self._lock:
             self._handle = _library.attn_cache_open(model._opened(), byref(error))
         _check(not self._handle, error)
@@ -376,5 +402,5 @@ class Cache(_Closing):
             self._model._opened()
             run = self._model._look(_library.attn_step, self, text, before=self._read,
                                     show=show, layers=layers, heads=heads)
-            self._read += run._names
+            self._read = numpy.concatenate((self._read, run.ids))
         return run
