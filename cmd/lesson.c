@@ -118,13 +118,13 @@ static const struct page_lesson steps[] = {
      "language while it writes another. Rows are words of the sentence, columns of the source.",
      "attn-cli run -m life-cross " LIFE " --source \"the cat sat on that mat all day\" "
      "--show weights,context",
-     "'is' attends most to 'day', 0.2301, and least to 'sat', 0.0547. Each row has eight weights, "
-     "one per source word. The context of 'is', 0.7088 0.8629 0.7703 1.1768, adds only their "
+     "'is' attends most to 'sat', 0.1933, and least to 'that', 0.0628. Each row has eight weights, "
+     "one per source word. The context of 'is', 0.4874 0.9718 0.7359 1.1353, adds only their "
      "values.",
-     "weights:1:7 weights:1:2 context:1:0 context:1:1 context:1:2 context:1:3",
+     "weights:1:2 weights:1:4 context:1:0 context:1:1 context:1:2 context:1:3",
      "Why is no cell masked in the row of 'Life', the first word?",
      "The whole source is known before the first word is written, so none of its words is a later "
-     "word: 'Life' also attends to the last one, 'day', 0.1166."},
+     "word: 'Life' also attends to the last one, 'day', 0.1256."},
     {"Grouped-query attention",
      "A model that generates text stores the keys and values of all previous words. Heads can "
      "share them to save memory: here the first two of four heads share one set, the others a "

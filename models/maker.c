@@ -66,7 +66,20 @@ static int give(const struct new_model *new_model, const char *model, struct err
     return 0;
 }
 
-enum { SOURCE_ROWS = 8 }; /* life-cross: words of the second text, drawn by torch.rand */
+enum { SOURCE_ROWS = 8 }; /* life-cross: words of the second text */
+
+/* torch.rand for the second text, after the three matrices without a new seed. */
+static void draw_source(const struct new_model *new_model)
+{
+    static const enum parameter_id before[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V};
+    struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
+    size_t count = SOURCE_ROWS * words->shape[1];
+    struct torch_random random;
+    torch_random_seed(&random, ORIGIN_SEED);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        torch_random_skip_uniform(&random, new_model_tensor(new_model, before[i], 0)->count);
+    torch_random_uniform(&random, words->data + words->count - count, count, 0, 1);
+}
 
 static int fill_example(struct new_model *new_model, const char *model, struct err *err)
 {
@@ -75,13 +88,8 @@ static int fill_example(struct new_model *new_model, const char *model, struct e
         return give(new_model, model, err);
     if (weight_init_draw(new_model, &init, err))
         return -1;
-    if (strcmp(model, "life-cross") == 0) {
-        struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
-        size_t count = SOURCE_ROWS * words->shape[1];
-        struct torch_random random;
-        torch_random_seed(&random, ORIGIN_SEED);
-        torch_random_uniform(&random, words->data + words->count - count, count, 0, 1);
-    }
+    if (strcmp(model, "life-cross") == 0)
+        draw_source(new_model);
     return 0;
 }
 
