@@ -96,8 +96,8 @@ static const struct page_lesson steps[] = {
      "ln_1,q,k,scores,masked,weights,v,context,attn_out"},
     {"The causal mask",
      "A model that generates text must not use later words. The causal mask sets their scores to "
-     "minus infinity before the softmax: these are the empty cells.",
-     "attn-cli run -m life-causal " LIFE " --show masked,weights",
+     "minus infinity before the softmax: these are the empty cells. In mask they are 1, in visible 0.",
+     "attn-cli run -m life-causal " LIFE " --show mask,masked,weights",
      "'Life', the first word, sees only itself: 1.0000. 'is' divides its attention between two "
      "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, so its row is the same "
      "as without a mask: try -m life.",

@@ -287,7 +287,7 @@ WORDS_(, defaults, "Default tensors and layers",
 static bool tensors_at(struct value *value, size_t index)
 {
     static const struct value words[] = {
-        {.name = "all", .about = "all tensors of the model except the last four"},
+        {.name = "all", .about = "all tensors of the model except the last six"},
         {.name = "tokens", .about = "table of the tokens (text format only)"},
     };
     enum { WORDS = sizeof words / sizeof *words };

@@ -640,6 +640,8 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
     }
     if (window)
         builder_note(builder, "This layer has a sliding window: the last %z keys.", window);
+    if (hides_any(trace))
+        builder_note(builder, "'run --show mask' prints the mask of all queries.");
     builder_formula(builder, "");
 }
 

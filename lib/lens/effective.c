@@ -307,6 +307,12 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
         text->queries = seen->values.shape[1];
         text->keys = seen->values.shape[2];
     }
+    for (enum site site = SITE_MASK; seen->site == SITE_MASKED && site <= SITE_VISIBLE; site++) {
+        struct announcement mask = *seen; /* the viewer makes them 0 and 1 */
+        mask.site = site;
+        if (is_selected(e, site, seen->layer) && e->next.sink(e->next.context, &mask, err))
+            return -1;
+    }
     for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
         if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
             return -1;
@@ -321,6 +327,10 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
     bool through = site == SITE_ROLLOUT;
+    if (site >= SITE_MASK) {
+        watch_add(watch, SITE_MASKED, layer);
+        return;
+    }
     for (size_t below = through ? 0 : layer; below <= layer; below++)
         watch_add(watch, SITE_WEIGHTS, below);
     if (through && e->rollout_layers <= layer)
@@ -360,6 +370,8 @@ double effective_bytes(const struct selection *selection, const struct config *c
     double maps = (double)config->n_head * square * sizeof(float); /* of all heads */
     double most = 0;
     double products = config->n_layer > 1 ? 2 : 1;
+    if (selection->sites % site_bit(SITE_MASK) < site_bit(SITE_VALUE_WEIGHTED))
+        return 0;
     if (selection->sites & (site_bit(SITE_VALUE_WEIGHTED) | site_bit(SITE_NORM_WEIGHTED)))
         most = maps;
     if (selection->sites >> SITE_VALUE_ZEROING & 1)

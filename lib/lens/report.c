@@ -177,6 +177,8 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .columns = make_axis(report, kept, &axes[1], columns),
         .values = kept->data ? kept->data + index * rows * columns : NULL,
         .fraction = fractions & site_bit(kept->site),
+        .whole = kept->site >= SITE_MASK && !kept_is_mean_of_layers(kept) &&
+                 !kept_is_mean_of_heads(kept),
         .causal = report->causal && site->masked,
         .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
         .mean_of_layers = kept_is_mean_of_layers(kept),
@@ -360,7 +362,8 @@ int derive_check(const struct derivation *how, const struct selection *selection
             err, "--words: expected a model with a tokenizer, found one that takes only ids");
     for (int site = 0; site < SITE_ALL; site++) {
         enum site like = site_like((enum site)site);
-        bool is_mean = like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;
+        bool is_mean = like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS &&
+                       like < SITE_MASK;
         if (selection->sites >> site & 1 && !is_mean)
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "

@@ -354,7 +354,12 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
     struct layer_edits edits = edits_of_layer(viewer->edits, layer);
     bool plain = !edits.knockouts && !config_window(config, layer) &&
                  config->mechanism.kind != ATTENTION_SPARSE;
-    if (edits.others || plain || (site != SITE_MASKED && site != SITE_WEIGHTS))
+    if (site >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
+        plain = edits.others =
+            config->mechanism.kind != ATTENTION_LINEAR && !config->mechanism.renormalise;
+    else if (site != SITE_MASKED && site != SITE_WEIGHTS)
+        return 0;
+    if (edits.others || plain)
         return 0;
     return edits.by_head ? heads : 1;
 }
@@ -392,6 +397,19 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
     return 0;
 }
 
+/* Turn captured scores into 1 and 0: visible keys are those found, or have a score. */
+static void make_mask(struct kept *kept)
+{
+    float *cells = (float *)kept->data;
+    size_t matrix = kept->shape[1] * kept->shape[2];
+    for (size_t i = 0; i < kept->shape[0] * matrix; i++) {
+        size_t cell = i / matrix * kept->visible_step + i % matrix;
+        bool visible = kept->visible ? kept->visible[cell] != 0 : cells[i] != -INFINITY;
+        cells[i] = visible == (kept->site == SITE_VISIBLE);
+    }
+    kept->visible = NULL;
+}
+
 /* --- reports ---------------------------------------------------------------------------------- */
 
 /* Add the visible keys and the labels of selected queries to the tensors of a text. */
@@ -412,6 +430,8 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
         };
         if (find_visible(kept, viewer, block, arena, err))
             return -1;
+        if (kept->site >= SITE_MASK)
+            make_mask(kept);
         size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
         if (count && !labels && !(labels = arena_alloc(arena, count, sizeof *labels, err)))
             return -1;

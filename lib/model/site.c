@@ -104,6 +104,9 @@ const struct site_row site_rows[SITE_ALL] = {
     [SITE_ROLLOUT] = {"rollout", AXES_QUERY_KEY, true, true,
                       "attention rollout: the product of (mean weights + 1) / 2 over the layers up "
                       "to this one (without a residual stream: of the mean weights)"},
+    [SITE_MASK] = {"mask", AXES_HEAD_QUERY_KEY, true, false,
+                   "1 for masked keys (mask, window, pattern, --knockout), 0 for visible ones"},
+    [SITE_VISIBLE] = {"visible", AXES_HEAD_QUERY_KEY, true, false, "1 - mask"},
 };
 
 _Static_assert(SITE_ALL <= 64, "a set of sites is 64 bits");
@@ -275,7 +278,7 @@ bool site_exists(const struct config *config, enum site site)
     if (site == SITE_SOURCE_EMBEDDING)
         return config->cross;
     if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
-        return site <= SITE_NORM_WEIGHTED || !config->cross;
+        return (site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross;
     if (config->kind == MODEL_ATTENTION)
         return site >= SITE_Q && site <= SITE_ATTN_OUT;
     switch (site) {

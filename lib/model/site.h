@@ -72,6 +72,8 @@ enum site {
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
+    SITE_MASK,
+    SITE_VISIBLE,
     SITE_ALL,
 };
 
@@ -111,8 +113,8 @@ static inline uint64_t site_bit(enum site site)
     return (uint64_t)1 << site;
 }
 
-/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023): not
- * a value of the pass, and not in `all`; lens/effective.c computes it. */
+/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023) and
+ * the mask: not values of the pass, and not in `all`; lens/effective.c computes them. */
 static inline bool site_is_effective(enum site site)
 {
     return site >= SITE_COUNT;

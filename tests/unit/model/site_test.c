@@ -17,7 +17,7 @@ static const char *const names[] = {
     "context", "attn_out", "ln_1_post", "resid_mid", "ln_cross", "cross_q", "cross_k", "cross_v",
     "cross_scores", "cross_masked", "cross_weights", "cross_context", "cross_out", "resid_cross",
     "ln_2", "mlp_gate", "mlp_up", "mlp_act", "mlp_out", "ln_2_post", "resid_post", "ln_f", "logits",
-    "value_weighted", "norm_weighted", "value_zeroing", "rollout",
+    "value_weighted", "norm_weighted", "value_zeroing", "rollout", "mask", "visible",
 };
 /* clang-format on */
 
