@@ -241,6 +241,8 @@ static void tell_model(struct info *info, const struct model *model)
     tell_number(info, c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k);
     tell_number(info, c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v);
     tell_number(info, "channels", "n_embd", c->n_embd);
+    if (c->d_out && c->d_out != c->n_embd)
+        tell_number(info, "output size", "d_out", c->d_out);
     tell_number(info, NULL, "n_inner", c->n_inner);
     tell_number(info, "vocabulary", "vocab_size", c->vocab_size);
     tell_number(info, c->n_positions ? "context" : NULL, "n_positions", c->n_positions);

@@ -91,7 +91,7 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
     struct block_weights block;
     bool has_out = projected && c->out_proj;
     int failed = has_out && weights_block(e->run->weights, layer, SITE_ATTN_OUT, &block, err);
-    size_t width = has_out ? c->n_embd : c->d_v;
+    size_t width = has_out ? config_out_width(c) : c->d_v;
     for (size_t head = 0; head < c->n_head && !failed; head++) {
         struct matrix v = {(float *)values_of(e, text, head), text->keys, c->d_v, c->d_v};
         struct matrix y = v;
@@ -224,7 +224,7 @@ static int measure_query(double *distances, const struct effective *e,
     const struct edit_token token = {run->batch->first + seen->text, query,
                                      batch_prompt(run->batch, seen->text)};
     size_t keys = c->causal ? query + 1 : text->keys;
-    size_t width = c->kind == MODEL_ATTENTION && !c->out_proj ? c->n_head * c->d_v : c->n_embd;
+    size_t width = config_out_width(c);
     struct arena arena = {0};
     struct matrix x = {NULL, keys + 1, width, width};
     struct matrix context = {NULL, keys + 1, c->n_head * c->d_v, c->n_head * c->d_v};

@@ -362,8 +362,8 @@ int derive_check(const struct derivation *how, const struct selection *selection
             err, "--words: expected a model with a tokenizer, found one that takes only ids");
     for (int site = 0; site < SITE_ALL; site++) {
         enum site like = site_like((enum site)site);
-        bool is_mean = like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS &&
-                       like < SITE_MASK;
+        bool is_mean =
+            like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS && like < SITE_MASK;
         if (selection->sites >> site & 1 && !is_mean)
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "

@@ -262,8 +262,9 @@ static enum pass_state attention_block(struct pass *pass, size_t layer,
         out = s->out;
     }
     PASS_TRY(tap_rows(pass, SITE_ATTN_OUT, layer, out));
-    copy_rows(s->x, out);
-    return PASS_ON;
+    if (layer + 1 < pass->config->n_layer) /* else their widths may differ */
+        copy_rows(s->x, out);
+    return pass_check_rows(pass, SITE_ATTN_OUT, layer, out);
 }
 
 enum pass_state block(struct pass *pass, size_t layer)
@@ -273,6 +274,8 @@ enum pass_state block(struct pass *pass, size_t layer)
     bool bare = pass->config->kind == MODEL_ATTENTION;
     if (weights_block(pass->weights, place, pass_last_site(pass, layer), &w, pass->err))
         return PASS_FAILED;
-    PASS_TRY((bare ? attention_block : transformer_block)(pass, layer, &w));
+    if (bare)
+        return attention_block(pass, layer, &w);
+    PASS_TRY(transformer_block(pass, layer, &w));
     return pass_check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
 }

@@ -54,6 +54,7 @@ struct config {
     size_t n_head;          /* H */
     size_t n_kv_head;       /* Hkv, a divisor of H */
     size_t d_k, d_v;        /* of one head */
+    size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
     float embedding_scale;       /* factor of token embeddings */
@@ -132,6 +133,13 @@ const struct rotary *config_rotary(const struct config *config, size_t layer);
 static inline size_t config_word_width(const struct config *config)
 {
     return config->n_word ? config->n_word : config->n_embd;
+}
+
+/* Channels of the output of an attention layer. */
+static inline size_t config_out_width(const struct config *config)
+{
+    size_t alone = config->out_proj ? config->d_out : config->n_head * config->d_v;
+    return config->kind == MODEL_ATTENTION ? alone : config->n_embd;
 }
 
 /* Flags of any layer. */

@@ -50,7 +50,11 @@ const struct config_key config_keys[] = {
     {"causal", {NULL}, ATTENTION, "true: causal mask"},
     {"projections", {NULL}, ATTENTION, "false: queries, keys and values are the embedding"},
     {"out_proj", {NULL}, ATTENTION, "true: output projection after the heads"},
-    {"bias", {NULL}, ATTENTION, "true: projections have biases"},
+    {"d_out",
+     {NULL},
+     ATTENTION,
+     "with out_proj: columns of the output projection (default: n_embd)"},
+    {"bias", {NULL}, ATTENTION, "true: projections have biases; out: only the output projection"},
     {"scale", {NULL}, ATTENTION, "factor of the scores (default: 1/√d_k)"},
     {"attention", {NULL}, ATTENTION, "self, or cross: keys and values come from a second text"},
 };

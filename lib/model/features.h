@@ -27,7 +27,7 @@
     FIELD(n_kv_head, FEATURE(SHARED_KEYS, c->n_kv_head != c->n_head, "keys that heads share")) \
     FIELD(d_k, NONE) \
     FIELD(d_v, FEATURE(VALUE_SIZE, c->d_v != c->d_k, "values of another size than keys")) \
-    FIELD(n_inner, NONE) FIELD(activation, NONE) \
+    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(activation, NONE) \
     FIELD(embedding_scale, FEATURE(EMBEDDING_SCALE, c->embedding_scale != 1, "scaled embeddings")) \
     FIELD(sinusoids, FEATURE(SINUSOIDS, c->sinusoids, "sinusoidal positions")) \
     FIELD(epsilon, NONE) \

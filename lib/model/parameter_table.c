@@ -65,7 +65,7 @@ static int features_of(const struct config *c)
         LINEAR(PARAMETER_Q + (to), attn ".q_proj", DIM_C, DIM_QUERIES, SEPARATE | (more), OF_QKV), \
         LINEAR(PARAMETER_K + (to), attn ".k_proj", DIM_C, DIM_KEYS, SEPARATE | (more), OF_QKV),    \
         LINEAR(PARAMETER_V + (to), attn ".v_proj", DIM_C, DIM_VALUES, SEPARATE | (more), OF_QKV),  \
-        LINEAR(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_C, OUT_PROJ | (more),      \
+        LINEAR(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_OUT, OUT_PROJ | (more),    \
                OF_OUT)
 
 const struct parameter_row parameter_rows[PARAMETERS] = {
@@ -147,6 +147,8 @@ static size_t dimension_size(enum dimension dimension, const struct config *conf
         return config->n_kv_head * config->d_v;
     case DIM_CONTEXT:
         return config->n_head * config->d_v;
+    case DIM_OUT:
+        return config_out_width(config);
     }
     return 1;
 }

@@ -54,6 +54,7 @@ enum dimension {
     DIM_KEYS,    /* n_kv_head · d_k */
     DIM_VALUES,  /* n_kv_head · d_v */
     DIM_CONTEXT, /* n_head · d_v */
+    DIM_OUT,     /* of the output of attention */
 };
 
 struct parameter_row {

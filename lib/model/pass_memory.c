@@ -47,7 +47,7 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
     size_t count = 0;
     size_t spare = c->projections ? 0 : SPARE_ROWS; /* else it is queries and values itself */
     list[count++] = (struct buffer){&s->x, rows, c->n_embd, spare};
-    list[count++] = (struct buffer){&s->out, rows, c->n_embd, 0};
+    list[count++] = (struct buffer){&s->out, rows, c->d_out ? c->d_out : c->n_embd, 0};
     if (c->projections)
         list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k, SPARE_ROWS};
     count += list_keys(list + count, s, c, keys);

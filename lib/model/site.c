@@ -214,8 +214,7 @@ static size_t channels(const struct config *c, enum site site)
     enum site like = site_like(site);
     if (like == SITE_MLP_ACT || like == SITE_MLP_GATE || like == SITE_MLP_UP)
         return c->n_inner;
-    bool joined = site == SITE_ATTN_OUT && !c->out_proj; /* the heads side by side */
-    return joined ? c->n_head * c->d_v : c->n_embd;
+    return site == SITE_ATTN_OUT ? config_out_width(c) : c->n_embd;
 }
 
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,

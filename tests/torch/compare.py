@@ -26,6 +26,8 @@ MODELS = (
      reference.rand),
     ("--like journey", "n_embd=64,n_head=4,projections=true,out_proj=true,bias=true", 4294967299,
      "--draw linear --table 6", lambda config, seed: reference.linear(config, seed, 6)),
+    ("--like journey", "n_embd=16,n_head=4,d_k=8,d_v=8,projections=true,out_proj=true,d_out=32,bias=out",
+     123, "--draw linear", reference.linear),
     ("--like journey", "n_embd=7,projections=true", 42, "--draw linear", reference.linear),
     ("--shape tiny", "n_layer=3", 7, "", reference.gpt2),
     ("--shape tiny", "n_embd=10,n_head=2,n_inner=3,vocab_size=1,n_positions=1", 8, "", reference.gpt2),

@@ -213,7 +213,7 @@ def rand(config, seed, table=50000):
 def linear(config, seed, table=50000):
     """One nn.Linear for all heads."""
     heads, groups, d_k, d_v = sizes(config)
-    channels, bias = config["n_embd"], config.get("bias", False)
+    channels, bias = config["n_embd"], config.get("bias", False) is True
     tensors = {"wte.weight": words(config, seed, table)}
     torch.manual_seed(seed)
     for layer in range(config.get("n_layer", 1)):
@@ -223,10 +223,11 @@ def linear(config, seed, table=50000):
                         ("k_proj", nn.Linear(channels, groups * d_k, bias)),
                         ("v_proj", nn.Linear(channels, groups * d_v, bias))]
         if config.get("out_proj", False):
-            modules += [("out_proj", nn.Linear(heads * d_v, channels, bias))]
+            modules += [("out_proj", nn.Linear(heads * d_v, config.get("d_out", channels),
+                                               bool(config.get("bias", False))))]
         for name, module in modules:
             at = "h.%d.attn.%s." % (layer, name)
             tensors[at + "weight"] = module.weight.detach().T.contiguous()
-            if bias:
+            if module.bias is not None:
                 tensors[at + "bias"] = module.bias.detach()
     return tensors

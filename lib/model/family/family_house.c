@@ -37,6 +37,7 @@ static const struct size_row {
     {"n_kv_head", NULL, DIMENSION_MAX, SIZE(n_kv_head), ATTENTION},
     {"d_k", NULL, DIMENSION_MAX, SIZE(d_k), ATTENTION},
     {"d_v", NULL, DIMENSION_MAX, SIZE(d_v), ATTENTION},
+    {"d_out", NULL, DIMENSION_MAX, SIZE(d_out), ATTENTION},
 };
 
 static int read_sizes(struct config *config, const struct json *root, struct err *err)
@@ -187,10 +188,34 @@ static int read_attention_type(struct config *config, const struct json *root, s
     return 0;
 }
 
-static int check_stack(const struct config *config, struct err *err)
+/* true: of all four projections; "out": of the output projection, as torch's qkv_bias=False. */
+static int read_biases(struct config *config, const struct json *root, struct err *err)
 {
-    size_t width = config->n_head * config->d_v;
-    if (config->n_layer > 1 && !config->out_proj && width != config->n_embd)
+    const struct json *member = json_given(root, "bias");
+    const char *word = "";
+    bool all = false;
+    if (!member || json_get_bool(member, &all))
+        config->biases = all ? BIAS_QKV | BIAS_OUT : 0;
+    else if (json_get_text(member, &word) && strcmp(word, "out") == 0 && config->out_proj)
+        config->biases = BIAS_OUT;
+    else
+        return json_refuse(member, config->out_proj ? "true, false or \"out\"" : "true or false",
+                           err);
+    return 0;
+}
+
+/* Fill in the width of the output, which is the next layer's input. */
+static int settle_output(struct config *config, struct err *err)
+{
+    if (config->d_out && !config->out_proj)
+        return err_set(err, "field 'd_out': expected out_proj = true, found false");
+    if (!config->d_out)
+        config->d_out = config->n_embd;
+    if (config->n_layer > 1 && config->d_out != config->n_embd)
+        return err_set(err, "field 'd_out': expected n_embd = %zu with n_layer > 1, found %zu",
+                       config->n_embd, config->d_out);
+    size_t width = config_out_width(config);
+    if (config->n_layer > 1 && width != config->n_embd)
         return err_set(err,
                        "field 'n_layer': expected 1 where the heads side by side are not n_embd = "
                        "%zu wide (n_head · d_v = %zu), found %zu",
@@ -203,15 +228,13 @@ int family_settle_attention(struct reading *reading)
     struct config *config = reading->config;
     const struct json *root = reading->root;
     struct err *err = reading->err;
-    bool bias = false;
     if (read_sizes(config, root, err) || check_required(config, err) ||
         family_flag(reading, "causal", &config->causal) ||
         family_flag(reading, "projections", &config->projections) ||
-        family_flag(reading, "out_proj", &config->out_proj) ||
-        family_flag(reading, "bias", &bias) || settle_heads(config, err) ||
-        read_attention_type(config, root, err) || check_stack(config, err))
+        family_flag(reading, "out_proj", &config->out_proj) || read_biases(config, root, err) ||
+        settle_heads(config, err) || read_attention_type(config, root, err) ||
+        settle_output(config, err))
         return -1;
-    config->biases = bias ? BIAS_QKV | BIAS_OUT : 0;
     double scale = 1.0 / sqrt((double)config->d_k);
     if (json_double(root, "scale", -1e6, 1e6, &scale, err))
         return -1;

@@ -33,13 +33,13 @@ static const struct defaults {
     struct config config; /* the fields that the test compares */
 } defaults[] = {
     {"{\"model_type\": \"gpt2\"}",
-     {MODEL_GPT2, 50257, 1024, 768, 12, 0, 12, 12, 64, 64, 3072, ACTIVATION_GELU_NEW,
+     {MODEL_GPT2, 50257, 1024, 768, 12, 0, 12, 12, 64, 64, 0, 3072, ACTIVATION_GELU_NEW,
       .scale = 0.125f, .bos_id = 50256, .eos_id = 50256}},
     {HOUSE("attention"),
-     {MODEL_ATTENTION, 6, 0, 16, 1, 0, 1, 1, 16, 16, 0, .scale = 0.25f, .bos_id = -1,
+     {MODEL_ATTENTION, 6, 0, 16, 1, 0, 1, 1, 16, 16, 16, 0, .scale = 0.25f, .bos_id = -1,
       .eos_id = -1}},
     {HOUSE("transformer"),
-     {MODEL_TRANSFORMER, 6, 0, 16, 1, 1, 1, 1, 16, 16, 64, ACTIVATION_RELU, .scale = 0.25f,
+     {MODEL_TRANSFORMER, 6, 0, 16, 1, 1, 1, 1, 16, 16, 0, 64, ACTIVATION_RELU, .scale = 0.25f,
       .bos_id = -1, .eos_id = -1}},
 };
 
@@ -58,6 +58,7 @@ TEST_LOOP(missing_sizes_have_defaults, COUNT(defaults))
     ck_assert_uint_eq(found.n_kv_head, expected->n_kv_head);
     ck_assert_uint_eq(found.d_k, expected->d_k);
     ck_assert_uint_eq(found.d_v, expected->d_v);
+    ck_assert_uint_eq(found.d_out, expected->d_out);
     ck_assert_int_eq(found.activation, expected->activation);
     ck_assert_float_eq(found.scale, expected->scale);
     ck_assert_int_eq(found.bos_id, expected->bos_id);
