@@ -43,7 +43,8 @@ INSTRUMENTS = $(findstring -fsanitize,$(CFLAGS))$(findstring --coverage,$(CFLAGS
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
 # Bundled models, the default first: `make models` writes EXAMPLES; tiny and translate are trained.
-EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal
+EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal \
+	journey-seven
 BUNDLED = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 

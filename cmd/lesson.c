@@ -33,7 +33,10 @@ static const struct page_lesson steps[] = {
      "context of a word is the sum of all embeddings, each multiplied by its weight.",
      "attn-cli run -m journey " JOURNEY " --show weights,context",
      "Each row of weights sums to 1. 'journey' attends most to itself, 0.2379, then to 'starts', "
-     "0.2333. Its context, 0.4419 0.6515 0.5683, is the weighted sum of all six embeddings.",
+     "0.2333. Its context, 0.4419 0.6515 0.5683, is the weighted sum of all six embeddings. A text "
+     "that prints 7 x 7 weights has this context as a seventh row among its inputs (model "
+     "journey-seven): over six words the weight of 'Your' in the row of 'journey' is 0.1385, over "
+     "seven it is 0.1180.",
      "weights:1:1 weights:1:2 context:1:0 context:1:1 context:1:2",
      "Which word attends to itself least, and why?",
      "'with', 0.1462. Its embedding is short, so all its scores are low, and lowest with other "
@@ -96,7 +99,8 @@ static const struct page_lesson steps[] = {
      "ln_1,q,k,scores,masked,weights,v,context,attn_out"},
     {"The causal mask",
      "A model that generates text must not use later words. The causal mask sets their scores to "
-     "minus infinity before the softmax: these are the empty cells. In mask they are 1, in visible 0.",
+     "minus infinity before the softmax: these are the empty cells. In mask they are 1, in visible "
+     "0.",
      "attn-cli run -m life-causal " LIFE " --show mask,masked,weights",
      "'Life', the first word, sees only itself: 1.0000. 'is' divides its attention between two "
      "words, 0.0532 and 0.9468. 'first', the last word, sees all of them, so its row is the same "
