@@ -57,8 +57,8 @@ const struct option_row model_options[] = {
 
 const struct option_row mechanism_options[] = {
     STRING("attention", 0, "KIND", IN(mechanism.attention),
-           "replace the attention pattern: window:W, strided:S, global:G, random:K, combined by +; "
-           "linear or blocked:B",
+           "replace the attention pattern: window:W, strided:S, global:G, random:K, sqrt, log, "
+           "combined by +; linear, blocked:B or lowrank:R",
            .heading = "Model", .values = &values_attention, .joints = "+"),
     FLAG("mask-after", 0, IN(mechanism.mask_after),
          "apply the causal mask after the softmax and renormalise"),

@@ -213,6 +213,7 @@ try run -m life -s "$life" --range -0.1:0.1 --title '' --cells both --format svg
 try run -m life -s "$life" --format csv -o /dev/null
 try run -m life -f "$in/three.txt" --mean heads --cells both --color always
 try run -m life-causal -s "$life" --attention window:2 --attention-temperature 0.5
+try run -m life -s "$life" --attention lowrank:2 --show all
 try explain -m life -s "$life" --token is -o here.md
 try explain -m life-4-heads -s "$life" -o here.json
 try explain -m life-causal -s "$life" --attention linear

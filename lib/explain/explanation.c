@@ -427,6 +427,8 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
 {
     struct trace trace;
     struct passes passes = {.viewer = viewer, .pair = pair, .request = request};
+    if (viewer->model.config.mechanism.kind == ATTENTION_LOWRANK)
+        return err_usage(err, "--attention lowrank cannot be explained: use 'attn-cli run'");
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
     if (!passes.before ||
         features_expect(explain_features, &viewer->model.config, "to explain", err) ||

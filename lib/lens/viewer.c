@@ -333,6 +333,7 @@ static void mark_keys(float *row, const struct kept *kept, const struct config *
     const struct pattern *pattern = &config->mechanism.pattern;
     size_t window = config_window(config, (size_t)kept->layer);
     struct view view = {.query = query,
+                        .keys = kept->shape[2],
                         .visible = config->causal ? query + 1 : kept->shape[2],
                         .drawn = keys + kept->shape[2]};
     view.first = window && view.visible > window ? view.visible - window : 0;

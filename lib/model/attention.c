@@ -10,10 +10,9 @@
 const struct attention_method *attention_method(enum attention_kind kind)
 {
     static const struct attention_method *const methods[ATTENTION_KINDS] = {
-        [ATTENTION_DENSE] = &attention_dense,
-        [ATTENTION_SPARSE] = &attention_sparse,
-        [ATTENTION_LINEAR] = &attention_linear,
-        [ATTENTION_BLOCKED] = &attention_blocked,
+        [ATTENTION_DENSE] = &attention_dense,     [ATTENTION_SPARSE] = &attention_sparse,
+        [ATTENTION_LINEAR] = &attention_linear,   [ATTENTION_BLOCKED] = &attention_blocked,
+        [ATTENTION_LOWRANK] = &attention_lowrank,
     };
     return methods[kind];
 }

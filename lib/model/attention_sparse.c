@@ -93,6 +93,7 @@ static enum head_fault compute_query(const struct attention_head *head, size_t q
     const struct attention_memory *memory = head->memory;
     const struct mechanism *mechanism = &head->layer->pass->config->mechanism;
     struct view view = {.query = head->past + query,
+                        .keys = head->keys,
                         .visible = strip_visible(head, query),
                         .first = attention_first(head, query),
                         .drawn = memory->drawn};

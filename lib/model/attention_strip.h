@@ -46,7 +46,7 @@ struct attention_memory {
     float *context; /* [rows of a strip, context_stride] */
     float *part;    /* the same for a chain that is added to it, where there may be several */
     float *row;     /* of one query, or a few numbers for each of a strip */
-    float *sums;    /* of linear attention */
+    float *sums;    /* of linear and of low-rank attention */
     uint32_t *seen, *drawn; /* the keys that a query of a pattern sees, and the random ones */
     size_t stride, context_stride;
     struct attention_pairs pairs;
@@ -132,7 +132,7 @@ const struct attention_method *attention_method(enum attention_kind kind);
 int attention_take_memory(struct pass *pass);
 
 extern const struct attention_method attention_dense, attention_sparse, attention_linear,
-    attention_blocked;
+    attention_blocked, attention_lowrank;
 
 /* --- strips ----------------------------------------------------------------------------------- */
 

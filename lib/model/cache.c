@@ -15,6 +15,9 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
     if (config->mechanism.renormalise)
         return err_usage(err, "--mask-after: the softmax over later keys is not available while "
                               "generating: use 'attn-cli run'");
+    if (config->mechanism.pattern.root)
+        return err_usage(err, "--attention sqrt: its window depends on the length of the text, "
+                              "which changes while generating: use 'attn-cli run'");
     if (!config->causal)
         return err_unsupported(err, "generating: expected field 'causal' to be true, found false");
     return 0;

@@ -26,10 +26,16 @@ const struct attention_kind_row attention_kind_rows[] = {
      "the first G keys; the first G queries attend to all"},
     {"random", "K[:SEED]", ATTENTION_SPARSE, NUMBER(pattern.random),
      "the query's own key and K other random keys"},
+    {"sqrt", NULL, ATTENTION_SPARSE, NUMBER(pattern.root),
+     "window and stride of √n, rounded up, in a text of n tokens: n√n query-key pairs"},
+    {"log", NULL, ATTENTION_SPARSE, NUMBER(pattern.log),
+     "keys at the distances 0, 1, 2, 4, 8, …: n log n query-key pairs"},
     {"linear", NULL, ATTENTION_LINEAR, 0,
      "linear attention: weights φ(q)·φ(k) / their sum, with φ(x) = elu(x) + 1"},
     {"blocked", "B", ATTENTION_BLOCKED, NUMBER(block),
      "dense attention, computed B keys at a time with an online softmax"},
+    {"lowrank", "R", ATTENTION_LOWRANK, NUMBER(segments),
+     "R segments of the text, each with the mean of its keys and of its values (no causal mask)"},
 };
 
 const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;
@@ -92,15 +98,18 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
 {
     long long number = 0;
     size_t *field = (size_t *)(void *)((char *)mechanism + row->offset);
-    if (!row->numbers)
-        return rest.size ? err_usage(err, "--attention: '%s' takes no number, found '%.*s'",
-                                     row->name, (int)rest.size, rest.text)
-                         : 0;
+    if (!row->numbers && rest.size)
+        return err_usage(err, "--attention: '%s' takes no number, found '%.*s'", row->name,
+                         (int)rest.size, rest.text);
+    if (!row->offset)
+        return 0;
     struct word digits = {rest.text + (rest.size > 0), rest.size ? rest.size - 1 : 0};
     bool seeded = row->offset == NUMBER(pattern.random);
     if (seeded && memchr(digits.text, ':', digits.size))
         digits.size = strcspn(digits.text, ":");
-    if (!num_parse_part(digits.text, digits.size, 1, SIZE_MAX_GIVEN, &number))
+    if (!row->numbers)
+        number = 1;
+    else if (!num_parse_part(digits.text, digits.size, 1, SIZE_MAX_GIVEN, &number))
         return err_usage(err,
                          "--attention: expected a whole number from 1 to %d in '%s:%s', found "
                          "'%.*s'",
@@ -118,7 +127,7 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
 {
     bool joined = strchr(text, '+') != NULL;
     mechanism->pattern = (struct pattern){0};
-    mechanism->block = 0;
+    mechanism->block = mechanism->segments = 0;
     for (const char *at = text;; at++) {
         struct word item = word_up_to(at, "+");
         struct word name = word_up_to(at, ":+");
@@ -128,7 +137,9 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
             return -1;
         if (joined && row->kind != ATTENTION_SPARSE)
             return err_usage(
-                err, "--attention: '+' combines window, strided, global and random, found '%s'",
+                err,
+                "--attention: '+' combines window, strided, global, random, sqrt and log, found "
+                "'%s'",
                 row->name);
         mechanism->kind = row->kind;
         if (set_numbers(mechanism, row, rest, err))
@@ -184,9 +195,9 @@ void mechanism_write_attention(struct buf *out, const struct mechanism *mechanis
         const struct attention_kind_row *row = &attention_kind_rows[i];
         const char *field = (const char *)mechanism + row->offset;
         size_t number = 0;
-        if (row->numbers)
+        if (row->offset)
             memcpy(&number, field, sizeof number);
-        if (row->kind != mechanism->kind || (row->numbers && !number))
+        if (row->kind != mechanism->kind || (row->offset && !number))
             continue;
         buf_format(out, "%s%s", joint, row->name);
         joint = "+";
@@ -260,6 +271,17 @@ static int check_sight(const struct mechanism *m, const struct config *config, s
     return 0;
 }
 
+/* A segment has tokens after the query, and a share of a weight cannot be dropped. */
+static int check_lowrank(const struct mechanism *m, const struct config *config, struct err *err)
+{
+    if (m->kind != ATTENTION_LOWRANK || (!config->causal && !(m->dropout > 0)))
+        return 0;
+    return config->causal
+               ? err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
+                                "segment also contains later tokens")
+               : err_usage(err, "--dropout cannot be combined with --attention lowrank");
+}
+
 /* Linear attention has no scores to scale and no softmax. */
 static int check_linear(const struct mechanism *m, struct err *err)
 {
@@ -296,7 +318,8 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
     if (mechanism->without && config->kind == MODEL_ATTENTION)
         return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
                               "bare attention has none of these parts");
-    if (check_sight(mechanism, config, err) || check_linear(mechanism, err))
+    if (check_sight(mechanism, config, err) || check_linear(mechanism, err) ||
+        check_lowrank(mechanism, config, err))
         return -1;
     return check_family(mechanism, config, err);
 }

@@ -20,6 +20,7 @@ enum attention_kind {
     ATTENTION_SPARSE, /* the keys of a pattern */
     ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / φ(q) · Σ φ(k) with φ(x) = elu(x) + 1: a running sum */
     ATTENTION_BLOCKED, /* dense, block by block of keys, with an online softmax */
+    ATTENTION_LOWRANK, /* dense, with the mean key and value of each of `segments` parts */
     ATTENTION_KINDS,
 };
 
@@ -28,9 +29,11 @@ enum attention_kind {
  *     window   the last `window` keys up to the query's own; without a mask as many after it
  *     stride   keys at a distance that is a multiple of `stride`
  *     global   the first `global` keys; the first `global` queries attend to all keys
- *     random   the query's own, and `random` others, drawn by the seed for each query */
+ *     random   the query's own, and `random` others, drawn by the seed for each query
+ *     root     1: a window and a stride of √S, rounded up, for a text of S keys
+ *     log      1: keys at the distances 0, 1, 2, 4, 8, … */
 struct pattern {
-    size_t window, stride, global, random;
+    size_t window, stride, global, random, root, log;
     uint64_t seed;
 };
 
@@ -47,6 +50,7 @@ struct mechanism {
     enum attention_kind kind;
     struct pattern pattern; /* of sparse attention */
     size_t block;           /* keys of a block */
+    size_t segments;        /* of low-rank attention; of a shorter text, its tokens */
     bool renormalise; /* --mask-after: softmax over all keys, then masked ones are set to 0 and
                                rows divided by their sum; else the mask is -inf before it */
     enum scale_method scale_method;

@@ -1,6 +1,6 @@
 /* pattern.h: the keys that a query of sparse attention sees by a pattern (mechanism.h), as a list.
  *
- *     struct view view = {.query = 9, .visible = 10, .drawn = drawn};
+ *     struct view view = {.query = 9, .keys = 10, .visible = 10, .drawn = drawn};
  *     view.drawn_count = pattern_draw(&pattern, &view, drawn);
  *     size_t count = pattern_keys(&pattern, &view, keys);
  */
@@ -12,6 +12,7 @@
 /* A query, and what mask and window let it see: keys first … visible - 1. */
 struct view {
     size_t query;
+    size_t keys; /* of the text */
     size_t visible;
     size_t first;
     const uint32_t *drawn; /* the random part, as pattern_draw gave it */

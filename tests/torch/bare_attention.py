@@ -53,22 +53,31 @@ def visible(way, count, causal):
     i = torch.arange(count)[:, None]
     j = torch.arange(count)[None, :]
     allowed = j <= i if causal else torch.ones(count, count, dtype=torch.bool)
-    if way in ("dense", "linear") or way.startswith("blocked"):
+    if way in ("dense", "linear") or way.startswith(("blocked", "lowrank")):
         return allowed
     union = torch.zeros(count, count, dtype=torch.bool)
     for part in way.split("+"):
-        name, number = part.split(":")
-        n = int(number)
+        name, _, number = part.partition(":")
+        n = int(number or math.ceil(math.sqrt(count)))
         union |= {
             "window": (i - j).abs() < n,
             "strided": (i - j) % n == 0,
             "global": (j < n) | (i < n),
+            "sqrt": ((i - j).abs() < n) | ((i - j) % n == 0),
+            "log": torch.log2((i - j).abs().clamp(min=1)) % 1 == 0,
         }[name]
     return union & allowed
 
 
 def attend(q, k, v, way, causal, scale):
     """Scores, masked scores, weights and context of all heads."""
+    if way.startswith("lowrank"):
+        keys = k.shape[1]
+        segments = min(int(way[8:]), keys)
+        ends = [(r + 1) * keys // segments for r in range(segments)]
+        of_key = [sum(end <= key for end in ends) for key in range(keys)]
+        means = [k[:, [r == other for other in of_key]].mean(1, keepdim=True) for r in range(segments)]
+        k = torch.cat([means[r] for r in of_key], dim=1)
     scores = q @ k.transpose(1, 2)
     hidden = ~visible(way, q.shape[1], causal)
     if way == "linear":

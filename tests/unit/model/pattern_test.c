@@ -7,7 +7,7 @@
 #include "../rigs/patience.h"
 #include "../unit.h"
 
-enum { KEYS = 40, DRAWN = 8 };
+enum { KEYS = 40, ROOT = 7, DRAWN = 8 };
 
 /* True if key j is visible to query i, by the definition in the header. */
 static bool sees(const struct pattern *p, size_t i, size_t j, const uint32_t *drawn, size_t count)
@@ -16,6 +16,10 @@ static bool sees(const struct pattern *p, size_t i, size_t j, const uint32_t *dr
     if (p->window && distance < p->window)
         return true;
     if (p->stride && distance % p->stride == 0)
+        return true;
+    if (p->root && (distance < ROOT || distance % ROOT == 0))
+        return true;
+    if (p->log && (distance & (distance - 1)) == 0)
         return true;
     if (j < p->global || i < p->global)
         return true;
@@ -42,6 +46,11 @@ static const struct pattern patterns[] = {
     {.window = 3, .stride = 5},
     {.window = 2, .stride = 7, .global = 3, .random = 5, .seed = 9},
     {.stride = 4, .random = 6},
+    {.root = 1},
+    {.log = 1},
+    {.root = 1, .log = 1, .global = 2},
+    {.window = 3, .stride = 9, .root = 1, .random = 2},
+    {.window = 6, .log = 1},
 };
 
 /* The random keys of a query. */
@@ -55,7 +64,7 @@ static void check(const struct pattern *pattern, size_t query, size_t visible, s
 {
     uint32_t drawn[DRAWN], found[KEYS], expected[KEYS];
     size_t count = 0;
-    struct view view = {.query = query, .visible = visible, .drawn = drawn};
+    struct view view = {.query = query, .keys = KEYS, .visible = visible, .drawn = drawn};
     view.first = window && visible > window ? visible - window : 0;
     view.drawn_count = draw(pattern, query, visible, drawn);
     for (size_t key = view.first; key < visible; key++)
