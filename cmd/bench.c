@@ -16,7 +16,7 @@ VALUES(measurements, "Measurements (--only), medians of all rounds", TASK_KINDS,
        task_rows[index].name, task_rows[index].about)
 
 struct own_options {
-    const char *lengths, *only, *shape;
+    const char *lengths, *widths, *only, *shape;
     bool growth;
     long long repeat;
 };
@@ -42,6 +42,8 @@ static const struct option_row own_options[] = {
     FLAG("growth", 0, OWN(growth),
          "measure how attention grows with text length (one head of size 64 unless a model is "
          "named)"),
+    STRING("widths", 0, "LIST", OWN(widths),
+           "with --growth: widths of a head to compare, at one length (default: 1024 tokens)"),
     STRING("attention", 0, "LIST", IN(mechanism.attention),
            "with --growth: attention patterns to compare: dense,window:64 (default: dense)",
            .values = &values_attention, .joints = ",+"),
@@ -64,7 +66,8 @@ const struct command command_bench = {
     .examples = "attn-cli bench\n"
                 "attn-cli bench --shape gpt2 --threads 1\n"
                 "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
-                "attn-cli bench --growth --attention dense,window:64,linear -o growth.csv\n"
+                "attn-cli bench --growth --attention dense,sqrt,log,window:64,lowrank:64,linear\n"
+                "attn-cli bench --growth --widths 32,64,128,256 -o widths.csv\n"
                 "attn-cli bench --only prefill --format json | jq '.tables.bench[].of_compute'\n",
     .run = bench_command,
     .options = own_options,
@@ -73,33 +76,58 @@ const struct command command_bench = {
     .operand_values = &values_models,
 };
 
-enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000 };
+enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
 struct job {
     const struct options *options;
     struct output output;
-    struct new_model new_model;
-    struct folder folder;
-    size_t lengths[LENGTHS_MAX];
+    struct new_model new_models[LENGTHS_MAX];
+    struct folder folders[LENGTHS_MAX];
+    size_t lengths[LENGTHS_MAX], widths[LENGTHS_MAX];
     struct bench_plan plan;
     struct progress progress;
     struct arena arena;
 };
 
+/* A list of the values of an option; NULL: none. */
+struct sizes {
+    const char *option, *text;
+    long long most;
+};
+
+static int read_sizes(size_t *sizes, size_t *count, struct sizes list, struct err *err)
+{
+    const char *item = list.text;
+    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
+        long long number = 0;
+        size = strcspn(item, ",");
+        if (!num_parse_part(item, size, 1, list.most, &number))
+            return err_usage(err, "%s: expected whole numbers from 1 to %lld, found '%.*s'",
+                             list.option, list.most, (int)size, item);
+        if (*count == LENGTHS_MAX)
+            return err_usage(err, "%s: expected at most %d lengths, found more", list.option,
+                             LENGTHS_MAX);
+        sizes[(*count)++] = (size_t)number;
+    }
+    return 0;
+}
+
 static int read_lengths(struct job *job, struct err *err)
 {
-    const char *item = options_own(job->options)->lengths;
-    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
-        long long tokens = 0;
-        size = strcspn(item, ",");
-        if (!num_parse_part(item, size, 1, TOKENS_MAX, &tokens))
-            return err_usage(err, "--tokens: expected whole numbers from 1 to %d, found '%.*s'",
-                             TOKENS_MAX, (int)size, item);
-        if (job->plan.length_count == LENGTHS_MAX)
-            return err_usage(err, "--tokens: expected at most %d lengths, found more", LENGTHS_MAX);
-        job->lengths[job->plan.length_count++] = (size_t)tokens;
-        job->plan.lengths = job->lengths;
-    }
+    struct bench_plan *plan = &job->plan;
+    const struct own_options *own = options_own(job->options);
+    if (read_sizes(job->lengths, &plan->length_count,
+                   (struct sizes){"--tokens", own->lengths, TOKENS_MAX}, err) ||
+        read_sizes(job->widths, &plan->width_count,
+                   (struct sizes){"--widths", own->widths, WIDTH_MAX}, err))
+        return -1;
+    if (own->widths && !own->lengths)
+        job->lengths[plan->length_count++] = WIDTH_TOKENS;
+    if (own->widths && plan->length_count > 1)
+        return err_usage(err, "--widths: expected one length in --tokens, found %zu",
+                         plan->length_count);
+    plan->lengths = plan->length_count ? job->lengths : NULL;
+    plan->widths = own->widths ? job->widths : NULL;
     return 0;
 }
 
@@ -113,8 +141,14 @@ static int read_options(struct job *job, struct err *err)
                                                         : NULL;
     if (options_own(options)->shape && model)
         return err_usage(err, "--shape and the model '%s' cannot be combined", model);
-    if (options->mechanism.attention && !options_own(options)->growth)
-        return err_usage(err, "--attention applies only with --growth");
+    const char *growing = options->mechanism.attention   ? "attention"
+                          : options_own(options)->widths ? "widths"
+                                                         : NULL;
+    if (growing && !options_own(options)->growth)
+        return err_usage(err, "--%s applies only with --growth", growing);
+    if (options_own(options)->widths && (model || options_own(options)->shape))
+        return err_usage(err, "--widths and the model '%s' cannot be combined",
+                         model ? model : options_own(options)->shape);
     if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
         (only &&
          names_choose_set(&job->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))
@@ -129,15 +163,24 @@ static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;
     const struct options *options = job->options;
-    bool named = options->input.operands.count || chosen_model(options->model.name);
-    if (!options_own(options)->shape && (!options_own(options)->growth || named))
+    const struct own_options *own = options_own(options);
+    bool named =
+        !own->widths && (options->input.operands.count || chosen_model(options->model.name));
+    size_t count = own->widths ? job->plan.width_count : 1;
+    if (!own->shape && (!own->growth || named))
         return err_if(only_model(&name, options, err) ||
-                      model_find(&job->folder, name, &job->arena, err));
-    if (options_own(options)->shape ? shape_make(&job->new_model, options_own(options)->shape, err)
-                                    : shape_make_head(&job->new_model, err))
-        return -1;
-    job->folder = job->new_model.folder;
-    return heap_expect(job->new_model.files[0].size, job->folder.path, err); /* packed weights */
+                      model_find(job->folders, name, &job->arena, err));
+    for (size_t i = 0; i < count; i++) {
+        struct new_model *new_model = &job->new_models[i];
+        size_t width = own->widths ? job->widths[i] : HEAD_WIDTH;
+        if (own->shape ? shape_make(new_model, own->shape, err)
+                       : shape_make_head(new_model, width, err))
+            return -1;
+        job->folders[i] = new_model->folder;
+        if (heap_expect(new_model->files[0].size, job->folders[i].path, err)) /* packed weights */
+            return -1;
+    }
+    return 0;
 }
 
 static int measure(struct job *job, struct err *err)
@@ -160,7 +203,7 @@ int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {
         .options = options,
-        .plan = {.folder = &job.folder,
+        .plan = {.folder = job.folders,
                  .threads = (size_t)options->model.threads,
                  .rounds = (size_t)options_own(options)->repeat,
                  .kinds = TASKS_ALL,
@@ -172,7 +215,8 @@ int bench_command(const struct options *options, struct err *err)
         failed = measure(&job, err);
     }
     output_discard(&job.output);
-    new_model_release(&job.new_model);
+    for (size_t i = 0; i < LENGTHS_MAX; i++)
+        new_model_release(&job.new_models[i]);
     arena_release(&job.arena);
     return failed;
 }

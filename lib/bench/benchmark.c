@@ -14,6 +14,7 @@
 #include "model/cache.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
+#include "model/pattern.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
 
@@ -226,9 +227,14 @@ enum value {
     BYTES,
     OF_COMPUTE,    /* fraction of the rate of products alone */
     OF_MEMORY,     /* fraction of the memory bandwidth; NAN: weights fit the caches */
-    TIME_EXPONENT, /* fitted power of the length; NAN: only one length */
+    TIME_EXPONENT, /* fitted power of the length or width; NAN: only one */
     MEMORY,        /* working memory of attention in bytes */
     MEMORY_EXPONENT,
+    MAP_MEMORY, /* with the attention weights of a layer */
+    MAP_MEMORY_EXPONENT,
+    PAIRS, /* of query and key */
+    PAIRS_EXPONENT,
+    WIDTH, /* of a head */
     VALUES,
 };
 
@@ -236,6 +242,7 @@ enum value {
 struct task {
     const char *name;            /* name of the task, or of its attention: "window:64" */
     const struct mechanism *way; /* measure only this attention; NULL: whole task */
+    struct viewer *viewer;
     struct pass_size size;
     double *seconds; /* [rounds] */
     double values[VALUES];
@@ -244,9 +251,13 @@ struct task {
 struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
+    struct viewer *wide; /* of each width */
+    bool causal;         /* the model is */
     struct peak peak;
     const size_t *lengths; /* lengths of texts */
     size_t length_count;
+    const size_t *points; /* lengths or widths, of which the result is a power */
+    size_t point_count;
     struct task *tasks;
     size_t task_count;
     struct work *limits; /* [rounds], then replaced by their medians */
@@ -302,7 +313,7 @@ static int take_time(void *context, const struct announcement *seen, struct err 
 
 static int prefill(struct bench *bench, const struct task *task, double *seconds, struct err *err)
 {
-    struct viewer *viewer = &bench->viewer;
+    struct viewer *viewer = task->viewer;
     struct config *config = &viewer->model.config;
     struct stopwatch stopwatch = {0};
     struct tap tap = {.sink = ignore};
@@ -316,6 +327,7 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
         tap = (struct tap){.sink = take_time, .context = &stopwatch};
         selection.sites = site_bit(SITE_V) | site_bit(SITE_CONTEXT); /* making maps takes time */
         config->mechanism = *task->way;
+        config->causal = bench->causal && task->way->kind != ATTENTION_LOWRANK;
     }
     double start = clock_seconds();
     int failed = viewer_run(viewer, &selection, &text, tap, err);
@@ -401,7 +413,7 @@ static int list_tasks(struct bench *bench, struct err *err)
     const struct config *config = &bench->viewer.model.config;
     unsigned kinds = bench->plan->kinds;
     size_t context = config->n_positions ? config->n_positions : SIZE_MAX;
-    struct task task = {task_rows[TASK_PREFILL].name};
+    struct task task = {task_rows[TASK_PREFILL].name, .viewer = &bench->viewer};
     for (size_t i = 0; i < bench->length_count && kinds >> TASK_PREFILL & 1; i++) {
         task.size.tokens = bench->lengths[i];
         if (add_task(bench, task, err))
@@ -415,24 +427,82 @@ static int list_tasks(struct bench *bench, struct err *err)
     return add_task(bench, task, err);
 }
 
+/* The query-key pairs whose scores a head of the first layer computes: the reason why attention
+ * grows with n². The sums of linear attention, and a segment, count as one key. */
+static int count_scores(double *pairs, const struct config *config, size_t tokens,
+                        struct arena *arena, struct err *err)
+{
+    const struct mechanism *m = &config->mechanism;
+    size_t window = config_window(config, 0);
+    uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
+    *pairs = 0;
+    for (size_t query = 0; keys && query < tokens; query++) {
+        struct view view = {.query = query, .keys = tokens, .drawn = keys + tokens};
+        view.visible = config->causal ? query + 1 : tokens;
+        view.first = window && view.visible > window ? view.visible - window : 0;
+        size_t count = view.visible - view.first;
+        if (m->kind == ATTENTION_SPARSE) {
+            view.drawn_count = pattern_draw(&m->pattern, &view, keys + tokens);
+            count = pattern_keys(&m->pattern, &view, keys);
+        }
+        *pairs += m->kind == ATTENTION_LINEAR    ? 1
+                  : m->kind == ATTENTION_LOWRANK ? (double)num_min(m->segments, count)
+                                                 : (double)count;
+    }
+    return keys ? 0 : -1;
+}
+
+static int add_way(struct bench *bench, struct task *task, size_t width, struct arena *arena,
+                   struct err *err)
+{
+    struct config config = task->viewer->model.config;
+    size_t n = task->size.tokens;
+    size_t map = 0;
+    config.mechanism = *task->way;
+    config.causal = bench->causal && task->way->kind != ATTENTION_LOWRANK;
+    task->name = mechanism_attention_name(&config.mechanism, arena, err);
+    if (!task->name || mechanism_check(&config.mechanism, &config, err) ||
+        add_task(bench, *task, err))
+        return -1;
+    double *values = bench->tasks[bench->task_count - 1].values;
+    size_t threads = pool_threads(bench->viewer.machine.pool);
+    values[WIDTH] = (double)width;
+    values[MEMORY] = (double)attention_whole_bytes(&config, n, n, threads);
+    if (site_size(&map, &config, SITE_WEIGHTS, config.n_head, n, n))
+        values[MAP_MEMORY] = values[MEMORY] + (double)map * sizeof(float);
+    return count_scores(&values[PAIRS], &config, n, &bench->arena, err);
+}
+
 static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
 {
-    for (size_t way = 0; way < bench->plan->way_count; way++) {
-        struct config config = bench->viewer.model.config;
-        config.mechanism = bench->plan->ways[way];
-        struct task task = {mechanism_attention_name(&config.mechanism, arena, err),
-                            .way = &bench->plan->ways[way]};
-        if (!task.name || mechanism_check(&config.mechanism, &config, err))
-            return -1;
-        for (size_t i = 0; i < bench->length_count; i++) {
-            size_t n = task.size.tokens = bench->lengths[i];
-            if (add_task(bench, task, err))
+    const struct bench_plan *plan = bench->plan;
+    for (size_t way = 0; way < plan->way_count; way++)
+        for (size_t i = 0; i < bench->point_count; i++) {
+            struct task task = {.way = &plan->ways[way], .viewer = &bench->viewer};
+            task.size.tokens = bench->lengths[plan->widths ? 0 : i];
+            if (plan->widths)
+                task.viewer = &bench->wide[i];
+            if (add_way(bench, &task, plan->widths ? plan->widths[i] : 0, arena, err))
                 return -1;
-            bench->tasks[bench->task_count - 1].values[MEMORY] = (double)attention_whole_bytes(
-                &config, n, n, pool_threads(bench->viewer.machine.pool));
         }
-    }
     return 0;
+}
+
+/* Open the heads of each width, or use the lengths of the texts: the points of a fit. */
+static int find_points(struct bench *bench, struct err *err)
+{
+    const struct bench_plan *plan = bench->plan;
+    bench->points = bench->lengths;
+    bench->point_count = bench->length_count;
+    if (!plan->widths)
+        return 0;
+    bench->points = plan->widths;
+    bench->wide = arena_alloc(&bench->arena, plan->width_count, sizeof *bench->wide, err);
+    bench->point_count = bench->wide ? plan->width_count : 0;
+    for (size_t i = 0; i < bench->point_count; i++)
+        if (viewer_open_folder(&bench->wide[i], &plan->folder[i], plan->threads, err))
+            return -1;
+    return bench->wide ? 0 : -1;
 }
 
 static int prepare(struct bench *bench, struct arena *arena, struct err *err)
@@ -444,9 +514,10 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
     viewer->model.weights.precision = plan->precision;
     viewer->model.weights.packing = true;
     viewer->model.weights.packing_words = true;
-    if (choose_lengths(bench, err))
+    bench->causal = viewer->model.config.causal;
+    if (choose_lengths(bench, err) || find_points(bench, err))
         return -1;
-    size_t most = plan->ways ? plan->way_count * bench->length_count : bench->length_count + 1;
+    size_t most = plan->ways ? plan->way_count * bench->point_count : bench->length_count + 1;
     bench->tasks = arena_alloc(&bench->arena, most, sizeof *bench->tasks, err);
     bench->limits = arena_alloc(&bench->arena, plan->rounds, sizeof *bench->limits, err);
     if (!bench->tasks || !bench->limits)
@@ -514,14 +585,14 @@ static void compare_with_limits(struct bench *bench, struct task *task)
 /* Fit the exponent of each kind of attention; all of its rows show it. */
 static int fit(struct bench *bench, enum value from, enum value to, struct err *err)
 {
-    size_t count = bench->length_count;
+    size_t count = bench->point_count;
     double *y = arena_alloc(&bench->arena, count, sizeof *y, err);
     for (size_t way = 0; y && way < bench->plan->way_count; way++) {
         struct task *tasks = bench->tasks + way * count;
         for (size_t i = 0; i < count; i++)
             y[i] = tasks[i].values[from];
         for (size_t i = 0; i < count; i++)
-            tasks[i].values[to] = growth_exponent(bench->lengths, y, count);
+            tasks[i].values[to] = growth_exponent(bench->points, y, count);
     }
     return y ? 0 : -1;
 }
@@ -542,30 +613,40 @@ static int summarise(struct bench *bench, struct err *err)
             compare_with_limits(bench, task);
     }
     return err_if(bench->plan->ways && (fit(bench, SECONDS, TIME_EXPONENT, err) ||
-                                        fit(bench, MEMORY, MEMORY_EXPONENT, err)));
+                                        fit(bench, PAIRS, PAIRS_EXPONENT, err) ||
+                                        fit(bench, MEMORY, MEMORY_EXPONENT, err) ||
+                                        fit(bench, MAP_MEMORY, MAP_MEMORY_EXPONENT, err)));
 }
 
 /* --- result ----------------------------------------------------------------------------------- */
 
+enum { OF_TASKS = 1, OF_LENGTHS = 2, OF_WIDTHS = 4, OF_GROWTH = OF_LENGTHS | OF_WIDTHS };
+
 static const struct value_row {
-    bool of_tasks, of_growth;
+    unsigned tables; /* that have the column */
     enum value value;
     double scale; /* multiplies the displayed value */
     struct column column;
 } value_rows[] = {
-    {true, true, TOKENS_RUN, 1, {"tokens"}},
-    {true, false, TOKENS_CACHED, 1, {"cached"}},
-    {true, true, SECONDS, 1, {"seconds", .flags = COLUMN_DATA_ONLY}},
-    {true, true, SECONDS, 1e3, {"ms", .flags = COLUMN_TEXT_ONLY, .digits = 3}},
-    {true, false, RATE, 1, {"tokens_per_second", "tokens/s"}},
-    {true, false, OPERATIONS, 1, {"operations", .flags = COLUMN_DATA_ONLY}},
-    {true, false, BYTES, 1, {"bytes", .flags = COLUMN_DATA_ONLY}},
-    {true, false, OF_COMPUTE, 1, {"of_compute", "of compute", .digits = 2, .fraction = true}},
-    {true, false, OF_MEMORY, 1, {"of_memory", "of memory", .digits = 2}},
-    {false, true, TIME_EXPONENT, 1, {"time_exponent", "time ~ n^", .digits = 2}},
-    {false, true, MEMORY, 1, {"memory_bytes", .flags = COLUMN_DATA_ONLY}},
-    {false, true, MEMORY, 1e-6, {"MB", .flags = COLUMN_TEXT_ONLY, .digits = 3}},
-    {false, true, MEMORY_EXPONENT, 1, {"memory_exponent", "memory ~ n^", .digits = 2}},
+    {OF_TASKS | OF_GROWTH, TOKENS_RUN, 1, {"tokens"}},
+    {OF_WIDTHS, WIDTH, 1, {"width"}},
+    {OF_TASKS, TOKENS_CACHED, 1, {"cached"}},
+    {OF_TASKS | OF_GROWTH, SECONDS, 1, {"seconds", .flags = COLUMN_DATA_ONLY}},
+    {OF_TASKS | OF_GROWTH, SECONDS, 1e3, {"ms", .flags = COLUMN_TEXT_ONLY, .digits = 3}},
+    {OF_TASKS, RATE, 1, {"tokens_per_second", "tokens/s"}},
+    {OF_TASKS, OPERATIONS, 1, {"operations", .flags = COLUMN_DATA_ONLY}},
+    {OF_TASKS, BYTES, 1, {"bytes", .flags = COLUMN_DATA_ONLY}},
+    {OF_TASKS, OF_COMPUTE, 1, {"of_compute", "of compute", .digits = 2, .fraction = true}},
+    {OF_TASKS, OF_MEMORY, 1, {"of_memory", "of memory", .digits = 2}},
+    {OF_LENGTHS, TIME_EXPONENT, 1, {"time_exponent", "time ~ n^", .digits = 2}},
+    {OF_WIDTHS, TIME_EXPONENT, 1, {"width_exponent", "time ~ d^", .digits = 2}},
+    {OF_LENGTHS, PAIRS, 1, {"pairs"}},
+    {OF_LENGTHS, PAIRS_EXPONENT, 1, {"pairs_exponent", "pairs ~ n^", .digits = 2}},
+    {OF_LENGTHS, MEMORY, 1, {"memory_bytes", .flags = COLUMN_DATA_ONLY}},
+    {OF_LENGTHS, MEMORY, 1e-6, {"MB", .flags = COLUMN_TEXT_ONLY, .digits = 3}},
+    {OF_LENGTHS, MEMORY_EXPONENT, 1, {"memory_exponent", "memory ~ n^", .digits = 2}},
+    {OF_LENGTHS, MAP_MEMORY, 1, {"map_memory_bytes", .flags = COLUMN_DATA_ONLY}},
+    {OF_LENGTHS, MAP_MEMORY_EXPONENT, 1, {"map_memory_exponent", "maps ~ n^", .digits = 2}},
 };
 
 enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
@@ -574,6 +655,7 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
                       struct err *err)
 {
     bool growth = bench->plan->ways != NULL;
+    unsigned table = bench->plan->widths ? OF_WIDTHS : growth ? OF_LENGTHS : OF_TASKS;
     const char *thing = growth ? "attention" : "task";
     struct frame_rows rows = {.most = bench->task_count, .arena = arena, .err = err};
     for (size_t i = 0; i < bench->task_count; i++, rows_next(&rows)) {
@@ -581,7 +663,7 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
         rows_label(&rows, thing, COLUMN_KEY, (struct label){name, name, name});
         for (const struct value_row *row = value_rows; row < value_rows + VALUE_ROWS; row++) {
             struct column column = row->column;
-            if (growth ? !row->of_growth : !row->of_tasks)
+            if (!(row->tables & table))
                 continue;
             column.flags |= COLUMN_PLAIN;
             if (row->value == (growth ? SECONDS : OF_COMPUTE) && row->scale == 1)
@@ -622,7 +704,11 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     facts_text(facts, "kernels", kernels);
     facts_integer(facts, "threads", (long long)threads);
     facts_integer(facts, "rounds", (long long)rounds);
-    frame->note = "Attention only.";
+    frame->note = bench->plan->widths
+                      ? "Attention only, of heads of width d."
+                      : "Attention only. The O(n²) of textbooks is the growth of pairs (time) and "
+                        "of maps (memory "
+                        "with --show weights); a pass that keeps no map needs the MB shown.";
     if (!bench->plan->ways) {
         facts_float(facts, "limit_operations", bench->limits->operations);
         facts_float(facts, "limit_bytes", bench->limits->bytes);
@@ -648,6 +734,8 @@ int benchmark(struct report *result, const struct bench_plan *plan, struct arena
     int failed = !frame || prepare(&bench, arena, err) || measure(&bench, err) ||
                  summarise(&bench, err) || make_frame(frame, &bench, arena, err) ||
                  describe(result, frame, &bench, arena, err);
+    for (size_t i = 0; bench.wide && i < plan->width_count; i++)
+        viewer_release(&bench.wide[i]);
     viewer_release(&bench.viewer);
     arena_release(&bench.arena);
     return err_if(failed);

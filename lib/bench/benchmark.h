@@ -29,6 +29,9 @@ struct bench_plan {
     unsigned kinds;               /* one bit per task */
     const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
     size_t way_count;
+    const size_t *widths; /* with `ways`: widths of the heads in `folder`[0 … width_count - 1],
+                           * measured at the first length; NULL: one folder */
+    size_t width_count;
     const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
     enum precision precision;             /* f32 if `ways` is set */

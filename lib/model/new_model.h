@@ -64,10 +64,11 @@ extern const struct shape_row shape_rows[];
 extern const size_t shape_count;
 
 /* The row of that name, an unknown one is a usage error of --shape; append the config.json of such
- * a model; make it; make bare attention of one causal head of 64 dimensions. */
+ * a model; make it; make bare attention of one causal head. */
+enum { HEAD_WIDTH = 64 };
 const struct shape_row *shape_find(const char *name, struct err *err);
 void shape_config(struct buf *text, const struct shape_row *row);
 int shape_make(struct new_model *new_model, const char *name, struct err *err);
-int shape_make_head(struct new_model *new_model, struct err *err);
+int shape_make_head(struct new_model *new_model, size_t width, struct err *err);
 
 #endif

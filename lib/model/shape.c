@@ -95,13 +95,14 @@ int shape_make(struct new_model *new_model, const char *name, struct err *err)
     return failed;
 }
 
-int shape_make_head(struct new_model *new_model, struct err *err)
+int shape_make_head(struct new_model *new_model, size_t width, struct err *err)
 {
     struct buf text = {0};
-    buf_text(&text, "{\"model_type\": \"attention\", \"vocab_size\": 256, \"n_embd\": 64, "
-                    "\"n_layer\": 1, \"n_head\": 1, \"d_k\": 64, \"d_v\": 64, "
-                    "\"causal\": true}\n");
-    int failed = make(new_model, "head-64", &text, err);
+    buf_format(&text,
+               "{\"model_type\": \"attention\", \"vocab_size\": 256, \"n_embd\": %zu, "
+               "\"n_layer\": 1, \"n_head\": 1, \"causal\": true}\n",
+               width);
+    int failed = make(new_model, width == HEAD_WIDTH ? "head-64" : "head", &text, err);
     buf_release(&text);
     return failed;
 }
