@@ -68,7 +68,7 @@ struct edit_options {
 
 struct select_options {
     const char *show, *layer, *head, *query, *mean;
-    bool words, hide_first;
+    bool words, hide_first, stats;
 };
 
 struct output_options {

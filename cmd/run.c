@@ -10,6 +10,12 @@
 
 static const struct task run_task;
 
+static const struct option_row own_options[] = {
+    FLAG("stats", 0, IN(select.stats),
+         "mean, variance, minimum and maximum of each matrix (text: below it; data: instead)"),
+    {0},
+};
+
 const struct command command_run = {
     .name = "run",
     .group = "Inspect",
@@ -22,6 +28,7 @@ const struct command command_run = {
                 "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
     .task = &run_task,
     .run = run_command,
+    .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
                output_options, terminal_options, figure_options, running_options},
     .reads_texts = true,
@@ -56,6 +63,8 @@ static int open(void *state, struct driver *driver, struct err *err)
                               "mean");
     if (request->derivation.mean_of_texts && request->selection.queries)
         return err_usage(err, "--mean texts and --query cannot be combined");
+    if (request->derivation.mean_of_texts && request->derivation.stats)
+        return err_usage(err, "--mean texts and --stats cannot be combined");
     if (request->derivation.mean_of_texts && request->selection.tokens)
         return err_usage(err, "--mean texts: tokens have no mean: leave them out of --show");
     return output_check_selection(&driver->output, &request->selection, err);
@@ -108,7 +117,7 @@ static bool is_streamed(const struct driver *driver, const struct look *look)
 {
     const struct derivation *how = &driver->derivation;
     return !driver->is_batch && driver->output.format->sheet && !how->mean_of_heads &&
-           !how->mean_of_layers && !how->mean_of_texts &&
+           !how->mean_of_layers && !how->mean_of_texts && !how->stats &&
            viewer_goes_by_map(&driver->session.viewer, look);
 }
 

@@ -413,7 +413,8 @@ int request_make(struct request *request, struct session *session, const struct 
         .chosen = !format_is(format, "text") || options->show || options->layer || options->head ||
                   options->query,
         .derivation = {.words = options->words,
-                       .hide_first = options->hide_first && !format->can_show_all},
+                       .hide_first = options->hide_first && !format->can_show_all,
+                       .stats = options->stats},
     };
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;

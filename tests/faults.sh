@@ -186,6 +186,7 @@ for format in csv tidy json jsonl npy safetensors svg tex html; do
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
 try run -m life-cross -s "$life" --source 'short Life' --words --format json
+try run -m life-grouped -s "$life" --show q,k --stats --format json
 for view in lines overlay bars; do
     try run -m life-cross -s "$life" --source 'short Life' --view $view --range 0:1 --format svg \
         -o here

@@ -1,6 +1,7 @@
 #include "lens/report.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -336,6 +337,68 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
     return group_all(report, WITHOUT_FIRST, arena, err);
 }
 
+/* Of the visible, finite numbers of a sheet. */
+static void add_stats(struct frame_rows *rows, const struct sheet *sheet, bool shares)
+{
+    size_t count = 0;
+    double sum = 0;
+    double least = NAN;
+    double most = NAN;
+    double squares = 0;
+    for (int round = 0; round < 2;
+         round++) /* first the mean, then squares of the distances to it */
+        for (size_t i = 0; i < sheet->rows.size * sheet->columns.size; i++) {
+            double x = (double)sheet->values[i];
+            bool counts = isfinite(x) &&
+                          !sheet_hides(sheet, i / sheet->columns.size, i % sheet->columns.size);
+            if (counts && round == 0) {
+                count++;
+                sum += x;
+                least = fmin(least, x);
+                most = fmax(most, x);
+            } else if (counts) {
+                squares += (x - sum / (double)count) * (x - sum / (double)count);
+            }
+        }
+    char stem[SHEET_NAME_BYTES];
+    const char *name = arena_format(rows->arena, rows->err, "%s", sheet_stem(stem, sheet));
+    rows_label(rows, "row", COLUMN_HIDDEN, (struct label){name, name, name});
+    rows_text(rows, "tensor", COLUMN_KEY, sheet->tensor);
+    rows_integer(rows, "layer", COLUMN_KEY, sheet->layer < 0 ? COLUMN_MISSING : sheet->layer);
+    bool of_keys = sheet->shared_by > 1;
+    rows_integer(rows, "head", COLUMN_KEY,
+                 sheet->head < 0 || of_keys ? COLUMN_MISSING : sheet->head);
+    if (shares)
+        rows_integer(rows, "kv_head", COLUMN_KEY,
+                     sheet->head < 0 || !of_keys ? COLUMN_MISSING : sheet->head);
+    rows_integer(rows, "count", 0, (long long)count);
+    rows_float(rows, (struct column){"mean", .digits = 4}, sum / (double)count);
+    rows_float(rows, (struct column){"variance", .digits = 4}, squares / (double)count);
+    rows_float(rows, (struct column){"minimum", .digits = 4}, least);
+    rows_float(rows, (struct column){"maximum", .digits = 4}, most);
+    rows_next(rows);
+}
+
+static int describe(struct report *report, struct arena *arena, struct err *err)
+{
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct frame_rows rows = {.arena = arena, .err = err};
+    bool shares = false;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        rows.most += kept_sheet_count(&report->tensors[i]);
+        shares |= report->tensors[i].shared_by > 1;
+    }
+    for (size_t i = 0; i < report->tensor_count; i++)
+        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
+            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+            add_stats(&rows, &sheet, shares);
+        }
+    report->frames = frame;
+    report->frame_count = rows.most > 0;
+    report->shows_tensors = true;
+    return !frame || rows_finish(frame, &rows, "stats", "tensor") ? -1 : 0;
+}
+
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes, struct err *err)
 {
     static const char *const things[] = {"heads", "layers", "texts"};
@@ -384,7 +447,9 @@ int derive(struct report *report, const struct derivation *how, const struct tok
          (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
          group_all(report, INTO_WORDS, arena, err)))
         return -1;
-    return how->hide_first ? hide_first(report, arena, err) : 0;
+    if (how->hide_first && hide_first(report, arena, err))
+        return -1;
+    return how->stats ? describe(report, arena, err) : 0;
 }
 
 double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers)

@@ -125,6 +125,7 @@ struct derivation {
     bool mean_of_texts; /* over several reports, after the others (mean.h) */
     bool words;
     bool hide_first;
+    bool stats; /* add a table of the sheets: mean, variance, minimum and maximum */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts. */

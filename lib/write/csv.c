@@ -239,7 +239,7 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
 /* True if a table has keys or values, whose heads are in a column of their own. */
 static bool has_kv_heads(const struct report *report)
 {
-    for (size_t i = 0; i < report->tensor_count; i++)
+    for (size_t i = 0; i < report->tensor_count && !report_has_tables(report); i++)
         if (report->tensors[i].shared_by)
             return true;
     return false;
