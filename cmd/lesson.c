@@ -1,12 +1,16 @@
 /* lesson.c: `attn-cli lesson`: attention in eleven steps. Each step runs a command and says where
  * to look in its output. The page of all steps ends with a diagram of a whole model. */
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
 #include "draw/page.h"
+#include "math/rows.h"
+#include "math/torch_random.h"
+#include "model/weight_init.h"
 #include "write/text.h"
 #include "command.h"
 #include "output.h"
@@ -159,11 +163,13 @@ static const char *name_step(size_t index)
 {
     static char number[NUM_COUNT_BYTES + 1];
     snprintf(number, sizeof number, "%zu", index + 1);
-    return index < STEPS ? number : "all";
+    return index < STEPS ? number : index == STEPS ? "all" : "scale";
 }
 
-VALUES(steps, "Steps", STEPS + 1, name_step(index),
-       index < STEPS ? steps[index].title : "all steps")
+VALUES(steps, "Steps", STEPS + 2, name_step(index),
+       index < STEPS    ? steps[index].title
+       : index == STEPS ? "all steps"
+                        : "why scores are scaled, measured")
 
 struct own_options {
     const char *sentence;
@@ -186,10 +192,11 @@ const struct command command_lesson = {
     .name = "lesson",
     .group = "Learn",
     .about = "attention in eleven steps",
-    .operands = "[STEP|all]",
+    .operands = "[STEP|all|scale]",
     .examples = "attn-cli lesson\n"
                 "attn-cli lesson 2\n"
                 "attn-cli lesson all\n"
+                "attn-cli lesson scale\n"
                 "attn-cli lesson -o lesson.html\n"
                 "attn-cli lesson --list\n",
     .run = lesson_command,
@@ -208,6 +215,7 @@ struct tour {
     const struct options *options;
     size_t columns;
     size_t first, end;    /* range of steps to show */
+    bool scale;           /* show why scores are scaled instead */
     struct output output; /* of the HTML page */
     struct style style;
     struct place place;
@@ -297,6 +305,87 @@ static int write_list(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
+/* --- why scores are scaled -------------------------------------------------------------------- */
+
+enum { RANDOM_WORDS = 64, WIDEST = 1024 };
+
+static const char scale_before[] =
+    "Each of 64 random words attends to 64 others, without weight matrices: q and k are d normal "
+    "numbers. The variance of q·k is about d, that of q·k/√d about 1. Without the scale one key "
+    "gets nearly all of the weight, and the slope of softmax, w(1-w), on which training depends, "
+    "goes to 0.";
+
+static const char scale_commands[] =
+    "\n$ for d in 4 16 64 256 1024; do\n"
+    "    attn-cli init --like journey -s \"$(seq -s ' ' -f w%03g 128)\" -o d$d \\\n"
+    "        --set n_embd=$d,attention=cross\n"
+    "    attn-cli run -m ./d$d -s \"$(seq -s ' ' -f w%03g 64)\" \\\n"
+    "        --source \"$(seq -s ' ' -f w%03g 65 128)\" --scale sqrt \\\n"
+    "        --show scores,masked,weights --stats --format csv # --scale none: without √d\n"
+    "done\n";
+
+/* What the commands below the table compute: init draws the words, as torch.randn does. */
+struct scale_row {
+    double variance;
+    double largest, slope; /* means over queries, and over weights */
+};
+
+static int measure_scale(struct scale_row *row, const float *words, size_t width, double scale)
+{
+    enum { CELLS = RANDOM_WORDS * RANDOM_WORDS };
+    float scores[CELLS];
+    double sum = 0;
+    double squares = 0;
+    *row = (struct scale_row){0};
+    for (size_t i = 0; i < CELLS; i++) {
+        const float *q = words + i / RANDOM_WORDS * width;
+        const float *k = words + (RANDOM_WORDS + i % RANDOM_WORDS) * width;
+        double score = 0;
+        for (size_t c = 0; c < width; c++)
+            score += (double)q[c] * (double)k[c] * scale;
+        sum += score / CELLS;
+        squares += score * score / CELLS;
+        scores[i] = (float)score;
+    }
+    row->variance = squares - sum * sum;
+    for (float *weights = scores; weights < scores + CELLS; weights += RANDOM_WORDS) {
+        double largest = 0;
+        if (!softmax_row(weights, RANDOM_WORDS))
+            return -1;
+        for (size_t i = 0; i < RANDOM_WORDS; i++) {
+            double w = (double)weights[i];
+            largest = w > largest ? w : largest;
+            row->slope += w * (1 - w) / CELLS;
+        }
+        row->largest += largest / RANDOM_WORDS;
+    }
+    return 0;
+}
+
+static int show_scale(struct tour *tour, struct err *err)
+{
+    struct stream out;
+    struct torch_random random;
+    float *words = arena_alloc(&tour->arena, 2 * RANDOM_WORDS * WIDEST, sizeof *words, err);
+    if (!words || stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    text_wrap(&out, scale_before, 0, 0, tour->columns);
+    stream_text(&out, "\n         variance          largest weight    w(1-w)\n"
+                      "    d    q·k      q·k/√d   q·k     q·k/√d    q·k     q·k/√d\n");
+    for (size_t d = 4; d <= WIDEST; d *= 4) {
+        struct scale_row plain, scaled;
+        torch_random_seed(&random, ORIGIN_SEED);
+        torch_random_normal(&random, words, 2 * RANDOM_WORDS * d, 0, 1);
+        if (measure_scale(&plain, words, d, 1) ||
+            measure_scale(&scaled, words, d, 1 / sqrt((double)d)))
+            return err_set(err, "softmax: expected finite scores");
+        stream_format(&out, "%5zu  %8.2f  %6.2f   %.4f  %.4f    %.4f  %.4f\n", d, plain.variance,
+                      scaled.variance, plain.largest, scaled.largest, plain.slope, scaled.slope);
+    }
+    stream_text(&out, scale_commands);
+    return stream_commit(&out, err);
+}
+
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
 static int add_step(struct tour *tour, size_t step, struct err *err)
@@ -372,11 +461,15 @@ static int choose_steps(struct tour *tour, struct err *err)
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
     tour->end = STEPS;
-    if (strcmp(name, "all") == 0)
+    tour->scale = operands->count && strcmp(*operands->items, "scale") == 0;
+    if (tour->scale && usually_all)
+        return err_usage(err, "lesson scale is text only: --list and --output do not apply");
+    if (tour->scale || strcmp(name, "all") == 0)
         return 0;
     if (!num_parse_integer(name, 1, STEPS, &step))
-        return err_usage(err, "expected a step from 1 to %d, or all, found '%s': --list shows them",
-                         STEPS, name);
+        return err_usage(
+            err, "expected a step from 1 to %d, all or scale, found '%s': --list shows them", STEPS,
+            name);
     tour->first = (size_t)step - 1;
     tour->end = (size_t)step;
     return 0;
@@ -389,6 +482,8 @@ int lesson_command(const struct options *options, struct err *err)
     tour.columns = page_place(options, NULL).columns;
     if (!failed && options->output.path)
         failed = write_page(&tour, err);
+    else if (!failed && tour.scale)
+        failed = show_scale(&tour, err);
     else if (!failed && options_own(options)->list)
         failed = write_list(&tour, err);
     else
