@@ -151,7 +151,8 @@ const struct option_row figure_options[] = {
     STRING("title", 0, "TEXT", IN(looks.title),
            "title ('' for none; default: the model and the text)", .looks = LOOKS_TITLE),
     STRING("view", 0, "VIEW", IN(looks.style.view),
-           "matrix, lines, overlay (lines of all heads) or bars (largest absolute values)",
+           "matrix, lines, overlay (lines of all heads), bars (largest absolute values) or arrows "
+           "(vectors of three numbers in space)",
            .looks = LOOKS_VIEW, .values = &values_views),
     STRING("cells", 0, "STYLE", IN(looks.style.cells),
            "contents of cells: numbers, heat (colours) or both (default: both if they fit)",

@@ -191,6 +191,7 @@ for view in lines overlay bars; do
     try run -m life-cross -s "$life" --source 'short Life' --view $view --range 0:1 --format svg \
         -o here
 done
+try run -m life -s "$life" --show embedding --view arrows -o here.svg
 if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life -s "$life" --format png -o here
     try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here

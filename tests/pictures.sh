@@ -55,6 +55,7 @@ draw head -m life-causal -s "$life" --show all --cells both
 draw lines -s "$life" --view lines --range row
 draw overlay -s "$life" --view overlay --hide-first
 draw log -m life-4-heads -s "$life" --show all --color-scale log --palette viridis --range head
+draw arrows -m journey -s 'Your journey starts with one step' --show embedding --view arrows
 draw odd -m odd -s '我 🍰 مرحبا </text><b> & " ]]> Life is' --title "<title> & $(printf '\001\377')"
 
 # --- SVG -----------------------------------------------------------------------------------------
@@ -93,6 +94,27 @@ redrawn() { # NAME OPTIONS...: gives the same bytes, except for the metadata
         grep -v '^<metadata>' redrawn.svg | cmp - "$ROOT/data/pictures/$name"
 }
 
+# Names, estimated as 0.6 of their size for each letter, overlap neither names nor tips of others.
+names_are_apart() { # FILE
+    python3 - "$1" <<'END'
+import re, sys
+groups = re.findall(r"<g><title>(\w+)</title>\n(.*?)</g>", open(sys.argv[1]).read(), re.S)
+boxes, tips = [], []
+for name, drawn in groups:
+    text = re.search(r'<text x="(.*?)" y="(.*?)" font-size="(.*?)"', drawn)
+    x, y, size = map(float, text.groups())
+    boxes.append((x, y - 0.7 * size, x + 0.6 * size * len(name), y))
+    tips.append([float(n) for n in re.findall(r"[-\d.]+", re.search(r' d="(.*?)"', drawn)[1])][-2:])
+assert len(boxes) == 6, groups
+for i, (left, top, right, bottom) in enumerate(boxes):
+    for j, (l, t, r, b) in enumerate(boxes):
+        assert i == j or right < l or r < left or bottom < t or b < top, groups[i][0]
+    for j, (x, y) in enumerate(tips):
+        assert not (left < x < right and top < y < bottom), (groups[i][0], groups[j][0])
+END
+}
+
+check 'names of arrows do not overlap' names_are_apart arrows.svg
 check 'model.svg is drawn as before' redrawn model.svg
 check 'lines.svg is drawn as before' redrawn lines.svg --layer 1 --view overlay
 for picture in "$ROOT"/data/pictures/*.svg; do

@@ -176,6 +176,21 @@ static int check_tokens(const struct section_sheets *kinds, size_t count,
                              kinds->sheets->columns.name);
 }
 
+/* Refuse --view arrows if no tensor has three columns. */
+static int check_view(const struct figure *figure, const struct style *style, struct err *err)
+{
+    bool found = style->view != VIEW_ARROWS || figure->section_count == 0;
+    for (size_t i = 0; i < figure->section_count; i++)
+        found = found || figure->sections[i].kind == KIND_ARROWS;
+    const struct sheet *first = found ? NULL : figure->sections->what.sheets;
+    return found ? 0
+                 : err_usage(err,
+                             "--view arrows: expected a tensor of 3 channels, found %s: rows are "
+                             "%s, columns %zu %ss; -m journey --show embedding has one",
+                             first->tensor, first->rows.name, first->columns.size,
+                             first->columns.name);
+}
+
 /* Refuse --mark if no matrix has the cell. */
 static int check_marks(const struct figure *figure, const struct figure_form *form, struct err *err)
 {
@@ -268,7 +283,7 @@ static int plan(struct figure *figure, struct section_sheets *kinds, size_t coun
         figure->page.height =
             fmax(figure->page.height, first->at.y + first->height + figure->margin);
     }
-    return check_marks(figure, &style->form, err);
+    return check_view(figure, style, err) || check_marks(figure, &style->form, err) ? -1 : 0;
 }
 
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
@@ -355,6 +370,26 @@ PICTURE(svg, DRAWING_SVG)
 PICTURE(tex, DRAWING_TEX)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
+
+int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
+                        struct err *err)
+{
+    static const struct style style = {.view = VIEW_ARROWS, .title = ""};
+    const struct place place = {.style = &style, .count = 1};
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        struct report own = *report;
+        const struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
+        if (sheet.head >= 0 || !sheet_is_spatial(&sheet))
+            continue;
+        own.tensors = &report->tensors[i];
+        own.tensor_count = 1;
+        stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
+        if (write_picture(out, DRAWING_SVG, &own, &place, err))
+            return -1;
+        stream_text(out, "</template>\n");
+    }
+    return 0;
+}
 
 /* Write figures below each other on one page. Its title is the user's, or like "tiny · Life is
  * short · attribution" or "tiny · attribution of 12 texts". */

@@ -37,9 +37,14 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
                 struct arena *arena, struct err *err);
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
 
+/* Write each tensor of three channels without heads as an SVG of arrows, in a <template> that names
+ * the text and the tensor by their indices. */
+int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
+                        struct err *err);
+
 /* --- between figure.c, section.c and panel.c -------------------------------------------------- */
 
-enum section_kind { KIND_MATRIX, KIND_LINES, KIND_TEXT, KIND_BARS, KIND_CURVES };
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, KIND_CURVES };
 
 /* Matrices of one kind, drawn together; all have the size of the first. */
 struct section_sheets {
@@ -130,6 +135,12 @@ void panel_draw(const struct section *section, size_t index, struct canvas *canv
 /* A line for each column of a sheet (curves.c). */
 void curves_fit(struct section *section);
 void curves_draw(const struct section *section, struct canvas *canvas);
+
+/* Vectors of three numbers as arrows in space (arrows.c). */
+bool sheet_is_spatial(const struct sheet *sheet);
+void arrows_fit(struct section *section);
+void arrows_draw(const struct section *section, const struct sheet *sheet, struct canvas *canvas,
+                 struct box area);
 
 /* Return 1, 2 or 5 times a power of ten that fits at most five times into `whole`. */
 double nice_step(double whole);

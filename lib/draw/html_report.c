@@ -170,6 +170,8 @@ int html_report_write(struct stream *out, const struct report *report, const str
     bool exact = page_count_numbers(report) <= EXACT_MOST / (is_lesson ? 1 : place->count);
     if (place->index == 0 && put_head(out, report, style, live, err))
         return -1;
+    if (is_lesson && figure_write_arrows(out, report, place->index, err))
+        return -1;
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
     if (page_sentence_put(out, report, exact, place->page, err))
         return -1;

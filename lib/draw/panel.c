@@ -482,6 +482,11 @@ void panel_draw(const struct section *section, size_t index, struct canvas *canv
         draw_names_of_grid(section, &spot, canvas);
     else if (section->panels > 1 || section->style->form.panel_labels)
         draw_name(section, &spot, index, canvas);
+    if (section->kind == KIND_ARROWS) {
+        arrows_draw(section, spot.sheet, canvas, spot.area);
+        canvas->close(canvas);
+        return;
+    }
     draw_labels(section, &spot, last, canvas);
     if (section->kind == KIND_MATRIX) {
         draw_heat(section, spot.sheet, canvas, spot.area);

@@ -484,7 +484,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
 /* Cells that show only numbers need no colour bar. */
 static bool has_bar(const struct section *section)
 {
-    return !section->what.barless && section->kind != KIND_CURVES &&
+    return !section->what.barless && section->kind != KIND_CURVES && section->kind != KIND_ARROWS &&
            (section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
             section->number_size <= 0);
 }
@@ -543,7 +543,7 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
         style->cells != CELLS_HEAT && !numbers)
         notes[count++] =
             "the cells are too small for token labels: --token-range A-B shows fewer tokens";
-    else if (wanted && !lines && !numbers && section->kind != KIND_CURVES)
+    else if (wanted && !numbers && (section->kind == KIND_MATRIX || section->kind == KIND_TEXT))
         notes[count++] = "the cells are too small for numbers";
     if (lines)
         notes[count++] = arena_format(arena, err, "lines below %.0f %% of the scale are not drawn",
@@ -578,9 +578,11 @@ static enum section_kind choose_kind(const struct section *section)
         return KIND_TEXT;
     if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
         return KIND_BARS;
+    if (view == VIEW_ARROWS && sheet_is_spatial(section->what.sheets))
+        return KIND_ARROWS;
     bool is_attention =
         strcmp(section->what.sheets->columns.name, "key") == 0 && section->norms.found.low >= 0;
-    return is_attention && view != VIEW_FIT && view != VIEW_MATRIX ? KIND_LINES : KIND_MATRIX;
+    return is_attention && (view == VIEW_LINES || view == VIEW_OVERLAY) ? KIND_LINES : KIND_MATRIX;
 }
 
 /* Append a subtitle like "weights · layer 3 · head 1 · rows: query, columns: key". */
@@ -611,7 +613,10 @@ static void describe(struct buf *text, const struct section *section)
         buf_format(text, " · %s of every %s", sheet->columns.labels[0].text, sheet->rows.name);
         return;
     }
-    buf_format(text, matrix ? " · rows: %s, columns: %s" : " · left: %s, right: %s",
+    buf_format(text,
+               matrix                         ? " · rows: %s, columns: %s"
+               : section->kind == KIND_ARROWS ? " · arrows: %s, axes: %s"
+                                              : " · left: %s, right: %s",
                sheet->rows.name, sheet->columns.name);
     if (sheet->beside_texts)
         buf_format(text, ", colours: %s", sheet->beside_texts);
@@ -625,7 +630,7 @@ static bool has_subtitle(const struct section *section)
 static void name_axes(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
-    bool has_axes = section->kind < KIND_TEXT;
+    bool has_axes = section->kind < KIND_ARROWS;
     if (has_axes && style_is_untitled(section->style)) { /* otherwise the subtitle names them */
         section->row_title = sheet->rows.name;
         section->column_title = sheet->columns.name;
@@ -657,6 +662,8 @@ int section_plan(struct section *section, const struct section_sheets *what,
         section->head = type_line(form, TYPE_SUBTITLE);
     if (section->kind == KIND_CURVES)
         curves_fit(section);
+    else if (section->kind == KIND_ARROWS)
+        arrows_fit(section);
     else if (section->kind == KIND_TEXT)
         fit_text(section);
     else if (section->kind != KIND_BARS)

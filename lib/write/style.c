@@ -18,7 +18,7 @@ const struct style style_default = {0};
 
 const char *const style_scale_names[] = {"linear", "sqrt", "log"};
 const char *const style_range_names[] = {"all", "head", "row"};
-const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars"};
+const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars", "arrows"};
 const char *const style_cells_names[] = {"numbers", "heat", "both"};
 const char *const figure_mask_names[] = {"hatch", "triangle"};
 

@@ -67,8 +67,9 @@ enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
 /* VIEW_FIT: chosen by the numbers. Lines connect queries to keys, with a panel for each head or, in
- * an overlay, one for all heads of a layer. Bars show the values of largest magnitude. */
-enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS };
+ * an overlay, one for all heads of a layer. Bars show the values of largest magnitude, arrows
+ * vectors of three numbers. */
+enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS, VIEW_ARROWS };
 
 /* CELLS_FIT: figures show colours, and numbers if they fit; text shows numbers, and colours if the
  * terminal has them. */
@@ -128,7 +129,7 @@ extern const struct style style_default;
 /* Option values in the order of the enums; views and cells are without VIEW_FIT and CELLS_FIT. */
 extern const char *const style_scale_names[3];
 extern const char *const style_range_names[3];
-extern const char *const style_view_names[4];
+extern const char *const style_view_names[5];
 extern const char *const style_cells_names[3];
 extern const char *const figure_mask_names[2];
 

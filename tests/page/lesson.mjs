@@ -153,19 +153,18 @@ await test('the walk of a lesson accepts any model and text', async () => {
     });
 });
 
-await test('a three-dimensional embedding is drawn in three dimensions and rotates by keys', () =>
+await test('the arrows of an embedding are drawn as by run --view arrows', () =>
     withPage(path, async (page) => {
-        for (let step = 0; step < lines.length; step++) {
-            await page.selectOption('#sentence', String(step));
-            if (await page.locator('.space').count()) break;
-        }
-        const space = page.locator('.space').first();
-        const picture = () => space.evaluate((canvas) => canvas.toDataURL());
-        const pictures = [await picture()];
-        await space.focus();
-        for (const key of ['ArrowLeft', 'ArrowUp', 'ArrowUp']) {
-            await page.keyboard.press(key);
-            pictures.push(await picture());
-        }
-        same(4, new Set(pictures).size, 'different pictures');
+        await page.selectOption('#sentence', '0');
+        const drawing = page.locator('.lesson svg');
+        same(1, await drawing.count(), 'drawings');
+        yes((await drawing.boundingBox()).width > 200, 'it is too small');
+        const sentence = 'Your journey starts with one step';
+        const args = ['-m', 'journey', sentence, '--show', 'embedding', '--view', 'arrows'];
+        const figure = execFileSync(attn, ['run', ...args, '--title', '', '--format', 'svg']);
+        const texts = (svg) => [...svg.matchAll(/<text[^>]*>([^<]*)/g)].map((found) => found[1]);
+        same(
+            texts(figure.toString()),
+            await drawing.locator('text').evaluateAll((all) => all.map((one) => one.textContent)),
+        );
     }));

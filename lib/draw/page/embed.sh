@@ -10,7 +10,7 @@ cd "$(dirname "$0")"
 
 scripts='elements.js next_tokens.js data.js heads.js tone.js paint.js matrix.js lines.js table.js
     commands.js explain.js main.js chips.js grid.js prediction.js why.js export.js stations.js
-    space.js walk.js lesson.js phone.js address.js keys.js'
+    walk.js lesson.js phone.js address.js keys.js'
 
 before() {
     printf '<style>\n'

@@ -76,7 +76,9 @@ class LessonView {
         const grid = element('div', '', 'compare');
         page.append(grid);
         const across = Math.max(1, Math.floor(room / (LESSON_SIDE + 20)));
-        for (const tensor of this.sentence.tensors)
+        this.sentence.tensors.forEach((tensor, at) => {
+            const place = `${sentences.indexOf(this.sentence)}:${at}`;
+            const arrows = document.querySelector(`template[data-at="${place}"]`);
             for (let index = 0; index < tensor.shape[0]; index++) {
                 const name = tensor.name(index);
                 const part = element('section', '', 'side', { 'aria-label': name });
@@ -86,9 +88,9 @@ class LessonView {
                 const isHere = (one) => one.tensor === tensor && one.index === index;
                 const marks = this.marks.filter(isHere);
                 lessonMatrix(part, tensor, index, room / across - 20, marks);
-                if (tensor.columns === 'channel' && tensor.columnCount === 3)
-                    new SpaceView(part, tensor, index, room / across - 20);
+                if (arrows) part.append(arrows.content.cloneNode(true));
             }
+        });
     }
 
     drawQuestion(page) {

@@ -1,0 +1,224 @@
+/* arrows.c: vectors of three numbers as arrows from the origin, with the token at each tip, in a
+ * box whose walls have a grid. All axes have one scale. */
+#include "draw/figure.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LARGEST = 300, LABELS = 26; /* side of a panel; room for labels of axes */
+static const double WIDTH = 1.3, BARB = 6, BARB_TURN = 0.35;
+static const double GAP = 2, NEAR = 4; /* around a name; between a tip and the nearest name */
+static const struct pen grid = {{0xdd, 0xdd, 0xdd}, 0.5, 1};
+
+/* matplotlib's r, g, b, c, m, y, as in textbooks. */
+static const uint32_t hues[] = {0xff0000, 0x008000, 0x0000ff, 0x00bfbf, 0xbf00bf, 0xbfbf00};
+
+enum { HUES = sizeof hues / sizeof *hues, TURNS = 16, RINGS = 200, RINGS_CLEAR = 8 };
+
+struct scene {
+    double low, high, step; /* of the axes */
+    struct box area;
+    struct point origin, *tips; /* [count] */
+    struct box *names;          /* [count] */
+    size_t count;
+};
+
+bool sheet_is_spatial(const struct sheet *sheet)
+{
+    const char *columns = sheet->columns.name;
+    return sheet->columns.size == 3 &&
+           (strcmp(columns, "channel") == 0 || strcmp(columns, "dim") == 0);
+}
+
+void arrows_fit(struct section *section)
+{
+    double gap = section->style->form.font_size > 0 ? section->style->form.font_size : 9;
+    double line = section_line(section, TYPE_NAME);
+    section->panels = section->what.layers * section->what.heads;
+    section->across = section->panels;
+    while (section->across > 1 && section->room / (double)section->across < LARGEST / 2)
+        section->across = (section->across + 1) / 2;
+    double across = (double)section->across;
+    double side = fmin((section->room + gap) / across - gap, LARGEST);
+    section->area = (struct box){0, section->panels > 1 ? line : 0, side, side};
+    section->top = section->head;
+    section->panel_width = side + gap;
+    section->panel_height = section->area.y + side + gap;
+    section->width = across * section->panel_width - gap;
+    section->foot = section->top +
+                    section->panel_height * (double)axis_cells(section->panels, section->across) -
+                    gap;
+}
+
+/* A parallel projection, seen from 60 degrees right of the y axis and 30 degrees above it. */
+static struct point project(const struct scene *scene, double x, double y, double z)
+{
+    double range = scene->high - scene->low;
+    double scale =
+        (scene->area.width - 2 * LABELS) / 1.366; /* the box is 1.366 wide and 1.549 high */
+    scale = fmin(scale, (scene->area.height - LABELS) / 1.549);
+    x = (x - scene->low) / range;
+    y = (y - scene->low) / range;
+    z = (z - scene->low) / range;
+    double right = 0.866 * x + 0.5 * y;
+    double up = -0.25 * x + 0.433 * y + 0.866 * z;
+    return (struct point){scene->area.x + scene->area.width / 2 + scale * (right - 0.683),
+                          scene->area.y + (1.299 - up) * scale};
+}
+
+/* The floor and the two walls behind, with lines at each tick, and the ticks. */
+static void draw_box(const struct section *section, struct canvas *canvas,
+                     const struct scene *scene)
+{
+    struct font font = section_font(section, TYPE_NUMBER, 0x555555);
+    double low = scene->low, high = scene->high;
+    int digits = scene->step < 1 ? (int)ceil(-log10(scene->step)) : 0;
+    struct numeral numeral = numeral_between((float)low, (float)high, digits);
+    for (double i = round(low / scene->step); i * scene->step <= high + 1e-9; i++) {
+        char text[NUMERAL_BYTES];
+        double at = i * scene->step + 0.0; /* + 0.0 avoids -0 */
+        struct point x = project(scene, at, low, low), x_back = project(scene, at, high, low);
+        struct point y = project(scene, high, at, low), y_back = project(scene, low, at, low);
+        struct point z = project(scene, low, low, at), z_back = project(scene, low, high, at);
+        const struct stroke lines[] = {{x, x_back}, {x_back, project(scene, at, high, high)},
+                                       {y, y_back}, {y_back, project(scene, low, at, high)},
+                                       {z, z_back}, {z_back, project(scene, high, high, at)}};
+        canvas->strokes(canvas, lines, sizeof lines / sizeof *lines, true, &grid);
+        numeral_write(text, numeral, (float)at);
+        font.anchor = ANCHOR_END;
+        canvas->text(canvas, (struct point){x.x, x.y + font.size + GAP}, text, &font);
+        canvas->text(canvas, (struct point){z.x - 2 * GAP, z.y}, text, &font);
+        font.anchor = ANCHOR_START;
+        canvas->text(canvas, (struct point){y.x + 2 * GAP, y.y + font.size / 2}, text, &font);
+    }
+    font = section_font(section, TYPE_NAME, 0x111111);
+    font.anchor = ANCHOR_MIDDLE;
+    double middle = (low + high) / 2, out = LABELS * 0.7;
+    struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);
+    struct point z = project(scene, low, low, middle);
+    canvas->text(canvas, (struct point){x.x - out / 2, x.y + out + font.size / 2}, "X", &font);
+    canvas->text(canvas, (struct point){y.x + out, y.y + out}, "Y", &font);
+    canvas->text(canvas, (struct point){z.x - out, z.y + font.size / 3}, "Z", &font);
+}
+
+static bool boxes_meet(struct box a, struct box b)
+{
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+           b.y < a.y + a.height;
+}
+
+/* True if the line between two points crosses the box. */
+static bool box_is_crossed(struct box box, struct point from, struct point to)
+{
+    const double at[] = {from.x, from.y}, by[] = {to.x - from.x, to.y - from.y};
+    const double low[] = {box.x, box.y}, high[] = {box.x + box.width, box.y + box.height};
+    double enter = 0, leave = 1; /* shares of the line */
+    for (int i = 0; i < 2; i++) {
+        if (by[i] == 0 && (at[i] < low[i] || at[i] > high[i]))
+            return false;
+        if (by[i] == 0)
+            continue;
+        double a = (low[i] - at[i]) / by[i], b = (high[i] - at[i]) / by[i];
+        enter = fmax(enter, fmin(a, b));
+        leave = fmin(leave, fmax(a, b));
+    }
+    return enter <= leave;
+}
+
+/* Place a name near its tip, away from the origin if possible, so that no other name overlaps it.
+ * Up to RINGS_CLEAR rings around the tip, arrows do not cross it either. */
+static struct box place_name(const struct scene *scene, size_t own, double width, double height)
+{
+    const struct box *area = &scene->area;
+    struct point tip = scene->tips[own], origin = scene->origin;
+    double away = atan2(tip.y - origin.y, tip.x - origin.x);
+    struct box box = {0};
+    for (int ring = 0; ring < RINGS; ring++)
+        for (int turn = 0; turn < TURNS; turn++) {
+            int half = (turn + 1) / 2 * (turn % 2 ? 1 : -1);
+            double angle = away + 2 * acos(-1) * half / TURNS;
+            double far = NEAR + 0.5 * height * (ring < RINGS_CLEAR ? ring : ring - RINGS_CLEAR);
+            box = (struct box){tip.x + cos(angle) * (far + width / 2) - width / 2,
+                               tip.y + sin(angle) * (far + height / 2) - height / 2, width, height};
+            bool is_free = box.x >= area->x && box.x + width <= area->x + area->width;
+            for (size_t i = 0; i < own && is_free; i++)
+                is_free = !boxes_meet(box, scene->names[i]);
+            for (size_t i = 0; i < scene->count && is_free && ring < RINGS_CLEAR; i++)
+                is_free = !box_is_crossed(box, origin, scene->tips[i]);
+            if (is_free)
+                return box;
+        }
+    return box;
+}
+
+static struct pen pen_of(const struct section *section, size_t row, size_t count)
+{
+    struct pen pen = {colour_of_hex(hues[row % HUES]), WIDTH, 1};
+    if (section->style->palette) /* palettes may begin with white */
+        pen.colour =
+            section->ramp
+                .colours[(size_t)(RAMP_LEVELS * (0.2 + 0.8 * ((double)row + 0.5) / (double)count))];
+    return pen;
+}
+
+static void draw_arrow(struct canvas *canvas, struct point from, struct point to,
+                       const struct pen *pen)
+{
+    double back = atan2(from.y - to.y, from.x - to.x);
+    double length = fmin(BARB, hypot(to.x - from.x, to.y - from.y) / 2);
+    const struct point head[] = {
+        {to.x + length * cos(back - BARB_TURN), to.y + length * sin(back - BARB_TURN)},
+        to,
+        {to.x + length * cos(back + BARB_TURN), to.y + length * sin(back + BARB_TURN)}};
+    canvas->path(canvas, (struct point[]){from, to}, 2, pen);
+    canvas->path(canvas, head, 3, pen);
+}
+
+static void draw_token(const struct section *section, struct canvas *canvas, struct scene *scene,
+                       size_t row, const char *name)
+{
+    struct font font = section_font(section, TYPE_NAME, 0x111111);
+    struct pen pen = pen_of(section, row, scene->count);
+    double width = fmin(letters_width(name, font.size) + GAP, scene->area.width / 3);
+    double height = font.size + GAP;
+    struct box box = scene->names[row] = place_name(scene, row, width, height);
+    struct point tip = scene->tips[row];
+    struct point middle = {box.x + width / 2, box.y + height / 2};
+    canvas->open(canvas, name);
+    draw_arrow(canvas, scene->origin, tip, &pen);
+    pen.width = grid.width;
+    if (hypot(middle.x - tip.x, middle.y - tip.y) > NEAR + width / 2 + height)
+        canvas->path(canvas, (struct point[]){tip, middle}, 2, &pen);
+    canvas_text_fit(canvas, (struct point){box.x + GAP / 2, box.y + font.size - GAP / 2}, name,
+                    width, &font);
+    canvas->close(canvas);
+}
+
+void arrows_draw(const struct section *section, const struct sheet *sheet, struct canvas *canvas,
+                 struct box area)
+{
+    struct arena arena = {0};
+    struct extent found = section->norms.found;
+    double low = fmin(0, (double)found.low), high = fmax(0, (double)found.high);
+    size_t count = sheet->rows.size;
+    struct scene scene = {.area = area, .count = count};
+    scene.tips = arena_alloc(&arena, count, sizeof *scene.tips, canvas->err);
+    scene.names = arena_alloc(&arena, count, sizeof *scene.names, canvas->err);
+    high = high > low ? high : 1;
+    scene.step = nice_step(1.25 * (high - low));
+    scene.low = scene.step * floor(low / scene.step + 1e-9);
+    scene.high = scene.step * ceil(high / scene.step - 1e-9);
+    scene.origin = project(&scene, 0, 0, 0);
+    draw_box(section, canvas, &scene);
+    for (size_t i = 0; !canvas->err->kind && i < count; i++) {
+        double at[3];
+        for (size_t k = 0; k < 3; k++) {
+            float value = sheet_cell(sheet, i, k);
+            at[k] = isfinite(value) ? (double)value : 0;
+        }
+        scene.tips[i] = project(&scene, at[0], at[1], at[2]);
+    }
+    for (size_t i = 0; !canvas->err->kind && i < count; i++)
+        draw_token(section, canvas, &scene, i, sheet->rows.labels[i].text);
+    arena_release(&arena);
+}
