@@ -51,7 +51,8 @@ MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(sort $(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
 	lib/model/bundled_models.c lib/draw/page_template.c)
-CMD_OBJECTS  := $(call objects,$(sort $(wildcard cmd/*.c cmd/*/*.c)) cmd/completion_scripts.c)
+CMD_OBJECTS  := $(call objects,$(sort $(wildcard cmd/*.c cmd/*/*.c)) cmd/completion_scripts.c \
+	cmd/lesson_texts.c)
 UNIT_SUITES = *
 UNIT_OBJECTS := $(call objects,tests/unit/unit_main.c $(wildcard tests/unit/rigs/*.c \
 	$(UNIT_SUITES:%=tests/unit/%_test.c) $(UNIT_SUITES:%=tests/unit/*/%_test.c)))
@@ -150,6 +151,11 @@ $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/pa
 $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/completion/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
+
+# The texts of lesson in each language, as C tables.
+$(BUILD)/cmd/lesson_texts.c: cmd/lesson/embed.sh $(wildcard cmd/lesson/*)
+	@mkdir -p $(@D)
+	$(call SAY,embed,lesson) sh $< >$@.part; mv $@.part $@
 
 $(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags | $(BUILD)/dependencies
 	$(call SAY,compile,$<) $(compile)

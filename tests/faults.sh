@@ -345,6 +345,7 @@ try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
     --path :1.0.k
 try lesson 2
 try lesson 3 -o here.html
+try lesson 4 --lang zh
 try lesson -m "$in/school" -s 'Anna is old' -o here.html
 try help
 try help run

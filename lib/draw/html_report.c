@@ -107,6 +107,7 @@ static void put_look(struct stream *out, const struct style *style)
         }
         stream_char(out, '"');
     }
+    json_put_text(&json, "language", style->language ? style->language : "en");
     json_put_bool(&json, "hide_first", style->hide_first);
     if (style_has_bounds(style)) {
         json_put_open(&json, "bounds", '{');
@@ -131,7 +132,9 @@ static int put_head(struct stream *out, const struct report *report, const struc
         buf_release(&title);
         return -1;
     }
-    stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    stream_format(out, "<!doctype html>\n<html lang=\"%s\">\n<head>\n",
+                  style->language ? style->language : "en");
+    stream_text(out, "<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                      "style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'");

@@ -49,8 +49,25 @@ struct page_lesson {
                          * weights:0.3:1:0" */
     const char *question, *answer;
     const char *show; /* tensors for a command other than `run`; NULL: the command's own */
-    bool is_walk;     /* diagram of the whole model; not a step */
+    bool walk;        /* diagram of the whole model; not a step */
 };
+
+/* The tour in a language; cmd/lesson/embed.sh makes it from cmd/lesson/steps.txt. */
+struct lesson {
+    const char *language; /* as in HTML: "zh" */
+    const char *name;
+    const char *page;  /* title of the HTML page */
+    const char *look;  /* before the text `look` of a step */
+    const char *next;  /* before the command of the next step */
+    const char *scale; /* before the table of `lesson scale` */
+    const char *last;  /* after the last step */
+    const struct page_lesson *steps;
+};
+
+enum { LESSONS = 2 };
+
+extern const struct lesson lessons[LESSONS]; /* the first one is the default */
+extern const size_t lesson_steps;            /* the last one is only in the page */
 
 /* Data of a page besides tensors; NULL or 0 omits a part. */
 struct page_facts {

@@ -389,7 +389,7 @@ static void put_lesson(struct json_writer *json, const struct page_lesson *lesso
     json_put_text(json, "marks", lesson->marks);
     json_put_text(json, "question", lesson->question);
     json_put_text(json, "answer", lesson->answer);
-    json_put_bool(json, "walk", lesson->is_walk);
+    json_put_bool(json, "walk", lesson->walk);
     json_put_close(json, '}');
 }
 

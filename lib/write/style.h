@@ -118,6 +118,7 @@ struct style {
     const struct palette *palette; /* NULL: chosen by the numbers */
     bool two_sided;                /* use a two-sided palette for all numbers */
     const char *title;             /* NULL: model and sentence; "": no title or subtitles */
+    const char *language;          /* of pages, as in HTML; NULL: en */
     bool hide_first;               /* for pages, which can show and hide it */
     enum style_depth depth;
     bool dark; /* the terminal's background, if known */

@@ -102,13 +102,32 @@ int text_end(struct stream *out, struct buf *line, struct err *err)
     return 0;
 }
 
+/* Bytes before the next position where a line may end: a space, a newline, or beside a wide
+ * character, except before closing and after opening punctuation. */
+static size_t unbroken(const char *text)
+{
+    size_t end = strcspn(text, " \n"), size = utf8_grapheme(text, end);
+    for (size_t next, last = size; size < end; size += next, last = next) {
+        next = utf8_grapheme(text + size, end - size);
+        const char *before = text + size - last, *after = text + size;
+        bool is_wide = utf8_width(before, last) > 1 || utf8_width(after, next) > 1;
+        bool opens = last == 3 && strstr("（《“‘", (char[]){before[0], before[1], before[2], 0});
+        bool closes =
+            next == 3 && strstr("，。、；：！？）》”’…", (char[]){after[0], after[1], after[2], 0});
+        if (is_wide && !opens && !closes)
+            break;
+    }
+    return size;
+}
+
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width)
 {
     const char *gap = "";
+    bool breaks = false;
     while (*text) {
-        size_t size = strcspn(text, " \n");
+        size_t size = unbroken(text);
         size_t columns = utf8_width(text, size);
-        if (*gap && width > 0 && column + 1 + columns > width) {
+        if (breaks && width > 0 && column + strlen(gap) + columns > width) {
             stream_format(out, "\n%*s", (int)indent, "");
             column = indent;
             gap = "";
@@ -116,12 +135,13 @@ void text_wrap(struct stream *out, const char *text, size_t column, size_t inden
         stream_text(out, gap);
         stream_bytes(out, text, size);
         column += strlen(gap) + columns;
-        gap = text[size] == '\n' ? "" : " ";
+        gap = text[size] == ' ' ? " " : "";
+        breaks = text[size] != '\n';
         if (text[size] == '\n') {
             stream_char(out, '\n');
             column = 0;
         }
-        text += size + (text[size] != '\0');
+        text += size + (text[size] == ' ' || text[size] == '\n');
     }
     stream_char(out, '\n');
 }

@@ -1,6 +1,7 @@
 // A lesson as a page has the texts of the command and the numbers of its models; the walk visits
 // every announced tensor of a forward pass.
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LIFE, attn, json, readout, same, scratch, test, withPage, yes } from './harness.mjs';
 
@@ -168,3 +169,62 @@ await test('the arrows of an embedding are drawn as by run --view arrows', () =>
             await drawing.locator('text').evaluateAll((all) => all.map((one) => one.textContent)),
         );
     }));
+
+// The texts and attributes that a reader of the page may read, without names in quotes.
+const wordsOf = (page) =>
+    page.evaluate(() => {
+        const shown = [...document.querySelectorAll('header, #lesson')];
+        const all = shown.flatMap((one) => [...one.querySelectorAll('*')]);
+        const named = ['aria-label', 'title', 'placeholder'];
+        const isTerm = (one) => one.matches('code, option, #plain, .marked *, svg *, h3, .station h2');
+        return all
+            .filter((one) => !one.closest('code, svg') && !isTerm(one))
+            .flatMap((one) => [
+                ...[...one.childNodes].filter((part) => part.nodeType === 3).map((part) => part.data),
+                ...named.map((name) => one.getAttribute(name) || ''),
+            ])
+            .map((text) => text.replace(/“[^”]*”/g, '').trim())
+            .filter((text) => /[a-z]{2}/i.test(text));
+    });
+
+await test('a lesson in Chinese is in Chinese', async () => {
+    const chinese = join(scratch, 'chinese.html');
+    execFileSync(attn, ['lesson', '--lang', 'zh', '-o', chinese]);
+    await withPage(chinese, async (page) => {
+        same('zh', await page.getAttribute('html', 'lang'));
+        for (let step = 0; step <= lines.length; step++) {
+            await page.selectOption('#sentence', String(step));
+            for (const node of await page.locator('.node').all()) {
+                await node.click();
+                const about = await page.locator('.station > p').first().innerText();
+                yes(/[\u4e00-\u9fff]/.test(about), `station: ${about}`);
+            }
+            const isTerm = (text) => /^[a-z_0-9.]+( [0-9.kv]+)?$/.test(text); // weights 0.1
+            const isForeign = (text) => !/[\u4e00-\u9fff]/.test(text) && !isTerm(text);
+            same([], (await wordsOf(page)).filter(isForeign), `step ${step + 1}`);
+        }
+    });
+});
+
+await test('every text of body.html and every tensor has a Chinese name', async () => {
+    const source = readFileSync(join(process.env.ROOT, 'lib/draw/page/chinese.js'), 'utf8');
+    const table = source.slice(source.indexOf('{'), source.indexOf('};') + 1);
+    const names = Object.keys(Function(`return ${table}`)());
+    const body = readFileSync(join(process.env.ROOT, 'lib/draw/page/body.html'), 'utf8');
+    await withPage(path, async (page) => {
+        const { texts, abouts } = await page.evaluate((html) => {
+            const parsed = new DOMParser().parseFromString(html, 'text/html');
+            const walker = parsed.createTreeWalker(parsed.body, NodeFilter.SHOW_TEXT);
+            const texts = [];
+            while (walker.nextNode()) texts.push(walker.currentNode.data);
+            for (const name of ['aria-label', 'title'])
+                for (const one of parsed.querySelectorAll(`[${name}]`))
+                    texts.push(one.getAttribute(name));
+            const { about } = JSON.parse(document.getElementById('look').textContent);
+            return { texts, abouts: Object.values(about) };
+        }, body.replace(/<noscript>.*<\/noscript>/, ''));
+        const wanted = [...texts.map((text) => text.replace(/\s+/g, ' ').trim()), ...abouts];
+        const isText = (text) => /[a-z]{2}/i.test(text) && !['PNG', 'Esc'].includes(text);
+        same([], [...new Set(wanted)].filter((text) => isText(text) && !names.includes(text)));
+    });
+});

@@ -22,7 +22,7 @@ function commandOf(sentence, command, words) {
 // A command with a button that copies it.
 function commandLine(text) {
     const line = element('p', '', 'command');
-    const copy = buttonFor(() => copyText(text, copy), 'Copy');
+    const copy = buttonFor(() => copyText(text, copy), say('Copy'));
     line.append(element('code', text, '', { tabindex: 0 }), copy);
     return line;
 }
@@ -31,6 +31,6 @@ async function copyText(text, button) {
     await navigator.clipboard.writeText(text);
     if (button.className) return; // the label already reports a copy
     const before = { textContent: button.textContent, className: '' };
-    Object.assign(button, { textContent: 'Copied', className: 'copied' });
+    Object.assign(button, { textContent: say('Copied'), className: 'copied' });
     setTimeout(() => Object.assign(button, before), 2000);
 }

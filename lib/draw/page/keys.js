@@ -83,6 +83,7 @@ function listen() {
 }
 
 function start() {
+    translateBody();
     settle();
     if (!state.lesson) openClearestHead();
     listen();

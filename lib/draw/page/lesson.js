@@ -47,7 +47,7 @@ class LessonView {
         );
         if (lesson.line) page.append(commandLine(lesson.line));
         const look = element('p', '');
-        look.append(element('b', 'Look: '), lesson.look);
+        look.append(element('b', say('Look: ')), lesson.look);
         page.append(look);
     }
 
@@ -63,9 +63,9 @@ class LessonView {
                 set({ lesson: false, kind: tensor.tensor, layer, head: index, kept });
             };
             const words = `${tensor.name(index)} · ${names} `;
-            const title = `${value}: open it in the workbench`;
+            const title = say('#: open it in the workbench', value);
             const button = buttonFor(open, words, '', { title });
-            button.append(element('b', value === 'masked' ? value : brief(Number(value))));
+            button.append(element('b', value === say('masked') ? value : brief(Number(value))));
             item.append(button);
             list.append(item);
         }
@@ -82,7 +82,8 @@ class LessonView {
             for (let index = 0; index < tensor.shape[0]; index++) {
                 const name = tensor.name(index);
                 const part = element('section', '', 'side', { 'aria-label': name });
-                const words = `rows: ${tensor.rows}, columns: ${tensor.columns}`;
+                const axes = [say(tensor.rows), say(tensor.columns)];
+                const words = say('rows: #, columns: #', ...axes);
                 part.append(element('h3', name), element('p', words, 'caption'));
                 grid.append(part);
                 const isHere = (one) => one.tensor === tensor && one.index === index;
@@ -101,7 +102,7 @@ class LessonView {
     }
 
     drawSteps(page) {
-        const line = element('nav', '', 'steps', { 'aria-label': 'Steps' });
+        const line = element('nav', '', 'steps', { 'aria-label': say('Steps') });
         for (const by of [-1, 1]) {
             const [id, key] = by < 0 ? ['lesson-before', '['] : ['lesson-after', ']'];
             const to = sentences[state.sentence + by];
@@ -111,7 +112,7 @@ class LessonView {
                 stepSentence(by);
                 window.scrollTo(0, 0);
             };
-            line.append(buttonFor(go, words, '', { id, title: `${key} does the same` }));
+            line.append(buttonFor(go, words, '', { id, title: say('# does the same', key) }));
         }
         page.append(line);
     }
@@ -120,11 +121,11 @@ class LessonView {
 // "“it” → “is”" and the exact number.
 function cellWords(tensor, index, { row, column }) {
     const place = (axis, at) =>
-        tensor.labels(axis) ? quoted(tensor.label(axis, at)) : `${tensor[`${axis}s`]} ${at}`;
+        tensor.labels(axis) ? quoted(tensor.label(axis, at)) : `${say(tensor[`${axis}s`])} ${at}`;
     const value = tensor.at(index, row, column);
     return {
         names: `${place('row', row)} → ${place('column', column)}`,
-        value: Number.isNaN(value) ? 'masked' : tensor.text(value),
+        value: Number.isNaN(value) ? say('masked') : tensor.text(value),
     };
 }
 

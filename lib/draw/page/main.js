@@ -341,7 +341,7 @@ function set(changes) {
 function drawTop() {
     const { attention } = current();
     const model = current().model.replace(/^.*\/(?=.)/, '');
-    const count = (number, name) => `${number} ${name}${number === 1 ? '' : 's'}`;
+    const count = (number, name) => say(`# ${name}${number === 1 ? '' : 's'}`, number);
     const size = attention
         ? `${count(attention.layers, 'layer')} × ${count(attention.heads, 'head')}`
         : '';

@@ -57,10 +57,9 @@ class MatrixView {
         const height = this.down + 3;
         [this.base, this.context] = sharpCanvas(this.reach, height, 'base');
         const { tensor } = this;
-        const words =
-            `${tensor.isDifference ? 'Change' : 'Matrix'} of ${tensor.name(this.index)}: ` +
-            `${tensor.rows} by ${tensor.columns}. Arrow keys move`;
-        const label = `${words}${this.enter ? ', Enter explains.' : '.'}`;
+        const words = `${tensor.isDifference ? 'Change' : 'Matrix'} of #: # by #. Arrow keys move`;
+        const names = [tensor.name(this.index), say(tensor.rows), say(tensor.columns)];
+        const label = say(`${words}${this.enter ? ', Enter explains.' : '.'}`, ...names);
         [this.over, this.overContext] = sharpCanvas(this.reach, height, 'over', {
             ...{ role: 'application', tabindex: 0, 'aria-label': label },
             ...(this.enter && { 'aria-describedby': 'readout' }),
@@ -249,8 +248,8 @@ class MatrixView {
         context.font = font(11);
         context.fillStyle = variable('--quiet');
         context.textAlign = 'right';
-        context.fillText(`${this.tensor.columns} →`, this.left - 7, this.top - 26);
-        context.fillText(`${this.tensor.rows} ↓`, this.left - 7, this.top - 11);
+        context.fillText(`${say(this.tensor.columns)} →`, this.left - 7, this.top - 26);
+        context.fillText(`${say(this.tensor.rows)} ↓`, this.left - 7, this.top - 11);
     }
 
     cellAt(event) {

@@ -35,7 +35,7 @@ function partsOf(sentence) {
         const single = sites.filter((site) => !site.layers);
         const isBefore = (site) => first < 0 || sites.indexOf(site) < first;
         add('', single.filter(isBefore), null);
-        for (let layer = 0; layer < count; layer++) add(`layer ${layer}`, layered, layer);
+        for (let layer = 0; layer < count; layer++) add(say('layer #', layer), layered, layer);
         const isAfter = (site) => !isBefore(site);
         add('', single.filter(isAfter), null);
         return { title, blocks };
@@ -43,9 +43,9 @@ function partsOf(sentence) {
     const sites = sitesOf(sentence);
     const source = sites.filter(ofSource);
     return [
-        ...(source.length ? [partOf('The source', source)] : []),
+        ...(source.length ? [partOf(say('The source'), source)] : []),
         partOf(
-            source.length ? 'The text' : '',
+            source.length ? say('The text') : '',
             sites.filter((site) => !ofSource(site)),
         ),
     ];

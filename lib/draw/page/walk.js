@@ -22,9 +22,9 @@ function mosaic(tensor, size) {
 // "4 heads of 7 × 24 numbers".
 function sizeWords(tensor) {
     const [heads, rows, columns] = tensor.shape;
-    const size = `${rows} × ${columns} numbers`;
-    const word = tensor.heads ? 'heads' : 'kv_heads';
-    return (tensor.heads || tensor.kv_heads) && heads > 1 ? `${heads} ${word} of ${size}` : size;
+    if (!(tensor.heads || tensor.kv_heads) || heads < 2) return say('# × # numbers', rows, columns);
+    const words = tensor.heads ? '# heads of # × # numbers' : '# kv_heads of # × # numbers';
+    return say(words, heads, rows, columns);
 }
 
 class WalkView {
@@ -35,7 +35,7 @@ class WalkView {
         this.row = element('div', '', 'walk');
         this.diagram = element('div', '', 'diagram', { role: 'group' });
         this.panel = element('section', '', 'station', {
-            ...{ 'aria-label': 'The tensor of the station', 'aria-live': 'polite' },
+            ...{ 'aria-label': say('The tensor of the station'), 'aria-live': 'polite' },
         });
         this.row.append(this.diagram, this.panel);
         parent.append(this.row);
@@ -43,7 +43,7 @@ class WalkView {
         const there = this.stations.filter((one) => one.tensor).length;
         this.diagram.setAttribute(
             'aria-label',
-            `${this.stations.length} stations, ${there} with their tensors; arrow keys go on`,
+            say('# stations, # with their tensors; arrow keys go on', this.stations.length, there),
         );
         this.diagram.addEventListener('keydown', (event) => this.key(event));
         const first = this.stations.find((one) => one.tensor);
@@ -86,12 +86,12 @@ class WalkView {
 
     button(station) {
         const { name, layer, tensor } = station;
-        const place = layer === null ? '' : `layer ${layer} · `;
-        const words = tensor ? sizeWords(tensor) : 'not in this page';
+        const place = layer === null ? '' : `${say('layer #', layer)} · `;
+        const words = tensor ? sizeWords(tensor) : say('not in this page');
         const open = () => this.open(station.number);
         const button = buttonFor(open, '', tensor ? 'node' : 'node missing', {
             'aria-label': `${place}${name}: ${words}`,
-            title: look.about[name] || name,
+            title: say(look.about[name] || name),
             'data-station': station.number,
         });
         if (tensor) button.append(mosaic(tensor, THUMBNAIL));
@@ -124,9 +124,9 @@ class WalkView {
 
     drawPanel(station) {
         const { name, layer, tensor } = station;
-        const place = layer === null ? '' : ` · layer ${layer}`;
+        const place = layer === null ? '' : ` · ${say('layer #', layer)}`;
         this.panel.replaceChildren(element('h2', `${name}${place}`));
-        this.panel.append(element('p', look.about[name] || ''));
+        this.panel.append(element('p', say(look.about[name] || '')));
         if (tensor) this.drawTensor(station);
     }
 
@@ -135,11 +135,11 @@ class WalkView {
         const line = element('p', '', 'choices');
         const layer = this.sentence.of(name).indexOf(tensor);
         const enlarge = () => set({ lesson: false, kind: name, layer, head, kept: null });
-        const title = 'Open it in the workbench';
-        line.append(buttonFor(enlarge, 'Open', '', { title }));
+        const title = say('Open it in the workbench');
+        line.append(buttonFor(enlarge, say('Open'), '', { title }));
         this.panel.append(line);
-        const words = `${sizeWords(tensor)}; rows: ${tensor.rows}, columns: ${tensor.columns}`;
-        this.panel.append(element('p', words, 'caption'));
+        const axes = say('rows: #, columns: #', say(tensor.rows), say(tensor.columns));
+        this.panel.append(element('p', `${sizeWords(tensor)}; ${axes}`, 'caption'));
         const room = Math.min(this.panel.clientWidth || this.room, this.room) - PANEL_EDGES;
         lessonMatrix(this.panel, tensor, head, room);
     }

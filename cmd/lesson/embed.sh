@@ -1,0 +1,58 @@
+#!/bin/sh
+# Print C code with the lessons of lib/draw/page.h. A text without its translation is an error.
+#
+#     sh cmd/lesson/embed.sh >build/cmd/lesson_texts.c
+set -eu
+cd "$(dirname "$0")"
+
+LC_ALL=C awk '
+    function stop(why) {
+        print "cmd/lesson/steps.txt:" FNR ": " why | "cat >&2"
+        failed = 1
+        exit 1
+    }
+    function quoted(text) {
+        if (text ~ /^".*"$/)
+            text = substr(text, 2, length(text) - 2)
+        gsub(/["\\]/, "\\\\&", text)
+        return "\"" text "\""
+    }
+    function put(language, field, text) {
+        if (step)
+            steps[language, step] = steps[language, step] "        ." field " = " text ",\n"
+        else
+            words[language] = words[language] "     ." field " = " text ",\n"
+    }
+    NF == 0 || /^#/ { next }
+    { text = $0; sub(/^[a-z]+ */, "", text) }
+    awaited != "" && $1 != "zh" { stop("expected the translation of \"" awaited "\"") }
+    $1 == "zh" {
+        if (awaited == "")
+            stop("expected a text, found a translation")
+        put("zh", awaited, quoted(text))
+        awaited = ""
+        next
+    }
+    $1 == "step" { step++; next }
+    $1 == "walk" || $1 == "line" || $1 == "marks" || $1 == "show" {
+        put("en", $1, $1 == "walk" ? "true" : quoted(text))
+        put("zh", $1, $1 == "walk" ? "true" : quoted(text))
+        next
+    }
+    { put("en", $1, quoted(text)); awaited = $1 }
+    END {
+        if (failed)
+            exit 1
+        print "/* Made by cmd/lesson/embed.sh from steps.txt. */\n#include \"draw/page.h\"\n"
+        for (i = 1; i <= 2; i++) {
+            language = i == 1 ? "en" : "zh"
+            print "static const struct page_lesson " language "[] = {"
+            for (k = 1; k <= step; k++)
+                print "    {\n" steps[language, k] "    },"
+            print "};\n"
+        }
+        print "const struct lesson lessons[] = {"
+        print "    {.language = \"en\", .name = \"English\", .steps = en,\n" words["en"] "    },"
+        print "    {.language = \"zh\", .name = \"Chinese\", .steps = zh,\n" words["zh"] "    },"
+        print "};\n\nconst size_t lesson_steps = sizeof en / sizeof *en;"
+    }' steps.txt
