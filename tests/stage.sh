@@ -28,6 +28,7 @@ oracle   "$build/oracle" "$build/attn-cli" $(golden)
 bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/golden/* tests/golden-families/*
 install  sh tests/install.sh "$build"
 readme   sh tests/readme.sh "$build" ${DOCUMENTS-}
+seeds    seeds
 bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
@@ -65,6 +66,15 @@ golden() {
             *" ${folder##*/} "*) printf '%s ' "$folder" ;;
         esac
     done
+}
+
+seeds() {
+    if command -v python3 >/dev/null; then
+        python3 tests/seeds.py "$build"
+    else
+        echo 'skipped: numbers of the five texts: python3 is not installed'
+        echo '0 passed, 0 failed, 1 skipped'
+    fi
 }
 
 name=$1

@@ -1,0 +1,154 @@
+"""Check every number that the five texts of data/guides/texts.md print.
+
+    python3 tests/seeds.py BUILD [WORD...]     only entries whose name has the words
+
+Each entry of seeds.json has a command, the numbers as printed, and where they are in its JSON: a
+`site` with `head`, `rows` and `columns` counted from 0 (null: all), or a `pointer` (`*`: each
+element; `a,b`: several members). `correct` are the right numbers where a text has a slip. `check`
+compares the `shape` (texts, rows, columns) or the sum of each row (`rowsum`) instead. A number may
+differ by half a unit of its last digit. `before`: commands to run first, in the same folder.
+
+Entries in UNMET are expected to fail; the test also fails if one of them passes. Entries in TIMED
+depend on the machine: they are checked only if TIMED=1.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+UNMET = {
+    "000 causal: mask_simple (tril), row 0",
+    "000 causal: mask_simple (tril), all rows",
+    "000 causal: mask (triu, diagonal=1)",
+    "000 cross-attention: context, 6 x 4",
+    "001 memory O(n^2): exponent of n",
+    "001 sparse attention O(n sqrt n): exponent of the query-key pairs",
+    "002 self.mask, 4 x 4",
+    "002 self.mask.bool(), 4 x 4",
+    "002 MultiHeadAttention: output shape, with out_proj",
+}
+TIMED = {
+    "001 time O(n^2 d): exponent of n",
+    "001 time O(n^2 d): exponent of d",
+}
+SECONDS = 120
+
+
+class Failure(Exception):
+    """Why an entry does not agree."""
+
+
+def run(attn, arguments, results):
+    """The JSON that a command prints, or None; results of equal commands are kept."""
+    key = tuple(arguments)
+    if key not in results:
+        results[key] = subprocess.run([attn, *arguments], capture_output=True, check=False,
+                                      stdin=subprocess.DEVNULL, timeout=SECONDS)
+    done = results[key]
+    if done.returncode:
+        raise Failure(done.stderr.decode(errors="replace").strip())
+    return json.loads(done.stdout) if done.stdout.startswith((b"{", b"[")) else None
+
+
+def follow(document, parts):
+    """The value at a pointer."""
+    if not parts:
+        return document
+    if parts[0] == "*":
+        return [follow(one, parts[1:]) for one in document]
+    if "," in parts[0]:
+        return [document[name] for name in parts[0].split(",")]
+    inner = document[int(parts[0]) if isinstance(document, list) else parts[0]]
+    return follow(inner, parts[1:])
+
+
+def select(document, entry):
+    """The numbers that an entry names."""
+    if "pointer" in entry:
+        return follow(document, entry["pointer"].strip("/").split("/"))
+    found = document["tensors"][entry["site"]]
+    if isinstance(found[0][0], list):
+        found = found[entry["head"]]
+    if entry["rows"] is not None:
+        found = [found[row] for row in entry["rows"]]
+    if entry.get("columns") is not None:
+        found = [[row[column] for column in entry["columns"]] for row in found]
+    return found
+
+
+def shape_of(value):
+    return [len(value)] + shape_of(value[0]) if isinstance(value, list) else []
+
+
+def flat(value):
+    return [one for part in value for one in flat(part)] if isinstance(value, list) else [value]
+
+
+def is_same(wanted, found, digits):
+    if isinstance(wanted, str) and wanted != "-inf":
+        return wanted == found
+    one, other = (float("-inf") if x is None else float(x) for x in (wanted, found))
+    return one == other or abs(one - other) <= 0.5 * 10.0**-digits + 1e-6
+
+
+def check(attn, entry, results):
+    """Raise a failure unless all numbers of an entry agree."""
+    for arguments in entry.get("before", []):
+        run(attn, arguments, results)
+    document = run(attn, entry["command"], results)
+    several = isinstance(document, list)
+    found = select(document[0] if several else document, entry)
+    wanted = entry.get("correct", entry["numbers"])
+    if entry.get("check") == "shape":
+        single = len(entry["rows"] or []) == 1
+        found = [len(document)] * several + shape_of(found[0] if single else found)
+    elif entry.get("check") == "rowsum":
+        wanted = [round(sum(row), entry["digits"]) for row in wanted]
+        found = [sum(x or 0 for x in row) for row in found]
+    wanted, found = flat(wanted), flat(found)
+    if len(wanted) != len(found):
+        raise Failure(f"expected {len(wanted)} numbers, found {len(found)}")
+    for at, (one, other) in enumerate(zip(wanted, found)):
+        if not is_same(one, other, entry["digits"]):
+            raise Failure(f"number {at}: expected {one}, found {other}")
+    return len(wanted)
+
+
+def main():
+    attn = os.path.abspath(os.path.join(sys.argv[1], "attn-cli"))
+    with open(os.path.join(os.path.dirname(__file__), "seeds.json"), encoding="utf-8") as file:
+        entries = json.load(file)
+    names = [f"{entry['seed']} {entry['what']}" for entry in entries]
+    unknown = (UNMET | TIMED) - set(names)
+    passed = failed = skipped = numbers = 0
+    results = {}
+    for name in sorted(unknown):
+        print(f"failed: {name}: no entry has this name")
+        failed += 1
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, entry in zip(names, entries):
+            if not all(word in name for word in sys.argv[2:]):
+                continue
+            if name in TIMED and "TIMED" not in os.environ:
+                skipped += 1
+                continue
+            try:
+                count = check(attn, entry, results)
+                why = "agrees: remove it from UNMET" if name in UNMET else ""
+            except (Failure, KeyError, IndexError, TypeError, subprocess.TimeoutExpired) as error:
+                count = 0
+                why = "" if name in UNMET else f"{type(error).__name__}: {error}"
+            numbers += count
+            if why:
+                print(f"failed: {name}: {why}")
+            failed += bool(why)
+            passed += not why
+    print(f"{numbers} numbers of the texts agree; {len(UNMET)} entries are not met yet")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
