@@ -377,6 +377,23 @@ else
     leave_out 'TikZ in LaTeX: pdflatex, TikZ, lmodern, pdfinfo or pdftotext is not installed'
 fi
 
+# Chinese needs a font and an engine that reads it.
+tex_is_chinese() { # ENGINE
+    "$attn" init -q -s '我 爱 自然 语言 处理' -o "$1" &&
+        "$attn" run -q -m "./$1" -s '我 爱 自然 语言 处理' --layer 0 -o "$1.tex" &&
+        "$1" -interaction=batchmode -halt-on-error "$1.tex" >/dev/null 2>&1 || return 1
+    pdftotext -raw "$1.pdf" - 2>/dev/null | head -n 1 | grep -q '我 爱 自然 语言 处理'
+}
+
+for engine in xelatex lualatex; do
+    if has $engine && has pdftotext && [ -n "$(fc-list 'Noto Sans CJK SC' 2>/dev/null)" ] &&
+        [ -n "$(kpsewhich tikz.sty)" ]; then
+        check "TikZ with Chinese: $engine" tex_is_chinese $engine
+    else
+        leave_out "Chinese in TikZ: $engine, TikZ, pdftotext or Noto Sans CJK SC is not installed"
+    fi
+done
+
 # --- PDF ------------------------------------------------------------------------------------------
 
 page_of() { # FILE.pdf
