@@ -211,7 +211,8 @@ struct place page_place(const struct options *options, const struct style *style
 {
     const struct looks_options *looks = &options->looks;
     struct winsize window;
-    struct place place = {.count = 1, .style = style, .provenance = &provenance};
+    struct place place = {
+        .count = 1, .style = style, .provenance = &provenance, .note = print_note};
     if (looks->full)
         return place;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST;

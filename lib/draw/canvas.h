@@ -112,6 +112,9 @@ struct drawing_page {
     const char *metadata; /* JSON, for SVG only; NULL: none */
     const char *font;     /* preferred family; NULL: none */
     long long dpi;        /* resolution of PNG; 0: 192 */
+    /* Gets a note of characters that no font has, for the first PNG or PDF with such characters;
+     * NULL: they are not looked for. */
+    void (*note)(const char *format, ...);
 };
 
 struct drawing {
@@ -122,6 +125,7 @@ struct drawing {
     struct stream *out;
     struct stream svg; /* writes to svg_file */
     FILE *svg_file;
+    void (*note)(const char *format, ...);
 };
 
 /* Return 0 if PNG and PDF can be written on this machine; otherwise -1 with `err`. */

@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <math.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/utf8.h"
 #include "format/pytorch.h"
 
 extern char **environ;
@@ -23,6 +26,7 @@ enum {
     REMARK_BYTES = 512,
     PIECE_BYTES = 16 * 1024,
     PNG_HEADER_BYTES = 33, /* signature and first chunk */
+    LETTERS_MAX = 256,
 };
 
 static const double ROUNDING = 1e-6;
@@ -163,6 +167,68 @@ int drawing_check(struct err *err)
     return 0;
 }
 
+/* Read the letters of other scripts than Latin, Greek and Cyrillic, each once. Symbols are in all
+ * fonts that figures use. */
+static size_t read_letters(uint32_t letters[LETTERS_MAX], FILE *file)
+{
+    char bytes[4] = {0};
+    size_t count = 0, size = 0;
+    rewind(file);
+    for (int c; (c = getc(file)) != EOF && count < LETTERS_MAX;) {
+        uint32_t letter = 0;
+        size_t at = 0;
+        size = (c & 0xc0) == 0x80 && size < sizeof bytes ? size : 0; /* a character begins */
+        bytes[size++] = (char)c;
+        if (utf8_decode(&letter, bytes, size) != size || letter < 0x590 ||
+            (letter >= 0x2000 && letter < 0x2c00) || letter == 0xfffd)
+            continue;
+        while (at < count && letters[at] != letter)
+            at++;
+        letters[at] = letter;
+        count += at == count;
+    }
+    return count;
+}
+
+/* True if a font has all of these letters, or if fc-list does not answer. */
+static bool has_font(const uint32_t *letters, size_t count)
+{
+    char family[FAMILY_BYTES] = "";
+    struct err ignored = {0};
+    struct buf pattern = {0};
+    FILE *out = open_temporary(&ignored);
+    for (size_t i = 0; i < count; i++)
+        buf_format(&pattern, i ? " %x" : ":charset=%x", (unsigned)letters[i]);
+    const char *const arguments[] = {"fc-list", pattern.bytes, "family", NULL};
+    bool unknown = !out || buf_check(&pattern, &ignored) || run(arguments, NULL, out, &ignored) ||
+                   read_line(family, sizeof family, out, &ignored);
+    if (out)
+        fclose(out);
+    buf_release(&pattern);
+    return unknown || *family;
+}
+
+/* Note the letters that no font has: rsvg-convert draws boxes with their numbers. */
+static void note_missing(const struct drawing *drawing)
+{
+    static atomic_flag noted = ATOMIC_FLAG_INIT;
+    uint32_t letters[LETTERS_MAX];
+    struct buf missing = {0};
+    size_t count = drawing->note ? read_letters(letters, drawing->svg_file) : 0;
+    if (!count || has_font(letters, count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        char bytes[4];
+        if (!has_font(&letters[i], 1))
+            buf_bytes(&missing, bytes, utf8_encode(bytes, letters[i]));
+    }
+    if (missing.size && !missing.out_of_memory && !atomic_flag_test_and_set(&noted))
+        drawing->note("no installed font has %s: the figure shows boxes in their place; install a "
+                      "font (Debian: fonts-noto-cjk), or write svg, tex or html",
+                      missing.bytes);
+    buf_release(&missing);
+}
+
 /* --- PNG and PDF ------------------------------------------------------------------------------ */
 
 /* Add the resolution to the PNG, which rsvg-convert omits. */
@@ -225,7 +291,8 @@ static int convert(struct drawing *drawing, struct err *err)
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err)
 {
-    *drawing = (struct drawing){.form = form, .out = out, .dpi = page->dpi ? page->dpi : USUAL_DPI};
+    *drawing = (struct drawing){
+        .form = form, .out = out, .dpi = page->dpi ? page->dpi : USUAL_DPI, .note = page->note};
     if (form == DRAWING_SVG || form == DRAWING_TEX) {
         (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
         return 0;
@@ -260,6 +327,8 @@ int drawing_end(struct drawing *drawing, struct err *err)
                      ? err_output(err, "cannot write a temporary file: %s; svg needs none",
                                   strerror(drawing->svg.failure))
                      : convert(drawing, err);
+    if (!failed)
+        note_missing(drawing);
     stream_discard(&drawing->svg);
     fclose(drawing->svg_file);
     return failed;

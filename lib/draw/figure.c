@@ -349,6 +349,7 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
         figure.page.metadata = metadata.bytes;
         failed = buf_check(&metadata, err);
     }
+    figure.page.note = place->note;
     failed = failed || drawing_begin(&drawing, form, out, &figure.page, err);
     if (!failed) {
         failed = figure_draw(&figure, &drawing.canvas, err);

@@ -60,6 +60,7 @@ struct place {
     const struct style *style;           /* NULL: the default */
     const struct page_facts *page;       /* html: additional facts; NULL: none */
     const struct provenance *provenance; /* NULL: omitted */
+    void (*note)(const char *format, ...); /* gets notes for the user; NULL: there is none */
 };
 
 /* The number of texts, and the number of this text among them. */
