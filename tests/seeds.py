@@ -8,11 +8,14 @@ element; `a,b`: several members). `correct` are the right numbers where a text h
 compares the `shape` (texts, rows, columns) or the sum of each row (`rowsum`) instead. A number may
 differ by half a unit of its last digit. `before`: commands to run first, in the same folder.
 
+The guide and its translation must contain each number, and have the same commands and output.
+
 Entries in UNMET are expected to fail; the test also fails if one of them passes. Entries in TIMED
 depend on the machine: they are checked only if TIMED=1.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +36,7 @@ TIMED = {
     "001 time O(n^2 d): exponent of d",
 }
 SECONDS = 120
+GUIDE_LINES = 250
 
 
 class Failure(Exception):
@@ -115,6 +119,31 @@ def check(attn, entry, results):
     return len(wanted)
 
 
+def check_guides(entries):
+    """Yield what the guide or its translation lacks."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/guides")
+    shown = []
+    for name in ["texts.md", "texts.zh.md"]:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text = file.read()
+        lines = text.count("\n")
+        if lines > GUIDE_LINES:
+            yield f"{name}: expected at most {GUIDE_LINES} lines, found {lines}"
+        shown.append(re.findall(r"```console\n.*?```|`attn-cli [^`]*`", text, re.S))
+        found = re.findall(r"-?\d+(?:\.\d+)?", text.replace("−", "-"))
+        numbers = {float(number) for number in found}
+        for entry in entries:
+            what = f"{entry['seed']} {entry['what']}"
+            if what in UNMET or not entry.get("printed", True):
+                continue
+            for number in flat([entry["numbers"], entry.get("correct", [])]):
+                if not isinstance(number, str) and float(number) not in numbers:
+                    yield f"{name}: there is no {number} of {what}"
+                    break
+    if shown[0] != shown[1]:
+        yield "texts.zh.md: its commands or output differ from those of texts.md"
+
+
 def main():
     attn = os.path.abspath(os.path.join(sys.argv[1], "attn-cli"))
     with open(os.path.join(os.path.dirname(__file__), "seeds.json"), encoding="utf-8") as file:
@@ -125,6 +154,9 @@ def main():
     results = {}
     for name in sorted(unknown):
         print(f"failed: {name}: no entry has this name")
+        failed += 1
+    for why in check_guides(entries):
+        print(f"failed: {why}")
         failed += 1
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
