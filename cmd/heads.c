@@ -48,7 +48,8 @@ static const struct option_row own_options[] = {
     STRING("map", 0, "SCORE", OWN(map), "show one score as a matrix of layers by heads",
            .values = &values_scores, .flags = OPTION_FIXED),
     FLAG("baseline", 0, OWN(baseline),
-         "add a column with each score on random tokens (most data formats always have it)",
+         "add a column after each score with its baseline: the same score on random tokens in "
+         "place of each text (copying, successor: on words paired at random); takes as long again",
          .flags = OPTION_FIXED),
     STRING("mean", 0, "AXES", IN(select.mean),
            "average over heads, layers; in batch also over texts", .values = &values_means,
@@ -229,9 +230,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          own->map ? own->map->name : format->name);
     if (own->options->top && !own->sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
-    bool is_read = format_is(format, "text npy") || format->is_picture;
     own->results.scores = &own->scores;
-    own->results.with_baseline = own->options->baseline || (!is_read && !own->map);
+    own->results.with_baseline = own->options->baseline;
     own->how = &driver->derivation;
     prepare_output(own, driver);
     return 0;
