@@ -30,10 +30,11 @@ static const struct option_row own_options[] = {
     STRING("shape", 0, "NAME", OWN(shape),
            "use random weights in the shape of a well-known model (see 'help sizes')",
            .values = &values_shapes),
-    STRING("tokens", 'n', "LIST", OWN(lengths),
-           "text lengths in tokens (default: 6,64,256,1024, up to the context; with --growth: "
-           "256,512,1024,2048,4096)",
-           .heading = "Measurements"),
+    STRING(
+        "tokens", 'n', "LIST", OWN(lengths),
+        "text lengths in tokens (default: 1,2,6,12,24,64,256, up to the context, and 1024 if 256 "
+        "take at most half a second; with --growth: 256,512,1024,2048,4096)",
+        .heading = "Measurements"),
     STRING("only", 0, "LIST", OWN(only), "measurements to make (default: all)",
            .values = &values_measurements, .joints = ","),
     INTEGER("repeat", 0, "N", OWN(repeat), 1, 1000, "number of rounds (default: 5)", .preset = 5),
@@ -77,6 +78,8 @@ const struct command command_bench = {
 };
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
+
+static const double SECONDS_MOST = 0.5; /* see --tokens */
 
 struct job {
     const struct options *options;
@@ -207,6 +210,7 @@ int bench_command(const struct options *options, struct err *err)
                  .threads = (size_t)options->model.threads,
                  .rounds = (size_t)options_own(options)->repeat,
                  .kinds = TASKS_ALL,
+                 .seconds_most = SECONDS_MOST,
                  .progress = &job.progress.sink},
     };
     int failed = read_options(&job, err) || find_folder(&job, err);

@@ -161,17 +161,24 @@ struct pass_size {
     bool logits;   /* for the last token */
 };
 
-/* Count the elements of the weight matrices of all layers. */
-static double count_weights(const struct config *c)
+/* One token's multiply-adds with the weight matrices of all layers, or of the unembedding. */
+static struct work work_of_weights(const struct weights *weights, bool unembedding)
 {
-    double count = 0;
-    for (size_t i = PARAMETERS_OF_MODEL; i < parameter_count(c); i++) {
+    const struct config *c = weights->config;
+    struct work work = {0};
+    size_t first =
+        unembedding ? (size_t)(c->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD) : PARAMETERS_OF_MODEL;
+    size_t end = unembedding ? first + 1 : parameter_count(c);
+    for (size_t i = first; i < end; i++) {
         const struct parameter_key key = parameter_key(i);
         size_t shape[2];
-        if (parameter_is_used(key.id, key.layer, c) && parameter_shape(shape, key.id, c) == 2)
-            count += (double)shape[0] * (double)shape[1];
+        if (!parameter_is_used(key.id, key.layer, c) || parameter_shape(shape, key.id, c) != 2)
+            continue;
+        size_t count = shape[0] * shape[1];
+        work.operations += 2 * (double)count;
+        work.bytes += (double)weights_read_bytes(weights, i, count);
     }
-    return count;
+    return work;
 }
 
 /* Count the pairs of a query and a visible key of one text, over all layers. */
@@ -189,15 +196,14 @@ static struct work work_of(const struct pass_size *size, const struct weights *w
 {
     const struct config *c = weights->config;
     size_t cached_bytes = weights->precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
-    double matrices = count_weights(c);
-    double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
+    struct work layers = work_of_weights(weights, false);
+    struct work logits = size->logits ? work_of_weights(weights, true) : (struct work){0};
     double width = (double)(c->d_k + c->d_v);
     double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * width;
     return (struct work){
-        .operations = 2 * (double)size->tokens * matrices + 2 * unembedding +
+        .operations = (double)size->tokens * layers.operations + logits.operations +
                       2 * (double)c->n_head * count_pairs(c, size) * width,
-        .bytes = (matrices + unembedding) * (double)weights_number_bytes(weights) +
-                 cached * (double)cached_bytes,
+        .bytes = layers.bytes + logits.bytes + cached * (double)cached_bytes,
     };
 }
 
@@ -206,10 +212,14 @@ static struct work work_of(const struct pass_size *size, const struct weights *w
 enum {
     DECODE_STEPS = 8, /* per measurement */
     DECODE_CACHED = 64,
-    LENGTHS = 5,    /* default number of text lengths */
-    LONGEST = 4096, /* longest default text */
+    LENGTHS = 5,    /* default number of text lengths for growth */
+    LONGEST = 4096, /* longest of them */
     NOTE_BYTES = 128,
 };
+
+static const size_t usual_lengths[] = {1, 2, 6, 12, 24, 64, 256, 1024};
+
+enum { USUAL_LENGTHS = sizeof usual_lengths / sizeof *usual_lengths };
 
 static const double SECONDS_LEAST = 0.02; /* per measurement; shorter passes are repeated */
 
@@ -377,15 +387,16 @@ static int decode(struct bench *bench, const struct task *task, double *seconds,
 /* Choose lengths; for growth, five that double each time, up to the context. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {
-    static const size_t usual[] = {6, 64, 256, 1024};
     const struct bench_plan *plan = bench->plan;
     size_t context = bench->viewer.model.config.n_positions;
     size_t limit = context ? context : SIZE_MAX;
-    size_t *lengths = arena_alloc(&bench->arena, LENGTHS, sizeof *lengths, err);
+    size_t *lengths = arena_alloc(&bench->arena, USUAL_LENGTHS, sizeof *lengths, err);
     bench->lengths = plan->lengths ? plan->lengths : lengths;
     bench->length_count = plan->lengths ? plan->length_count : 0;
-    for (size_t i = 0; lengths && !plan->lengths && i < (plan->ways ? LENGTHS : LENGTHS - 1); i++) {
-        size_t length = plan->ways ? num_min(limit, LONGEST) >> (LENGTHS - 1 - i) : usual[i];
+    size_t count = plan->lengths ? 0 : plan->ways ? LENGTHS : USUAL_LENGTHS;
+    for (size_t i = 0; lengths && i < count; i++) {
+        size_t length =
+            plan->ways ? num_min(limit, LONGEST) >> (LENGTHS - 1 - i) : usual_lengths[i];
         if (length > 0 && length <= limit)
             lengths[bench->length_count++] = length;
     }
@@ -550,6 +561,17 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
     return 0;
 }
 
+/* Drop the longest usual text, if it is next and passes of the one before it take long. */
+static void drop_longest(struct bench *bench, size_t i)
+{
+    const struct bench_plan *plan = bench->plan;
+    struct task *next = &bench->tasks[i + 1];
+    if (!plan->lengths && !plan->ways && i + 1 < bench->task_count &&
+        next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
+        bench->tasks[i].seconds[0] > plan->seconds_most)
+        memmove(next, next + 1, (--bench->task_count - (i + 1)) * sizeof *next);
+}
+
 static int measure(struct bench *bench, struct err *err)
 {
     struct machine *machine = &bench->viewer.machine;
@@ -565,6 +587,7 @@ static int measure(struct bench *bench, struct err *err)
                                bench->plan->rounds * bench->task_count, note);
             if (measure_task(bench, task, round, err))
                 return -1;
+            drop_longest(bench, i);
         }
     }
     return 0;

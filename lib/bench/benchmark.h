@@ -34,6 +34,7 @@ struct bench_plan {
     size_t width_count;
     const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
     size_t length_count;
+    double seconds_most;                  /* of 256 tokens, if 1,024 are to be chosen, too */
     enum precision precision;             /* f32 if `ways` is set */
     const struct progress_sink *progress; /* NULL: none */
 };

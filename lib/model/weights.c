@@ -242,16 +242,12 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
     return 0;
 }
 
-size_t weights_number_bytes(const struct weights *weights)
+size_t weights_read_bytes(const struct weights *weights, size_t index, size_t count)
 {
-    if (weights->precision == PRECISION_BF16)
-        return BF16_BYTES;
-    for (size_t i = 0; i < parameter_count(weights->config); i++) {
-        const struct safetensors_entry *entry = weights->parameters[i].found.entry;
-        if (entry && entry->rank > 1 && entry->dtype != DTYPE_BF16)
-            return FLOAT_BYTES;
-    }
-    return BF16_BYTES;
+    const struct safetensors_entry *entry = weights->parameters[index].found.entry;
+    bool in_place = entry && (entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype));
+    bool rounded = weights->precision == PRECISION_BF16;
+    return dtype_bytes(rounded ? DTYPE_BF16 : in_place ? entry->dtype : DTYPE_F32, count);
 }
 
 size_t weights_heap_bytes(const struct weights *weights)

@@ -149,9 +149,6 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
  * layers) with a number that is not finite; 0 if there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
-/* Bytes of a number in the matrices of products: 2 if all are bf16. */
-size_t weights_number_bytes(const struct weights *weights);
-
 /* Bytes of all tensors that are converted, packed or rounded when they are used. */
 size_t weights_heap_bytes(const struct weights *weights);
 
@@ -164,6 +161,9 @@ struct parameter_info {
 
 size_t weights_parameter_count(const struct weights *weights);
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
+
+/* Bytes that products read for `count` numbers of a matrix: of a quantised one, those of blocks. */
+size_t weights_read_bytes(const struct weights *weights, size_t index, size_t count);
 
 /* The digits of a hash of all tensors: SHA-256 over the name with its 0, the sizes (64 bits each)
  * and the numbers (float32) of each, in the order of `info`. It does not depend on the type of the

@@ -9,6 +9,7 @@
 #include "base/heap.h"
 #include "lens/report.h"
 #include "model/mechanism.h"
+#include "model/model.h"
 #include "model/new_model.h"
 
 /* Times are not tested, because machines are slow and busy. */
@@ -81,6 +82,28 @@ TEST(every_task_is_measured_in_every_round)
             ck_assert_double_gt(value_at(&result, "of_compute", i), 0);
             ck_assert(isnan(value_at(&result, "of_memory", i))); /* tiny fits every cache */
         }
+    }
+    arena_release(&arena);
+}
+
+TEST(the_longest_text_is_measured_if_the_one_before_is_fast)
+{
+    static const double usual[] = {1, 2, 6, 12, 24, 64, 256, 1024};
+    struct bench_plan plan = plan_of(NULL, 0);
+    struct folder folder;
+    struct report result;
+    struct arena arena = {0};
+    struct err err = {0};
+    plan.progress = NULL;
+    plan.rounds = 2;
+    plan.folder = &folder;
+    ck_assert_int_eq(model_find(&folder, "life", &arena, &err), 0); /* has no limit of tokens */
+    for (size_t dropped = 0; dropped < 2; dropped++) {
+        plan.seconds_most = dropped ? 0 : (double)INFINITY;
+        ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
+        ck_assert_uint_eq(result.frames->rows.size, COUNT(usual) - dropped);
+        for (size_t i = 0; i < COUNT(usual) - dropped; i++)
+            ck_assert_double_eq(value_at(&result, "tokens", i), usual[i]);
     }
     arena_release(&arena);
 }
