@@ -1,18 +1,19 @@
-"""Compare the speed of attn-cli and its peers on SmolLM2 135M.
+"""Compare the speed of attn-cli and its peers on SmolLM2 135M; prints the tables of README.md and
+data/guides/speed.md.
 
     python compare.py ATTN MODELS FOLDER      (run.sh makes MODELS and FOLDER)
 
-Programs are measured in turn, so that a slow minute slows all of them. The table has medians over
-rounds: the time of attn-cli, and the time of each peer divided by that of attn-cli in the same
-round (below 1: the peer is faster). A part has fewer rounds if its share of MINUTES is over, and no
-rows of the longest texts if one round of them would take longer. ONLY=process or ONLY=1 runs one
-part.
+A round measures every program once, one after the other, so that a slow second slows all of them.
+A row has the median time of attn-cli and, for each peer, the median over rounds of the peer's time
+divided by that of attn-cli in the same round; bold below 1, where the peer is faster. The float32
+programs of a round are also the peers of the quantised file.
 """
 import glob
 import importlib.metadata
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -24,30 +25,40 @@ sys.path.insert(0, f"{HERE}/../real")
 from sentences import WORDS, draw  # noqa: E402
 
 ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
-ROUNDS = int(os.environ.get("ROUNDS", 5))
-END = time.time() + 60 * float(os.environ.get("MINUTES", 2.5))
 ALL = len(os.sched_getaffinity(0))
-LENGTHS = 64, 256, 1024
-TASKS = {"f32": ("prefill", "capture"), "bf16": ("prefill",)}
-NAMES = {"prefill": "prefill of {}", "capture": "all attention of {}",
-         "decode": "a token after {}"}
-PEERS = {"f32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
-                  "llama": "llama.cpp"},
-         "bf16": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "llama": "llama.cpp"}}
+MOST = int(os.environ.get("ROUNDS", 9))
+PARTS = os.environ.get("PARTS", " ".join(dict.fromkeys(("1", str(ALL), "process")))).split()
+LENGTHS = [int(n) for n in os.environ.get("LENGTHS", "1 2 6 12 24 64 256 1024").split()]
+FIRST = 2, 6, 12
+NAMES = {"prefill": "prefill of {:,} tokens", "first": "first prefill of {} tokens, not packed",
+         "capture": "all attention of {:,} tokens", "decode": "one token after {}"}
+PEERS = {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
+         "llama": "llama.cpp"}
+CAPTURE = "attn", "eager", "onnx"
+TABLES = {"float32": ("attn f32", "eager f32", "sdpa f32", "onnx f32", "llama f32"),
+          "Q4_1": ("attn Q4_1", "eager f32", "sdpa f32", "onnx f32", "llama Q4_1"),
+          "bfloat16": ("bench bf16", "eager bf16", "sdpa bf16", "llama bf16")}
+README = [("float32", "prefill", 6), ("float32", "capture", 6), ("float32", "prefill", 1024),
+          ("float32", "decode", 64), ("Q4_1", "prefill", 6), ("Q4_1", "decode", 64)]
 
 
 class Worker:
-    def __init__(self, peer, threads, precision):
+    def __init__(self, program, threads):
+        name, precision = program.split()
         environment = os.environ | {
-            "OMP_NUM_THREADS": str(threads), "PYTHONPATH": f"{HERE}/../../lib/bindings/python",
-            "LIBATTN": glob.glob(f"{os.path.dirname(ATTN)}/libattn.so.*")[0],
-            "PEERS": FOLDER}
+            "OMP_NUM_THREADS": str(threads), "ATTN": ATTN, "PEERS": FOLDER,
+            "PYTHONPATH": f"{HERE}/../../lib/bindings/python",
+            "LIBATTN": glob.glob(f"{os.path.dirname(ATTN)}/libattn.so.*")[0]}
         self.process = subprocess.Popen(
-            [sys.executable, f"{HERE}/worker.py", peer, MODELS, FOLDER, str(threads), precision],
+            [sys.executable, f"{HERE}/worker.py", name, MODELS, FOLDER, str(threads), precision],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env=environment)
+        self.captures = name in CAPTURE
 
     def __call__(self, task, tokens):
+        if task == "capture" and not self.captures:
+            return None
+        time.sleep(0.01)  # until the threads of the last program no longer spin
         print(json.dumps({"task": task, "tokens": tokens}), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline())
 
@@ -56,78 +67,66 @@ class Worker:
         self.process.wait()
 
 
-def rows_of(precision, lengths):
-    """(task, tokens) of each row."""
-    return [(task, tokens) for task in TASKS[precision] for tokens in lengths] + [("decode", 64)]
+def rounds_of(tokens):
+    return min(MOST, 9 if tokens <= 24 else 5 if tokens <= 256 else 2)
 
 
-def ours(threads, precision, lengths):
-    """The seconds of every row of `attn-cli bench`, by one process."""
-    found = json.loads(subprocess.check_output(
-        [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
-         "--precision", precision, "--format", "json", "--quiet", "--only", "prefill,decode",
-         "--tokens", ",".join(map(str, lengths))]))["tables"]["bench"]
-    return {(row["task"], row["cached"] or row["tokens"]): row["seconds"] for row in found}
+def compare_passes(threads, tables):
+    """Measure programs that keep their model loaded. An uncounted round packs weights and chooses
+    kernels. Returns the seconds of every round by row and program."""
+    workers = {name: Worker(name, threads)
+               for name in dict.fromkeys(name for table in tables for name in TABLES[table])}
+    rows = [(task, tokens) for task in ("prefill", "first", "capture") for tokens in LENGTHS
+            if task != "first" or tokens in FIRST] + [("decode", 64)]
+    found = {row: [] for row in rows}
+    for worker in workers.values():
+        for task in "prefill", "prefill", "capture", "decode":
+            worker(task, 6)
+    for number in range(MOST):
+        for row in rows:
+            if number < rounds_of(row[1]):
+                found[row].append({name: worker(*row) for name, worker in workers.items()})
+    for worker in workers.values():
+        worker.close()
+    return found
+
+
+def cell(ratio):
+    text = f"{ratio:.{2 if ratio < 2 else 1 if ratio < 100 else 0}f}"
+    return f"**{text}**" if float(text) < 1 else text
+
+
+def print_row(name, rounds):
+    """Print a row; each round has the seconds of all programs, first those of attn-cli."""
+    milliseconds = 1e3 * statistics.median(row[0] for row in rounds)
+    cells = [f"{milliseconds:,.{int(milliseconds < 100)}f} ms"]
+    for i in range(1, len(rounds[0])):
+        known = [row[i] / row[0] for row in rounds if row[i]]
+        cells.append(cell(statistics.median(known)) if known else "")
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def print_head(what, names):
+    print(f"\n| {' | '.join([what, 'attn-cli', *names])} |\n|---|{'--:|' * (len(names) + 1)}")
+
+
+def print_passes(found, table, rows, what, title):
+    """Print rows of a table. A first pass is compared with the usual passes of the peers."""
+    ours, *peers = TABLES[table]
+    if what:
+        print_head(what, [PEERS[name.split()[0]] for name in peers])
+    for task, tokens in rows:
+        usual = found.get(("prefill" if task == "first" else task, tokens), [])
+        if usual and found[task, tokens][0][ours]:
+            print_row(title.format(NAMES[task].format(tokens)), [
+                [one[ours], *(other[name] for name in peers)]
+                for one, other in zip(found[task, tokens], usual)])
 
 
 def run(*command):
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
-
-
-def take_rounds(measure, seconds):
-    """Measure ROUNDS times, or until `seconds` are over, at least once."""
-    start, rounds = time.monotonic(), []
-    while len(rounds) < ROUNDS:
-        taken = time.monotonic() - start
-        if rounds and taken * (1 + 1 / len(rounds)) > seconds:
-            break
-        rounds.append(measure())
-    return rounds
-
-
-def print_row(name, rounds):
-    """Print a row; each round has the seconds of all programs, first those of attn-cli."""
-    cells = [f"{1e3 * statistics.median(row[0] for row in rounds):.4g} ms"]
-    for i in range(1, len(rounds[0])):
-        known = [row[i] / row[0] for row in rounds if row[i]]
-        cells.append(f"{statistics.median(known):.2f} ×" if known else "")
-    few = f" {len(rounds)} rounds" if len(rounds) < ROUNDS else ""
-    print(f"| {name} | {' | '.join(cells)} |{few}", flush=True)
-
-
-def print_head(what, names):
-    print(f"\n| {what} | attn-cli | {' | '.join(names)} |\n|---|{'--:|' * (len(names) + 1)}")
-
-
-def compare_passes(threads, precision, seconds):
-    """Measure programs that keep their model loaded, one program after the other in each round.
-    Short passes warm up first and are not counted: weights are packed and kernels chosen."""
-    end, peers = time.monotonic() + seconds, PEERS[precision]
-    print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
-    workers = [Worker(peer, threads, precision) for peer in peers]
-    library = Worker("attn", threads, precision) if "capture" in TASKS[precision] else None
-
-    def measure(lengths):
-        rows = rows_of(precision, lengths)
-        first = ours(threads, precision, lengths)
-        first |= {row: library(*row) for row in rows if row[0] == "capture"}
-        others = [{row: worker(*row) for row in rows} for worker in workers]
-        return [[first[row], *(other[row] for other in others)] for row in rows]
-
-    measure(LENGTHS[:1])
-    start = time.monotonic()
-    measure(LENGTHS[:-1])
-    longest = 6 * (time.monotonic() - start)  # four times the tokens, each with more keys
-    lengths = LENGTHS if longest < end - time.monotonic() else LENGTHS[:-1]
-    rounds = take_rounds(lambda: measure(lengths), end - time.monotonic())
-    for i, (task, tokens) in enumerate(rows_of(precision, lengths)):
-        print_row(NAMES[task].format(tokens), [found[i] for found in rounds])
-    if lengths != LENGTHS:
-        print(f"Passes of {LENGTHS[-1]} tokens would take longer than MINUTES allow.")
-    for worker in [*workers, *([library] if library else [])]:
-        worker.close()
 
 
 def put_texts():
@@ -151,9 +150,9 @@ def compare_processes():
             "score", ["score", "-f", f"{FOLDER}/texts", "-m", model])}
     outputs = {"head": ["-o", "head.csv"], "attention": ["--format", "npy", "-o", "all/"],
                "score": ["--format", "csv", "-o", "scores/"]}
-    print_head(f"whole processes, f32, {ALL} threads", ["transformers", "TransformerLens",
-                                                         "minicons"])
-    for i, (name, (task, command)) in enumerate(tasks.items()):
+    print_head(f"whole processes, float32, {ALL} threads", ["transformers", "TransformerLens",
+                                                             "minicons"])
+    for name, (task, command) in tasks.items():
         def ours_whole():
             with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
                 options = [f"{folder}/{word}" if word.endswith(("csv", "/")) and "-" not in word
@@ -166,9 +165,22 @@ def compare_processes():
                            f"{FOLDER}/texts", folder)
         tools = ["transformers", *(["lens"] if task != "score" else [None]),
                  *(["minicons"] if task == "score" else [None])]
-        print_row(name, take_rounds(
-            lambda: [ours_whole(), *(tool and whole(tool) for tool in tools)],
-            max(0, END - time.time()) / (len(tasks) - i)))
+        print_row(name, [[ours_whole(), *(tool and whole(tool) for tool in tools)]
+                         for _ in range(min(MOST, 3 if task == "head" else 1))])
+
+
+def compare_readme():
+    """The README's own commands on the quantised file."""
+    with open(f"{HERE}/../../README.md", encoding="utf-8") as file:
+        commands = re.findall(r"^(?:\$ )?(attn-cli .*-m smollm2.gguf[^#|\n]*)", file.read(), re.M)
+    print_head(f"README's commands, Q4_1, {ALL} threads", [])
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        os.symlink(glob.glob(f"{MODELS}/*Q4_1.gguf")[0], f"{folder}/smollm2.gguf")
+        os.symlink(os.path.abspath(f"{HERE}/../../data"), f"{folder}/data")
+        for command in map(str.strip, commands):
+            words = command.replace("attn-cli", f'"{ATTN}"', 1)
+            print_row(f"`{command}`", [[run("sh", "-c", f"cd {folder} && {words}")]
+                                       for _ in range(min(MOST, 5))])
 
 
 def print_machine():
@@ -183,9 +195,9 @@ def print_machine():
                             stdout=subprocess.PIPE, check=False).stdout.strip()
     with open(f"{HERE}/package.json", encoding="utf-8") as file:
         (llama,) = json.load(file)["optionalDependencies"].values()
-    print(f"SmolLM2 135M; medians of {ROUNDS} rounds; × attn-cli's time, below 1 faster.\n"
-          f"{facts.get('model name', platform.machine())}, family {facts.get('cpu family')}, "
-          f"{ALL} processors, {' '.join(kinds)}\nattn-cli {commit}; "
+    rounds = ", ".join(f"{rounds_of(n)} up to {n} tokens" for n in (24, 256, 1024))
+    print(f"SmolLM2 135M; rounds: {rounds}.\n{facts.get('model name', platform.machine())}, "
+          f"family {facts.get('cpu family')}, {ALL} processors, {' '.join(kinds)}\nattn-cli {commit}; "
           f"PyTorch {version('torch')}, transformers {version('transformers')}; "
           f"ONNX Runtime {version('onnxruntime')}; llama.cpp of node-llama-cpp {llama} "
           f"(float16 cache); "
@@ -194,17 +206,26 @@ def print_machine():
 
 
 def main():
-    only = os.environ.get("ONLY", "")
-    parts = [(threads, precision) for threads in dict.fromkeys((1, ALL))
-             for precision in ("f32", "bf16") if only in ("", str(threads))]
-    if "bf16" not in print_machine():
-        print("bf16: left out, for this processor has no instructions for it")
-        parts = [part for part in parts if part[1] != "bf16"]
-    shares = len(parts) + 2 * (only in ("", "process"))
-    for i, part in enumerate(parts):
-        compare_passes(*part, max(0, END - time.time()) / (shares - i))
-    if only in ("", "process"):
-        compare_processes()
+    kinds = print_machine()
+    for part in PARTS:
+        if part == "process":
+            compare_processes()
+            compare_readme()
+            continue
+        precision, threads = ("bf16", ALL) if part == "bf16" else ("", int(part))
+        tables = ("bfloat16",) if precision else ("float32", "Q4_1")
+        if precision and "bf16" not in kinds:
+            print("bf16: left out, for this processor has no instructions for it")
+            continue
+        found = compare_passes(threads, tables)
+        for table in tables:
+            print_passes(found, table, found, f"{table}, {threads} thread{'s' * (threads > 1)}",
+                         "{}")
+        if threads == ALL and not precision:
+            print("\nREADME.md:")
+            for i, (table, *row) in enumerate(README):
+                print_passes(found, table, [tuple(row)], None if i else f"{ALL} threads",
+                             f"{table}: {{}}")
 
 
 main()

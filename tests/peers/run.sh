@@ -3,9 +3,9 @@
 #
 #     sh tests/peers/run.sh [BUILD]
 #
-# Installs the environment of tests/real first; then measures for at most MINUTES (2.5). ROUNDS=N is
-# the number of rounds (5). ONLY=1: one thread; ONLY=process: whole processes. Run nothing else on
-# the machine meanwhile.
+# Installs the environment of tests/real first. PARTS='1 2 process' are the parts: numbers of
+# threads (by default one and all), whole processes, and bf16, which is left out by default.
+# LENGTHS='6 64' and ROUNDS=1 measure less. Run nothing else on the machine meanwhile.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -23,5 +23,5 @@ widen F32 "$real/smollm2-f32.gguf" &
 [ -f "$build/peers/cache.onnx" ] ||
     "$python" tests/peers/graphs.py "$real/smollm2" "$build/peers" 2>"$build/peers/log"
 wait $!
-! grep -qw 'avx512_bf16\|amx_bf16' /proc/cpuinfo || widen BF16 "$real/smollm2-bf16.gguf"
+case ${PARTS-} in *bf16*) widen BF16 "$real/smollm2-bf16.gguf" ;; esac
 exec "$python" tests/peers/compare.py "$build/attn-cli" "$real" "$build/peers"

@@ -1,19 +1,25 @@
-"""A peer with its model loaded: reads requests as lines of JSON, answers with lines of seconds.
+"""A program with its model loaded: reads requests as lines of JSON, answers with lines of seconds.
 
-    python worker.py PEER MODELS GRAPHS THREADS f32|bf16      PEER: eager, sdpa, onnx, llama, attn
+    python worker.py PROGRAM MODELS GRAPHS THREADS f32|Q4_1|bf16
 
-A request is {"task": "prefill", "tokens": 64}. Tasks: prefill, a text in one pass without logits;
-capture, the same with the attention of every head; decode, one more token after that many, with its
-logits. The answer is null if a peer cannot do a task.
+PROGRAM is attn, bench, eager, sdpa, onnx or llama. A request is {"task": "prefill", "tokens": 64}.
+Tasks: prefill, a text in one pass without logits; capture, the same with the attention of every
+head; first, the prefill of a model that was just opened; decode, one more token after that many,
+with its logits. The answer is the fastest of the passes that fit into SECONDS (at least one), or
+null if a program cannot do a task.
 """
 import json
+import os
+import subprocess
 import sys
 import time
 
 import numpy
 
 PEER, MODELS, GRAPHS, THREADS, PRECISION = sys.argv[1:]
+GGUF = {"Q4_1": f"{MODELS}/SmolLM2-135M-Instruct.Q4_1.gguf"}
 WORDS = 49152
+SECONDS = 0.05
 
 
 def ids_of(count):
@@ -22,19 +28,48 @@ def ids_of(count):
 
 
 class Attn:
-    """attn-cli's library, whose callback gets the attention of each layer without a copy."""
+    """attn-cli's library, whose callback gets tensors without a copy. It packs weights at the second
+    run of a model."""
 
     def __init__(self):
         import attn
 
         attn.Run._take = lambda run, tensor: None
-        self.model = attn.Model(f"{MODELS}/smollm2", int(THREADS))
+        self.open = lambda: attn.Model(GGUF.get(PRECISION, f"{MODELS}/smollm2"), int(THREADS))
+        self.model = self.open()
+
+    def prefill(self, tokens, show="ln_f", model=None):
+        ids, model = ids_of(tokens), model or self.model
+        start = time.perf_counter()
+        model.run(ids, show=show)
+        return time.perf_counter() - start
 
     def capture(self, tokens):
-        ids = ids_of(tokens)
+        return self.prefill(tokens, "weights")
+
+    def first(self, tokens):
+        return self.prefill(tokens, model=self.open())
+
+    def decode(self, cached):
+        ids, cache = ids_of(cached + 1), self.model.cache()
+        cache.step(ids[:-1], show="ln_f")
         start = time.perf_counter()
-        self.model.run(ids, show="weights")
+        cache.step(ids[-1:])
         return time.perf_counter() - start
+
+
+class Bench:
+    """`attn-cli bench`, for bf16, which the library does not have."""
+
+    def prefill(self, tokens, task="prefill"):
+        found = subprocess.check_output(
+            [os.environ["ATTN"], "bench", f"{MODELS}/smollm2", "--threads", THREADS, "--repeat", "1",
+             "--precision", PRECISION, "--format", "json", "--quiet", "--only", task, "--tokens",
+             str(tokens)])
+        return json.loads(found)["tables"]["bench"][0]["seconds"]
+
+    def decode(self, cached):
+        return self.prefill(cached, "decode")
 
 
 class Transformers:
@@ -61,8 +96,6 @@ class Transformers:
         return self.timed(self.model.model, ids_of(tokens), use_cache=False)
 
     def capture(self, tokens):
-        if PEER != "eager":
-            return None
         return self.timed(self.model.model, ids_of(tokens), use_cache=False,
                           output_attentions=True)
 
@@ -110,24 +143,30 @@ class LlamaCpp:
     def __init__(self):
         import llama
 
-        self.llama = llama.Llama(f"{MODELS}/smollm2-{PRECISION}.gguf", threads=int(THREADS))
+        self.llama = llama.Llama(GGUF.get(PRECISION, f"{MODELS}/smollm2-{PRECISION}.gguf"),
+                                 threads=int(THREADS))
 
     def prefill(self, tokens):
         return self.llama.ask(ids=ids_of(tokens))["seconds"]
-
-    def capture(self, _):
-        return None
 
     def decode(self, cached):
         return self.llama.ask(ids=ids_of(cached + 1), cached=cached)["seconds"]
 
 
+def fastest(run, tokens):
+    end, seconds = time.perf_counter() + SECONDS, []
+    while not seconds or time.perf_counter() < end:
+        seconds.append(run(tokens))
+    return min(seconds)
+
+
 def main():
-    peer = {"attn": Attn, "onnx": OnnxRuntime, "llama": LlamaCpp}.get(PEER, Transformers)()
+    kinds = {"attn": Attn, "bench": Bench, "onnx": OnnxRuntime, "llama": LlamaCpp}
+    program = kinds.get(PEER, Transformers)()
     for line in sys.stdin:
         request = json.loads(line)
-        seconds = getattr(peer, request["task"])(request["tokens"])
-        print(json.dumps(seconds), flush=True)
+        run = getattr(program, request["task"], None)
+        print(json.dumps(run and fastest(run, request["tokens"])), flush=True)
 
 
 main()
