@@ -443,7 +443,8 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
  *
  * Words are separated by white space, as in reading-time corpora: punctuation belongs to its word
  * (`said,`), `3.14` and `well-known` are one word each, and the number of words does not depend on
- * the tokenizer.
+ * the tokenizer. In scripts without spaces, words are the tokenizer's tokens, or characters where a
+ * character is several tokens.
  */
 
 /* Is byte `at` part of a white-space character? */
@@ -482,8 +483,25 @@ static bool is_special(const struct tokenized *text, const struct tokenizer *tok
            memcmp(added->bytes, text->text + own.start, added->size) == 0;
 }
 
-/* A word begins after white space, which it includes, and before and after a special token. White
- * space at the end belongs to the last word. A token with white space inside joins two words. */
+/* True if a character begins at byte `at`, and it or the character before it is of a script without
+ * spaces. `*character` is the last one that was read. */
+static bool splits_script(const struct tokenized *text, size_t at, struct text_range *character)
+{
+    uint32_t last = 0;
+    uint32_t next = 0;
+    while (character->end < at) {
+        size_t start = character->end;
+        size_t size = utf8_grapheme(text->text + start, text->size - start);
+        *character = (struct text_range){start, start + (size ? size : 1)};
+    }
+    utf8_decode(&last, text->text + character->start, at - character->start);
+    utf8_decode(&next, text->text + at, text->size - at);
+    return character->end == at && (has_no_blanks(last) || has_no_blanks(next));
+}
+
+/* A word begins after white space, which it includes, before and after a special token, and at a
+ * token of a script without spaces. White space at the end belongs to the last word. A token with
+ * white space inside joins two words. */
 static size_t split(struct word_span *spans, const struct tokenized *text,
                     const struct tokenizer *tokenizer)
 {
@@ -491,6 +509,7 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
     size_t next = 0; /* after the last token that is more than white space */
     size_t end = 0;  /* end of that token */
     size_t count = text->count;
+    struct text_range character = {0, 0};
     bool was_special = false;
     for (size_t i = 0; i < count; i++) {
         const struct token *token = &text->tokens[i];
@@ -501,7 +520,7 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
         bool parted = found == 0 || special || was_special;
         for (; end < own.start && !parted; end++)
             parted = is_blank(text, end);
-        if (parted) {
+        if (parted || (end <= own.start && splits_script(text, own.start, &character))) {
             spans[found].first = special && found ? i : next;
             found++;
         }

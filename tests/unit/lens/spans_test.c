@@ -73,7 +73,11 @@ TEST(subwords_of_a_word_are_merged)
         {"a|b|12|3", "ab123"},
         {"3|.|14", "3.14"},
         {"well|-|known|,| (|a|)", "well-known,|(a)"},
-        {"我|爱|自然|a|b", "我爱自然ab"},
+        {"我|爱|自然|a|b", "我|爱|自然|ab"},
+        {"他|说|，|GP|T|很好|。", "他|说|，|GPT|很好|。"},
+        {"我\xe7\x88|\xb1\xe8\x87\xaa|然", "我爱自|然"},
+        {"か|\xe3\x82\x99|き", "か\xe3\x82\x99|き"},
+        {"ก|ำ|ลัง|ดี", "กำ|ลัง|ดี"},
         {"\xe7|\x88\xb1| \xf0\x9f|\x8d|\xb0", "爱|🍰"},
         {"🏳|️|‍|🌈|!", "🏳️‍🌈!"},
         {"e|\xcc\x81|t", "e\xcc\x81t"},
@@ -83,7 +87,7 @@ TEST(subwords_of_a_word_are_merged)
         {"x |y| z", "x|y|z"},
         {"of the|re| is", "of␣there|is"},
         {"x|\xe3\x80|\x80y|\xe3|\x80\x80|z", "x|y|z"},
-        {"一|二 三|四", "一二␣三四"},
+        {"一|二 三|四", "一|二␣三|四"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_words(read_cut(cases[i].cut, true), NULL, cases[i].words);
@@ -100,6 +104,19 @@ TEST(tokens_with_the_same_span_are_one_word)
     tokenized.labels = labels;
     tokenized.count = COUNT(tokens);
     check_words(tokenized, NULL, "!s\xcc\xa3\xcc\x87?|b");
+}
+
+/* A normalizer replaced one character by two tokens. */
+TEST(tokens_with_the_same_span_in_a_script_without_spaces_are_one_word)
+{
+    struct tokenized tokenized = read_cut("我|㌀|爱", true);
+    static const struct token tokens[] = {{0, 0, 3}, {0, 3, 6}, {0, 3, 6}, {0, 6, 9}};
+    static const struct label labels[COUNT(tokens)] = {
+        {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}};
+    tokenized.tokens = tokens;
+    tokenized.labels = labels;
+    tokenized.count = COUNT(tokens);
+    check_words(tokenized, NULL, "我|㌀|爱");
 }
 
 /* T5's tokenizer replaces the joiner between the two halves with a blank. */
@@ -185,7 +202,7 @@ TEST(an_inserted_blank_belongs_to_the_word_after_it)
     check_text("t5-like", "naïve hello 我", "naïve|hello|我|</s>");
     check_text("t5-like", " ", "</s>");
     check_text("t5-like", "li \xcc\x81!", "li|\xcc\x81!|</s>");
-    check_text("llama-2-like", "我爱你", "<s>|我爱你");
+    check_text("llama-2-like", "我爱你", "<s>|我|爱|你");
     check_text("llama-2-like", "我 ", "<s>|我");
 }
 
