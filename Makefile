@@ -44,7 +44,7 @@ TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
 # Bundled models, the default first: `make models` writes EXAMPLES; tiny and translate are trained.
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal \
-	journey-seven
+	journey-seven nlp
 BUNDLED = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 

@@ -212,6 +212,7 @@ WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same nam
        {"journey", "6 words, attention without weight matrices"},
        {"journey-causal", "journey with a causal mask"},
        {"journey-seven", "journey and its context of 'journey' as a seventh word"},
+       {"nlp", "22 Chinese words, attention without weight matrices"},
        {"translate", "encoder-decoder, English (22 words) to French"})
 
 #define PLAIN_NAMES(list, names) \

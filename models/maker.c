@@ -58,15 +58,29 @@ static const float journey_words[] = {
 };
 /* clang-format on */
 
-/* Set the embeddings of journey, which were written by hand. */
-static int give(const struct new_model *new_model, const char *model, struct err *err)
-{
-    struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
-    if (words->count > sizeof journey_words / sizeof *journey_words)
-        return err_set(err, "'%s': expected a model whose numbers are in maker.c", model);
-    memcpy(words->data, journey_words, words->count * sizeof *journey_words);
-    return 0;
-}
+enum { SIX_WORDS = 6 * 3 * sizeof(float) }; /* without journey-seven's own */
+
+/* clang-format off */
+static const float nlp_words[] = {
+    0.1f, 0.9f, 0.2f, /* 我 */
+    0.3f, 0.6f, 0.7f, /* 爱 */
+    0.8f, 0.1f, 0.4f, /* 自然 */
+    1.0f, 0.0f, 0.0f, /* 语言: its scores are the first channels of all words */
+    0.6f, 0.3f, 0.5f, /* 处理 */
+};
+/* clang-format on */
+
+/* Embeddings that were written by hand: the first rows. */
+static const struct {
+    const char *model;
+    const float *words;
+    size_t size;
+} written[] = {
+    {"journey", journey_words, SIX_WORDS},
+    {"journey-causal", journey_words, SIX_WORDS},
+    {"journey-seven", journey_words, sizeof journey_words},
+    {"nlp", nlp_words, sizeof nlp_words},
+};
 
 enum { SOURCE_ROWS = 8 }; /* life-cross: words of the second text */
 
@@ -86,10 +100,12 @@ static void draw_source(const struct new_model *new_model)
 static int fill_example(struct new_model *new_model, const char *model, struct err *err)
 {
     const struct weight_init init = {.seed = ORIGIN_SEED};
-    if (strncmp(model, "journey", strlen("journey")) == 0)
-        return give(new_model, model, err);
     if (weight_init_draw(new_model, &init, err))
         return -1;
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (strcmp(model, written[i].model) == 0)
+            memcpy(new_model_tensor(new_model, PARAMETER_WTE, 0)->data, written[i].words,
+                   written[i].size);
     if (strcmp(model, "life-cross") == 0)
         draw_source(new_model);
     return 0;
