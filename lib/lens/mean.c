@@ -554,6 +554,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
     const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
     report->numbers = numbers;
     report->words = NULL;
+    report->next = NULL;
     if (words && tokenizer)
         report->words = labels_of_words(tokenizer, words, arena, err);
     report->sentence = (struct tokenized){.labels = numbers};

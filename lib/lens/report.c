@@ -37,8 +37,26 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
     return at_itself ? &report->sentence : &report->source;
 }
 
+const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
+                                     struct err *err)
+{
+    struct label *next = arena_alloc(arena, count, sizeof *next, err);
+    for (size_t i = 0; next && i < count; i++) {
+        struct buf text = {0};
+        next[i] = labels[i];
+        if (i + 1 == count)
+            continue;
+        buf_format(&text, "%s → %s", labels[i].text, labels[i + 1].text);
+        if (!(next[i].text = buf_keep(&text, arena, err)))
+            return NULL;
+    }
+    return next;
+}
+
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis)
 {
+    if (report->next && axis->labels == report->next + report->first_shown)
+        return &report->sentence;
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     for (size_t i = 0; i < 2; i++) {
         const struct label *labels = texts[i]->words ? texts[i]->word_labels : texts[i]->labels;
@@ -46,6 +64,11 @@ const struct tokenized *report_text_of(const struct report *report, const struct
             return texts[i];
     }
     return NULL;
+}
+
+bool kept_predicts(const struct kept *kept)
+{
+    return site_rows[kept->site].part == PART_CROSS && kept_has_key_columns(kept);
 }
 
 static struct axis make_axis(const struct report *report, const struct kept *kept,
@@ -61,6 +84,8 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
     const struct tokenized *text =
         row->things == OF_QUERIES ? report_queries(report, part) : report_keys(report, part);
     const struct label *labels = text->words ? text->word_labels : text->labels;
+    if (report->next && row->things == OF_QUERIES && kept_predicts(kept))
+        labels = report->next;
     size_t first = report->first_shown - (text->words ? text->words_before : 0);
     return (struct axis){row->name, size, labels + report->first_shown, (ptrdiff_t)first, NULL};
 }
@@ -445,7 +470,10 @@ int derive(struct report *report, const struct derivation *how, const struct tok
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
          (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
-         group_all(report, INTO_WORDS, arena, err)))
+         group_all(report, INTO_WORDS, arena, err) ||
+         (report->next &&
+          !(report->next = labels_with_next(report->sentence.word_labels,
+                                            report->sentence.word_count, arena, err)))))
         return -1;
     if (how->hide_first && hide_first(report, arena, err))
         return -1;

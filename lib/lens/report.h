@@ -59,7 +59,8 @@ struct report {
     size_t first_shown;                   /* first token (or word) on axes */
     const struct label *numbers;          /* "0", "1", … for all channels and dimensions */
     const struct label *words;            /* the vocabulary; NULL: label by number */
-    const char *about;                    /* subject for titles; NULL: the text */
+    const struct label *next; /* rows of a decoder's cross-attention, `在 → 垫子`; NULL: tokens */
+    const char *about;        /* subject for titles; NULL: the text */
     bool causal;
     bool has_encoder; /* only encoder and cross-attention sites refer to the source */
 };
@@ -67,6 +68,10 @@ struct report {
 /* The texts of the queries and of the keys, for one attention of the model. */
 const struct tokenized *report_queries(const struct report *report, enum site_part part);
 const struct tokenized *report_keys(const struct report *report, enum site_part part);
+
+/* Label each token, for people, with the token after it, which it predicts: `在 → 垫子`. */
+const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
+                                     struct err *err);
 
 /* The text that supplies the labels of an axis; NULL: none. */
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis);
@@ -79,6 +84,9 @@ size_t kept_cells(const struct kept *kept);
 
 /* True if columns are keys, as in attention maps. */
 bool kept_has_key_columns(const struct kept *kept);
+
+/* True for maps of cross-attention, where an encoder-decoder's row looks for the next token. */
+bool kept_predicts(const struct kept *kept);
 
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);

@@ -415,10 +415,10 @@ static void make_mask(struct kept *kept)
 
 /* Add the visible keys and the labels of selected queries to the tensors of a text. */
 static int complete(const struct viewer *viewer, const struct look *look, size_t text,
-                    const struct kept_list *list, struct arena *arena, struct err *err)
+                    const struct kept_list *list, const struct label *next, struct arena *arena,
+                    struct err *err)
 {
     const struct text_pair *pair = &look->pairs[text];
-    struct label *labels = NULL;
     for (size_t i = 0; i < list->count; i++) {
         struct kept *kept = &list->items[i];
         size_t prompt = pair->prompt_count;
@@ -434,10 +434,12 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
         if (kept->site >= SITE_MASK)
             make_mask(kept);
         size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
-        if (count && !labels && !(labels = arena_alloc(arena, count, sizeof *labels, err)))
+        const struct label *of = next && kept_predicts(kept) ? next : pair->sentence.labels;
+        struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+        if (!labels)
             return -1;
         for (size_t row = 0; row < count; row++)
-            labels[row] = pair->sentence.labels[kept->queries[row]];
+            labels[row] = of[kept->queries[row]];
         kept->query_labels = labels;
     }
     return 0;
@@ -464,7 +466,12 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     if (!numbers || (named && !words) || !mechanism)
         return -1;
     for (size_t i = 0; i < look->count; i++) {
-        if (complete(viewer, look, i, &lists[i], arena, err))
+        const struct tokenized *sentence = &look->pairs[i].sentence;
+        const struct label *next = NULL;
+        if (config->n_encoder_layer > 0 && sentence->labels &&
+            !(next = labels_with_next(sentence->labels, sentence->count, arena, err)))
+            return -1;
+        if (complete(viewer, look, i, &lists[i], next, arena, err))
             return -1;
         look->reports[i] = (struct report){
             .model = viewer->model.name,
@@ -480,6 +487,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             .encoder_layers = look->selection->encoder_layers,
             .numbers = numbers,
             .words = words,
+            .next = next,
             .causal = config->causal,
             .has_encoder = config->n_encoder_layer > 0,
         };
@@ -582,7 +590,7 @@ static int run_heads(struct by_map *by, const struct kept *map, look_taker *take
         by->part.heads = map->heads + first;
         by->part.head_count = num_min(map->shape[0] - first, most);
         struct kept_list *list = run_part(by, err);
-        if (!list || complete(by->viewer, &by->look, 0, list, &by->arena, err))
+        if (!list || complete(by->viewer, &by->look, 0, list, whole->next, &by->arena, err))
             return -1;
         part.tensors = list->items;
         part.tensor_count = 1;

@@ -129,6 +129,9 @@ await test('the panel supports linear and cross-attention and bare vectors', asy
         same(String(columnsOf(found, 'scores').score[2]), await number(page, 'score'));
         const line = await page.locator('#why code').first().innerText();
         yes(line.includes('--part cross'), line);
+        await keep(page, 0, 2, '0.0');
+        const cell = await readout(page); // the row looks for the next word
+        yes(cell.includes('<s> → le'), cell);
     });
     const bare = ['-m', 'journey', '-s', 'Your journey starts'];
     await withPage(writePage(...bare), async (page) => {

@@ -64,10 +64,12 @@ class Tensor {
         return this.sentence.labels[kind] || null; // null: plain numbers
     }
 
-    // Leading spaces are not drawn.
+    // Leading spaces are not drawn. A row of cross-attention looks for the next token, `在 → 垫子`.
     label(axis, index) {
         const labels = this.labels(axis);
-        return labels ? shown(labels[index]) : String(index);
+        const looks = axis === 'row' && this.columns === 'key' && /^cross_/.test(this.tensor);
+        if (!labels) return String(index);
+        return (looks ? labels.slice(index, index + 2) : [labels[index]]).map(shown).join(' → ');
     }
 
     // Head `index` row by row; NaN where the mask hides a cell.
