@@ -42,10 +42,10 @@ SHARED = $(if $(LINUX),$(if $(INSTRUMENTS),,$(BUILD)/libattn.so))
 INSTRUMENTS = $(findstring -fsanitize,$(CFLAGS))$(findstring --coverage,$(CFLAGS))
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
-# Bundled models, the default first: `make models` writes EXAMPLES; tiny and translate are trained.
+# Bundled models, the default first: `make models` writes EXAMPLES; the others are trained.
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal \
 	journey-seven nlp
-BUNDLED = tiny $(EXAMPLES) translate
+BUNDLED = tiny $(EXAMPLES) translate translate-zh
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Train the bundled model `translate`, from English to French, with PyTorch.
+"""Train the bundled models `translate`, from English to French, and `translate-zh`, from English to
+Chinese, with PyTorch.
 
-    /usr/bin/python3 models/translate/train.py
+    python3 models/translate.py translate
+    python3 models/translate.py translate-zh
 
-Writes config.json, vocab.json and model.safetensors into its folder, in about a minute. The seed is
+Writes config.json, vocab.json and model.safetensors into models/NAME, in about a minute. The seed is
 fixed, but other machines round sums differently: weights differ there, translations do not.
 """
 import json
 import math
 import pathlib
 import random
+import sys
 
 import torch
 from torch import nn
@@ -19,44 +22,86 @@ CONFIG = dict(model_type="transformer", n_embd=16, n_head=1, n_inner=32, n_encod
               n_layer=1, final_norm=False)
 STEPS, BATCH = 3000, 64
 
-# An English word and its French ones: masculine and feminine where there are two.
-DETERMINERS = [("the", "le", "la"), ("a", "un", "une")]
-BEFORE = [("small", "petit", "petite"), ("big", "grand", "grande"), ("old", "vieux", "vieille")]
-AFTER = [("black", "noir", "noire"), ("white", "blanc", "blanche"), ("grey", "gris", "grise")]
-MASCULINE = [("cat", "chat"), ("dog", "chien"), ("horse", "cheval"), ("wolf", "loup")]
-FEMININE = [("cow", "vache"), ("mouse", "souris"), ("hen", "poule"), ("goat", "chèvre")]
-TRANSITIVE = [("sees", "voit"), ("follows", "suit"), ("bites", "mord"), ("loves", "aime")]
-INTRANSITIVE = [("sleeps", "dort"), ("sings", "chante")]
+# --- English to French -------------------------------------------------------------------------
 
-ENTRIES = (DETERMINERS + BEFORE + AFTER + MASCULINE + FEMININE + TRANSITIVE + INTRANSITIVE)
-WORDS = ["<s>", "</s>"] + [e[0] for e in ENTRIES] + [word for e in ENTRIES for word in e[1:]]
+
+class French:
+    """An English word and its French ones: masculine and feminine where there are two."""
+
+    DETERMINERS = [("the", "le", "la"), ("a", "un", "une")]
+    BEFORE = [("small", "petit", "petite"), ("big", "grand", "grande"), ("old", "vieux", "vieille")]
+    AFTER = [("black", "noir", "noire"), ("white", "blanc", "blanche"), ("grey", "gris", "grise")]
+    MASCULINE = [("cat", "chat"), ("dog", "chien"), ("horse", "cheval"), ("wolf", "loup")]
+    FEMININE = [("cow", "vache"), ("mouse", "souris"), ("hen", "poule"), ("goat", "chèvre")]
+    TRANSITIVE = [("sees", "voit"), ("follows", "suit"), ("bites", "mord"), ("loves", "aime")]
+    INTRANSITIVE = [("sleeps", "dort"), ("sings", "chante")]
+    ENTRIES = (DETERMINERS + BEFORE + AFTER + MASCULINE + FEMININE + TRANSITIVE + INTRANSITIVE)
+
+    def noun_phrase(self):
+        """the small black cat, le petit chat noir"""
+        gender = random.choice((1, 2))
+        noun = random.choice((self.MASCULINE, self.FEMININE)[gender - 1])
+        determiner = random.choice(self.DETERMINERS)
+        before = [random.choice(self.BEFORE)] if random.random() < 0.5 else []
+        after = [random.choice(self.AFTER)] if random.random() < 0.5 else []
+        english = [determiner[0], *(e[0] for e in before + after), noun[0]]
+        french = [determiner[gender], *(e[gender] for e in before), noun[1],
+                  *(e[gender] for e in after)]
+        return english, french
+
+    def sentence_pair(self):
+        english, french = self.noun_phrase()
+        if random.random() < 0.2:
+            verb = random.choice(self.INTRANSITIVE)
+            return english + [verb[0]], french + [verb[1]]
+        verb = random.choice(self.TRANSITIVE)
+        other, autre = self.noun_phrase()
+        return english + [verb[0]] + other, french + [verb[1]] + autre
+
+
+# --- English to Chinese ------------------------------------------------------------------------
+
+
+class Chinese:
+    """An English word and its Chinese ones: with the classifiers of animals, of flat things and of
+    places where there are three. A place after 在 has no classifier."""
+
+    DETERMINERS = [("the", "那只", "那张", "那座"), ("a", "一只", "一张", "一座")]
+    ADJECTIVES = [("small", "小"), ("big", "大"), ("black", "黑"), ("white", "白")]
+    ANIMALS = [("cat", "猫"), ("dog", "狗"), ("bird", "鸟"), ("mouse", "老鼠")]
+    FLAT = [("mat", "垫子"), ("table", "桌子"), ("bed", "床")]
+    PLACES = [("house", "房子"), ("garden", "花园")]
+    RESTING = [("sat", "坐"), ("sleeps", "睡"), ("waits", "等")]
+    TRANSITIVE = [("sees", "看见"), ("likes", "喜欢")]
+    WHERE = [("on", "在", "上"), ("in", "里")]
+    ENTRIES = DETERMINERS + ADJECTIVES + ANIMALS + FLAT + PLACES + RESTING + TRANSITIVE + WHERE
+
+    def noun_phrase(self, kind):
+        """the small cat, 那只 小 猫: determiner and rest of both"""
+        noun = random.choice((self.ANIMALS, self.FLAT, self.PLACES)[kind - 1])
+        determiner = random.choice(self.DETERMINERS)
+        adjective = [random.choice(self.ADJECTIVES)] if random.random() < 0.4 else []
+        english, chinese = ([e[side] for e in [*adjective, noun]] for side in (0, 1))
+        return [determiner[0], *english], determiner[kind], chinese
+
+    def sentence_pair(self):
+        english, classifier, chinese = self.noun_phrase(1)
+        chinese = [classifier, *chinese]
+        if random.random() < 0.3:
+            verb = random.choice(self.TRANSITIVE)
+            other, classifier, thing = self.noun_phrase(random.choice((1, 2, 3)))
+            return english + [verb[0]] + other, chinese + [verb[1], classifier] + thing
+        verb = random.choice(self.RESTING)
+        kind = random.choice((2, 3))
+        where, side = ("on", "上") if kind == 2 else ("in", "里")
+        other, _, thing = self.noun_phrase(kind)
+        return english + [verb[0], where] + other, chinese + [verb[1], "在"] + thing + [side]
+
+
+LANGUAGE = {"translate": French, "translate-zh": Chinese}[sys.argv[1]]()
+WORDS = ["<s>", "</s>"] + [e[0] for e in LANGUAGE.ENTRIES]
+WORDS += [word for e in LANGUAGE.ENTRIES for word in e[1:]]
 IDS = {word: i for i, word in enumerate(WORDS)}
-
-
-# --- sentences --------------------------------------------------------------------------------
-
-
-def noun_phrase():
-    """the small black cat, le petit chat noir"""
-    gender = random.choice((1, 2))
-    noun = random.choice((MASCULINE, FEMININE)[gender - 1])
-    determiner = random.choice(DETERMINERS)
-    before = [random.choice(BEFORE)] if random.random() < 0.5 else []
-    after = [random.choice(AFTER)] if random.random() < 0.5 else []
-    english = [determiner[0], *(e[0] for e in before + after), noun[0]]
-    french = [determiner[gender], *(e[gender] for e in before), noun[1],
-              *(e[gender] for e in after)]
-    return english, french
-
-
-def sentence_pair():
-    english, french = noun_phrase()
-    if random.random() < 0.2:
-        verb = random.choice(INTRANSITIVE)
-        return english + [verb[0]], french + [verb[1]]
-    verb = random.choice(TRANSITIVE)
-    other, autre = noun_phrase()
-    return english + [verb[0]] + other, french + [verb[1]] + autre
 
 
 def ids_of(lines):
@@ -98,9 +143,9 @@ class Translator(nn.Module):
 
 
 def draw_batch(size):
-    english, french = zip(*(sentence_pair() for _ in range(size)))
-    sentence = ids_of([["<s>", *line] for line in french])
-    return ids_of(english), sentence, ids_of([[*line, "</s>"] for line in french])
+    english, other = zip(*(LANGUAGE.sentence_pair() for _ in range(size)))
+    sentence = ids_of([["<s>", *line] for line in other])
+    return ids_of(english), sentence, ids_of([[*line, "</s>"] for line in other])
 
 
 def train(model):
@@ -182,4 +227,4 @@ if __name__ == "__main__":
     model = Translator()
     train(model)
     check(model)
-    save(model, pathlib.Path(__file__).parent)
+    save(model, pathlib.Path(__file__).parent / sys.argv[1])
