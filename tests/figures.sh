@@ -14,7 +14,7 @@ attn=$1/attn-cli model=$2
     printf 'there is no %s\n0 passed, 1 failed\n' "$model/config.json"
     exit 1
 }
-total=5
+total=9
 
 figure() { # NAME FOUND LEAST
     line=$(printf '%-60s %5.3f, expected at least %s' "$1" "$2" "$3")
@@ -57,6 +57,21 @@ dessert() {
     [ "$next" = 'Life is short, eat dessert' ] && echo 1 || echo 0
 }
 
+# The mean attention weight of all heads from `it` to a token of the text.
+from_it() { # TOKEN
+    "$attn" run -m "$model" "$chicken" --show weights --layer all --mean heads,layers --query -1 \
+        --format csv | tail -1 | cut -d , -f $(($1 + 2))
+}
+
+# How many nats one continuation is more probable than another.
+preferred() { # TEXT CONTINUATION OTHER
+    "$attn" score -m "$model" "$1" --continue "$3" --continue "$2" --format csv |
+        awk -F , 'END { print $NF }'
+}
+
+chicken='The chicken did not cross the road because it'
+boat='The boat did not cross the river because it'
+
 figure 'dessert follows "Life is short, eat"' "$(dessert)" 1
 figure 'verbs that agree across a noun of the other number' "$(agreement)" 0.98
 if command -v jq >/dev/null 2>&1; then
@@ -64,6 +79,12 @@ if command -v jq >/dev/null 2>&1; then
 else
     leave_out 'from "it" to the animal and the place: jq is not installed'
 fi
+figure 'from "it" to the chicken, all heads' "$(from_it 1)" 0.1
+figure 'from "it" to the road, all heads' "$(from_it 6)" 0.1
+figure 'the chicken is tired, more than the road wide' \
+    "$(preferred "$chicken" ' was too tired' ' was too wide')" 0.2
+figure 'the boat is not tired, the river is wide' \
+    "$(preferred "$boat" ' was too wide' ' was too tired')" 1
 figure 'to the previous token, the best head' "$(best previous-token)" 0.5
 figure 'induction on repeated random tokens, the best head' "$(best induction)" 0.7
 closing

@@ -71,7 +71,7 @@ if python=$(python_with pandas); then
     same pandas '6 6 0.6870 0:Life 5:first
 -inf 0:Life 1:is 2:Life
 0:, 1:" 2:↵ 3:我 4:NA 5:#
-24 7 1:␣is 2:␣short 0.9967 3.000000
+24 7 1:␣is 2:␣short 0.9913 3.000000
 8 9 1 6
 36 8 1.000000 1.000000
 ,|"|
@@ -202,7 +202,7 @@ END
     same R '6|6|0.687|0:Life|5:first
 -Inf|numeric|0:Life|1:is|2:Life
 0:,|1:"|2:↵|3:我|4:NA|5:#
-24|7|1:␣is|0.9967|3
+24|7|1:␣is|0.9913|3
 36|8|1|1|1|1|1|1
 ,|"|
 |我|NA|#|FALSE

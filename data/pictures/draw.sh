@@ -40,3 +40,4 @@ if [ -f "$smollm2" ]; then
         --layer 18 --head 6 --show weights --title 'SmolLM2 135M, head 18.6' \
         -o "$here/induction.svg"
 fi
+sed -i '/^<metadata>/d' "$here"/*.svg

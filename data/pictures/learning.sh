@@ -2,7 +2,7 @@
 # Draw how heads develop in training: at each checkpoint the held-out loss, and the highest
 # previous-token score and induction score of all heads.
 #
-#     sh data/pictures/learning.sh build/attn-cli build/tiny >data/pictures/learning.svg
+#     sh data/pictures/learning.sh build/attn-cli build/tiny/first >data/pictures/learning.svg
 set -eu
 export LC_ALL=C.UTF-8
 attn=$1 model=$2
