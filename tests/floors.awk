@@ -143,7 +143,7 @@ function check_foreign(file) {
         fault("only cmd prints and exits")
     if (room != "cmd" && FILENAME != "lib/draw/drawing.c" && calls(line, process))
         fault("other processes belong to lib/draw/drawing.c")
-    if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform_linux|math\/generator)\.c$/)
+    if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform_linux|math\/kernel)\.c$/)
         fault("functions of Linux belong to lib/base/platform_linux.c")
 }
 

@@ -10,11 +10,9 @@
 #include "math/bf16.h"
 #include "math/isa.h"
 #include "math/kernel.h"
-#include "math/kernel_body.h"
 #include "math/machine.h"
 #include "math/pool.h"
 #include "math/rows.h"
-#include "math/target.h"
 
 /* --- blocks ------------------------------------------------------------------------------------ */
 
@@ -187,7 +185,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     size_t part = num_min((w->out + threads - 1) / threads, SUMS_ROOM);
     struct plan one_row = {part, part, w->in, LARGE_GROUP, 1, .row = true};
     struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
-    dots.strips = !target_habits().reads_in_order || w->rows.bytes != FLOAT_BYTES; /* halves too */
+    dots.strips = !cpu_tuning().reads_in_order || w->rows.bytes != FLOAT_BYTES; /* halves too */
     struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
                          .prefetch = true, .groups_in_turn = true};
     struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1,

@@ -1,19 +1,121 @@
 #include "math/kernel.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/heap.h"
-#include "math/generator.h"
-#include "math/kernel_body.h"
-#include "math/target.h"
+
+#ifdef GENERATES
+#include <libxsmm_generator.h>
+#include <libxsmm_cpuid.h>
+#include <libxsmm_version.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 enum {
     KERNELS_MAX = 512,
-    WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds in which code saves what it takes to write */
+    WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds for which generating code pays */
+    CODE_BYTES = 8 * 1024 * 1024,
+    KERNEL_CODE_MAX = 64 * 1024, /* one kernel; the largest seen has 12 KiB */
+    CODE_ALIGN = 64,
+    VECTOR = 16,            /* floats of an AVX-512 register */
+    WIDTH_MAX = 4 * VECTOR, /* columns that libxsmm computes at a time */
+    ROWS_OF_ONE_CHAIN = 12,
 };
+
+/* --- instruction sets ------------------------------------------------------------------------- */
+
+/* libxsmm's own names for LIBXSMM_TARGET. */
+static const struct target_row {
+    const char *name;
+    enum kernel_target target;
+} target_rows[] = {
+    {"generic", TARGET_C},  {"none", TARGET_C},   {"0", TARGET_C},       {"sse", TARGET_OLD},
+    {"sse3", TARGET_OLD},   {"wsm", TARGET_OLD},  {"sse4", TARGET_OLD},  {"snb", TARGET_OLD},
+    {"avx", TARGET_OLD},    {"hsw", TARGET_AVX2}, {"avx2", TARGET_AVX2}, {"skx", TARGET_AVX512},
+    {"clx", TARGET_AVX512}, {"cpx", TARGET_BF16}, {"spr", TARGET_TILES},
+};
+
+#if defined(__x86_64__) && defined(__GNUC__)
+static bool has_fma(void)
+{
+    return __builtin_cpu_supports("fma");
+}
+
+/* As libxsmm_cpuid, which executes the cpuid instruction each time: under a hypervisor that is
+ * slow. */
+static enum kernel_target target_of_processor(void)
+{
+    bool tiles = false;
+#ifndef __clang__ /* clang 14 does not know the name */
+    tiles = __builtin_cpu_supports("amx-bf16");
+#endif
+    if (!__builtin_cpu_supports("avx2") || !has_fma())
+        return TARGET_OLD;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512cd") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return TARGET_AVX2;
+    if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512bf16"))
+        return TARGET_AVX512;
+    return tiles ? TARGET_TILES : TARGET_BF16;
+}
+
+static struct cpu_tuning tuning_of_maker(void)
+{
+    if (__builtin_cpu_is("amd"))
+        return (struct cpu_tuning){.reads_in_order = true};
+    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* Intel */
+}
+#else
+static bool has_fma(void)
+{
+    return true; /* if not, the C library's fmaf computes the same */
+}
+
+static enum kernel_target target_of_processor(void)
+{
+#ifdef __ARM_NEON
+    return TARGET_NEON;
+#else
+    return TARGET_C;
+#endif
+}
+
+static struct cpu_tuning tuning_of_maker(void)
+{
+    return (struct cpu_tuning){.slow_dots = true};
+}
+#endif
+
+static const struct cpu_tuning *pretended; /* NULL: the processor's own */
+
+struct cpu_tuning cpu_tuning(void)
+{
+    return pretended ? *pretended : tuning_of_maker();
+}
+
+void cpu_tuning_pretend(const struct cpu_tuning *tuning)
+{
+    pretended = tuning;
+}
+
+enum kernel_target target_choose(void)
+{
+    enum kernel_target target = target_of_processor();
+    const char *wish = getenv("LIBXSMM_TARGET");
+    for (size_t i = 0; wish && i < sizeof target_rows / sizeof *target_rows; i++)
+        if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target <= target)
+            return target_rows[i].target;
+    return target == TARGET_BF16 && cpu_tuning().slow_dots ? TARGET_AVX512 : target;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
 
 struct entry {
     struct kernel kernel;
@@ -22,33 +124,156 @@ struct entry {
 };
 
 struct kernels {
-    struct generator generator;
-    enum target target;
-    kernel_body *floats; /* where there is no code */
+    enum kernel_target target;
+    enum kernel_target code_target; /* TARGET_C if no code can be generated or executed */
+    unsigned char *write, *run;     /* two mappings of the code; NULL before its first use */
+    size_t code_bytes;
+    kernel_body *floats; /* the kernel without code */
     enum pair_way way;
     bool way_chosen;
-    bool all_code; /* for little work, too */
+    bool all_code; /* also for little work */
     struct hash_index index;
     struct entry *entries; /* [count], with room for KERNELS_MAX */
     size_t count;
     struct arena arena;
 };
 
-static kernel_body *body_of_floats(enum target target)
+/* --- machine code ----------------------------------------------------------------------------- */
+
+#ifdef GENERATES
+
+/* Code is written through one mapping and executed through the other, so that no page is both
+ * writable and executable. */
+static void map_code(struct kernels *kernels)
 {
-    if (!target_fuses() || target == TARGET_OLD)
-        return floats_softly;
-    return target == TARGET_NEON ? floats_neon : floats_plain;
+    int descriptor = memfd_create("attn-kernels", MFD_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    if (ftruncate(descriptor, CODE_BYTES) == 0) {
+        int shared = MAP_SHARED;
+        void *write = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, shared, descriptor, 0);
+        void *run = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, shared, descriptor, 0);
+        kernels->write = write == MAP_FAILED ? NULL : write;
+        kernels->run = run == MAP_FAILED ? NULL : run;
+    }
+    close(descriptor);
 }
+
+static void unmap_code(struct kernels *kernels)
+{
+    if (kernels->write)
+        munmap(kernels->write, CODE_BYTES);
+    if (kernels->run)
+        munmap(kernels->run, CODE_BYTES);
+}
+
+static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
+                                               const struct kernel_shape *shape)
+{
+    float beta = shape->accumulate ? 1.0f : 0.0f;
+    int prefetch = shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
+    if (shape->pairs) /* counted in numbers, except the rows of A */
+        return libxsmm_bsgemm_descriptor_init(blob, shape->m, shape->n, 2 * shape->k,
+                                              shape->a_stride, 2 * shape->b_stride, shape->c_stride,
+                                              1.0f, beta, LIBXSMM_GEMM_FLAG_VNNI_A, prefetch);
+    return libxsmm_sgemm_descriptor_init(blob, shape->m, shape->n, shape->k, shape->a_stride,
+                                         shape->b_stride, shape->c_stride, 1.0f, beta,
+                                         LIBXSMM_GEMM_FLAG_NONE, prefetch);
+}
+
+/* libxsmm's id of instructions that compute each sum in one chain. With AVX-512, libxsmm 1.17
+ * splits the sums of blocks of one vector and fewer than 12 rows into several chains: other bits.
+ * Such blocks occur with few rows, and in the last columns of more than 64, because libxsmm divides
+ * the rows for 64 columns. Pairs have 64 columns, which it never splits. */
+static unsigned instructions_for(enum kernel_target target, const struct kernel_shape *shape)
+{
+    int rest = shape->m % WIDTH_MAX;
+    bool narrow_rest = shape->m > WIDTH_MAX && rest > 0 && rest <= VECTOR;
+    bool splits_sums = shape->n < ROWS_OF_ONE_CHAIN || narrow_rest;
+    if (shape->pairs)
+        return LIBXSMM_X86_AVX512_CPX;
+    return target >= TARGET_AVX512 && !splits_sums ? LIBXSMM_X86_AVX512_CORE : LIBXSMM_X86_AVX2;
+}
+
+/* NULL: libxsmm has no code for the shape. */
+static kernel_code *generate(struct kernels *kernels, const struct kernel_shape *shape)
+{
+    libxsmm_descriptor_blob blob;
+    libxsmm_generated_code generated = {
+        .generated_code = kernels->write + kernels->code_bytes,
+        .buffer_size = KERNEL_CODE_MAX,
+        .code_type = 2, /* machine code */
+        .arch = instructions_for(kernels->code_target, shape),
+    };
+    const libxsmm_gemm_descriptor *descriptor = describe(&blob, shape);
+    void *run = kernels->run + kernels->code_bytes;
+    kernel_code *code = NULL;
+    if (!descriptor)
+        return NULL;
+    libxsmm_generator_gemm_kernel(&generated, descriptor);
+    if (generated.last_error || generated.code_size == 0)
+        return NULL;
+    kernels->code_bytes += (generated.code_size + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
+    memcpy(&code, &run, sizeof code); /* ISO C has no cast from data to code */
+    return code;
+}
+
+const char *kernels_library(void)
+{
+    return "libxsmm " LIBXSMM_CONFIG_VERSION;
+}
+#else
+static void map_code(struct kernels *kernels)
+{
+    (void)kernels;
+}
+
+static void unmap_code(struct kernels *kernels)
+{
+    (void)kernels;
+}
+
+static kernel_code *generate(struct kernels *kernels, const struct kernel_shape *shape)
+{
+    (void)kernels, (void)shape;
+    return NULL;
+}
+
+const char *kernels_library(void)
+{
+    return NULL;
+}
+#endif
+
+static bool can_generate(struct kernels *kernels)
+{
+    if (kernels->code_target < TARGET_AVX2)
+        return false;
+    if (!kernels->write && !kernels->run)
+        map_code(kernels);
+    if (!kernels->write || !kernels->run)
+        kernels->code_target = TARGET_C;
+    return kernels->code_target != TARGET_C;
+}
+
+const char *kernels_target(struct kernels *kernels)
+{
+    if (!can_generate(kernels))
+        return kernels->target == TARGET_NEON ? "neon" : "c";
+    return kernels->code_target >= TARGET_AVX512 ? "avx512" : "avx2";
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
 
 int kernels_open(struct kernels **kernels, struct err *err)
 {
     struct kernels *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
-    opened->target = target_choose();
-    opened->generator.target = opened->target;
-    opened->floats = body_of_floats(opened->target);
+    opened->target = opened->code_target = target_choose();
+    opened->floats = !has_fma() || opened->target == TARGET_OLD ? floats_softly
+                     : opened->target == TARGET_NEON            ? floats_neon
+                                                                : floats_plain;
     opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
     if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
         kernels_free(opened);
@@ -62,7 +287,7 @@ void kernels_free(struct kernels *kernels)
 {
     if (!kernels)
         return;
-    generator_release(&kernels->generator);
+    unmap_code(kernels);
     arena_release(&kernels->arena);
     heap_free(kernels);
 }
@@ -72,72 +297,43 @@ void kernels_write_all(struct kernels *kernels)
     kernels->all_code = true;
 }
 
-const char *kernels_target(struct kernels *kernels)
+void kernels_begin(struct kernels *kernels)
 {
-    if (!generator_can_write(&kernels->generator))
-        return kernels->target == TARGET_NEON ? "neon" : "c";
-    return kernels->generator.target >= TARGET_AVX512 ? "avx512" : "avx2";
+    if (kernels->count + KERNELS_AT_ONCE <= KERNELS_MAX &&
+        kernels->code_bytes + (size_t)KERNELS_AT_ONCE * KERNEL_CODE_MAX <= CODE_BYTES)
+        return;
+    memset(kernels->index.slots, 0, (kernels->index.mask + 1) * sizeof *kernels->index.slots);
+    kernels->count = 0;
+    kernels->code_bytes = 0;
 }
 
-/* --- pairs ------------------------------------------------------------------------------------ */
-
-static enum pair_way choose_way(struct kernels *kernels)
-{
-    if (kernels->target >= TARGET_TILES && tiles_ask())
-        return PAIRS_BY_TILES;
-    bool dots = kernels->target == TARGET_BF16 && generator_can_write(&kernels->generator);
-    return dots ? PAIRS_BY_DOT : PAIRS_NONE;
-}
+/* --- choosing --------------------------------------------------------------------------------- */
 
 enum pair_way kernels_pair_way(struct kernels *kernels)
 {
-    if (!kernels->way_chosen)
-        kernels->way = choose_way(kernels);
+    if (kernels->way_chosen)
+        return kernels->way;
     kernels->way_chosen = true;
+    if (kernels->target >= TARGET_TILES && tiles_ask())
+        kernels->way = PAIRS_BY_TILES;
+    else if (kernels->target == TARGET_BF16 && can_generate(kernels))
+        kernels->way = PAIRS_BY_DOT;
     return kernels->way;
 }
 
 const char *pair_way_name(enum pair_way way)
 {
-    static const char *const names[PAIR_WAYS] = {
-        [PAIRS_NONE] = "float32",
-        [PAIRS_BY_DOT] = "vdpbf16ps",
-        [PAIRS_BY_TILES] = "amx",
-    };
+    static const char *const names[PAIR_WAYS] = {"float32", "vdpbf16ps", "amx"};
     return names[way];
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
-
-const char *kernels_library(void)
-{
-    return generator_library();
-}
-
-void kernels_begin(struct kernels *kernels)
-{
-    if (kernels->count + KERNELS_AT_ONCE <= KERNELS_MAX &&
-        generator_has_room(&kernels->generator, KERNELS_AT_ONCE))
-        return;
-    memset(kernels->index.slots, 0, (kernels->index.mask + 1) * sizeof *kernels->index.slots);
-    kernels->count = 0;
-    generator_forget(&kernels->generator);
-}
-
-_Static_assert(sizeof(struct kernel_shape) == 10 * sizeof(int), "a shape's bytes are its numbers");
-
-/* C that multiplies panels faster than libxsmm's code, which asks for the next one all at once, or,
- * with AVX2, not at all; NULL: it is slower. */
+/* The kernel in C that multiplies panels faster than libxsmm's code, which prefetches the next
+ * panel all at once or, with AVX2, not at all; NULL: it is slower. */
 static kernel_body *body_of_panels(const struct kernels *kernels)
 {
     if (kernels->target >= TARGET_AVX512)
-        return target_habits().stalls_on_bursts ? floats_avx512 : NULL;
+        return cpu_tuning().stalls_on_bursts ? floats_avx512 : NULL;
     return kernels->target == TARGET_AVX2 ? floats_avx2 : NULL;
-}
-
-static bool is_panel(const struct kernel_shape *shape)
-{
-    return !shape->pairs && shape->m % PANEL_FLOATS == 0 && shape->a_stride == shape->m;
 }
 
 bool kernels_prefetch_evenly(const struct kernels *kernels)
@@ -147,19 +343,21 @@ bool kernels_prefetch_evenly(const struct kernels *kernels)
 
 bool kernels_read_in_order(const struct kernels *kernels)
 {
-    return kernels->target >= TARGET_AVX2 && target_habits().reads_in_order;
+    return kernels->target >= TARGET_AVX2 && cpu_tuning().reads_in_order;
 }
 
-/* C that computes a shape. */
 static kernel_body *find_body(const struct kernels *kernels, const struct kernel_shape *shape)
 {
+    bool panel = !shape->pairs && shape->m % PANEL_FLOATS == 0 && shape->a_stride == shape->m;
+    kernel_body *panels = panel ? body_of_panels(kernels) : NULL;
     if (shape->pairs)
         return tiles_amx;
     if (shape->panels)
         return kernels->target >= TARGET_AVX512 ? floats_avx512 : floats_avx2;
-    kernel_body *panels = is_panel(shape) ? body_of_panels(kernels) : NULL;
     return panels ? panels : kernels->floats;
 }
+
+_Static_assert(sizeof(struct kernel_shape) == 10 * sizeof(int), "a shape's bytes are its numbers");
 
 /* The entry of a shape, which is new and without code the first time. */
 static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
@@ -187,8 +385,7 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
         entry->settled = true;
     bool worth = shape->pairs || kernels->all_code || entry->work >= WORK_FOR_CODE;
     if (!entry->settled && worth) {
-        if (generator_can_write(&kernels->generator))
-            entry->kernel.code = generator_write(&kernels->generator, shape);
+        entry->kernel.code = can_generate(kernels) ? generate(kernels, shape) : NULL;
         entry->settled = true;
     }
     assert(!shape->pairs || tiles || entry->kernel.code); /* libxsmm has one for every such shape */

@@ -1,12 +1,12 @@
-/* kernel.h: small matrix products, generated for their exact shape by libxsmm.
+/* kernel.h: small matrix products, in machine code that libxsmm generates for their exact shape.
  *
  * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
  * rows of activations, `a` a panel of weights. A and B hold floats, or pairs of bf16 numbers.
  *
- * Where there is no code (LIBXSMM_TARGET=generic, no AVX2), or little work, C takes over. Every
- * element of floats is one chain of fused multiply-adds in the order of k, whatever computes it.
- * Pairs are multiplied only where the processor has an instruction for them (pair_way), in the
- * order of that instruction: the same for every number of rows.
+ * Kernels in C are used if no code can be generated (LIBXSMM_TARGET=generic, no AVX2) or there is
+ * little work. Every element of floats is one chain of fused multiply-adds in the order of k, in
+ * all kernels. Pairs are multiplied only if the processor has an instruction for them (pair_way),
+ * in the order of that instruction: the same for every number of rows.
  *
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c, a);
@@ -19,7 +19,43 @@
 
 #include "base/err.h"
 
+/* libxsmm generates code for x86-64 only; the Makefile and dependencies.sh check the same. */
+#if defined(__x86_64__) && defined(__linux__)
+#define GENERATES
+#endif
+
 enum { SUM_SEGMENT = 512 }; /* products of floats in one chain of a sum, at most (gemm.h) */
+
+/* --- instruction sets ------------------------------------------------------------------------- */
+
+enum kernel_target {
+    TARGET_C,    /* plain C */
+    TARGET_OLD,  /* the same without a fused multiply-add, which is computed in steps */
+    TARGET_NEON, /* arm64 */
+    TARGET_AVX2,
+    TARGET_AVX512,
+    TARGET_BF16,  /* AVX-512 with vdpbf16ps, if that is faster than floats, or requested */
+    TARGET_TILES, /* AVX-512 with AMX, if the operating system permits it */
+};
+
+/* This processor's instruction set, or a smaller one that LIBXSMM_TARGET names as libxsmm does. */
+enum kernel_target target_choose(void);
+
+/* Properties that no flag of a processor tells, as measured on processors of the same maker. */
+struct cpu_tuning {
+    bool slow_dots;        /* vdpbf16ps takes longer than the multiply-adds it replaces */
+    bool stalls_on_bursts; /* products wait if much is prefetched at once, as libxsmm's kernels do
+                              with the next panel: they reach three quarters of their peak */
+    bool reads_in_order;   /* memory is read fastest in the order of its addresses; otherwise from
+                              sixteen addresses on different pages at a time */
+};
+
+struct cpu_tuning cpu_tuning(void);
+
+/* For tests: replace the properties; NULL restores them. They change no bit of a result. */
+void cpu_tuning_pretend(const struct cpu_tuning *tuning);
+
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 struct kernel_shape {
     int m, n, k;
@@ -27,27 +63,27 @@ struct kernel_shape {
     int accumulate;                   /* 0: C = …, 1: C += … */
     int prefetch;                     /* 1: prefetch the A of the next call; n: an n-th of it */
     int pairs;  /* 1: the elements of A and B are pairs of bf16 numbers; m is PAIR_COLUMNS */
-    int panels; /* 1: A is panels of floats, one after the other, for one row
+    int panels; /* 1: A is panels of floats, one after the other, and n is 1
                    (kernels_read_in_order) */
 };
 
-/* libxsmm's calling convention: the last three are what to prefetch. */
+/* libxsmm's calling convention: the last three are prefetched. */
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
-/* C that computes any shape (kernel_body.h). */
+/* A kernel in C, for any shape. */
 typedef void kernel_body(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                          const void *next_a);
 
 struct kernel {
     struct kernel_shape shape;
-    kernel_code *code; /* NULL: */
+    kernel_code *code; /* NULL: `body` computes it */
     kernel_body *body;
 };
 
 enum { KERNELS_AT_ONCE = 64 }; /* this many kernels fetched in a row stay valid together */
 
-struct kernels; /* the table of those generated so far; bounded, oldest forgotten all at once */
+struct kernels; /* a table of the kernels generated so far; when full, all are forgotten */
 
 /* An empty table for this processor, or for the older one that LIBXSMM_TARGET names. */
 int kernels_open(struct kernels **kernels, struct err *err);
@@ -56,32 +92,32 @@ void kernels_free(struct kernels *kernels);
 /* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
 void kernels_begin(struct kernels *kernels);
 
-/* The kernel of that shape, for about `work` multiply-adds: code is written when their sum is worth
- * it, or from now on for any work. Never from within a loop that threads share. */
+/* The kernel of a shape, for about `work` multiply-adds: code is generated once the sum of the work
+ * is worth it, or always after kernels_write_all. Do not call it from several threads. */
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work);
 void kernels_write_all(struct kernels *kernels);
 
-/* For --version: "avx512", "avx2", "neon" or "c"; and the library that writes code, with its
- * version, or NULL: there is none. */
+/* For --version: "avx512", "avx2", "neon" or "c"; and the library that generates code, with its
+ * version, or NULL if there is none. */
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
 
-/* Is a share of what is prefetched asked for evenly, while panels of floats are multiplied? */
+/* Do kernels of panels of floats spread their prefetches over the whole product? */
 bool kernels_prefetch_evenly(const struct kernels *kernels);
 
-/* Is memory best read in the order of panels, and is there a kernel that does, for one row? */
+/* Is there a kernel that multiplies one row by several panels, and is memory read fastest so? */
 bool kernels_read_in_order(const struct kernels *kernels);
 
-/* What multiplies bf16 here. */
+/* How numbers in bf16 are multiplied. */
 enum pair_way {
-    PAIRS_NONE,     /* no kernel of pairs: numbers are widened, and multiplied as float32 */
-    PAIRS_BY_DOT,   /* libxsmm's kernels with vdpbf16ps, where that is faster than float32 */
+    PAIRS_NONE,     /* no kernel of pairs: numbers are widened and multiplied as float32 */
+    PAIRS_BY_DOT,   /* libxsmm's kernels with vdpbf16ps, if that is faster than float32 */
     PAIRS_BY_TILES, /* AMX */
     PAIR_WAYS,
 };
 
-/* Chosen when it is first asked for; and its name: "float32", "vdpbf16ps" or "amx". */
+/* Chosen at the first call; and its name: "float32", "vdpbf16ps" or "amx". */
 enum pair_way kernels_pair_way(struct kernels *kernels);
 const char *pair_way_name(enum pair_way way);
 
@@ -89,5 +125,24 @@ const char *pair_way_name(enum pair_way way);
  * readable address. */
 void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
                  const void *next_a);
+
+/* --- kernels in C ----------------------------------------------------------------------------- */
+
+/* Kernels of floats in plain C; the second computes fused multiply-adds in steps (soft_fmaf). */
+kernel_body floats_plain;
+kernel_body floats_softly;
+
+/* The same by vectors. On x86-64, A must be a panel without gaps whose columns are a multiple of
+ * PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
+enum { PANEL_FLOATS = 32 };
+kernel_body floats_neon;
+kernel_body floats_avx2;
+kernel_body floats_avx512;
+
+/* Pairs by AMX, for which tiles_ask must ask the operating system first. The sum is taken
+ * TILE_PAIRS pairs at a time: all their first products, then all second ones. */
+enum { TILE_PAIRS = 16 };
+kernel_body tiles_amx;
+bool tiles_ask(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* kernel_avx2.c: panels of floats with AVX2. */
 #include "math/avx2.h"
-#include "math/kernel_body.h"
+#include "math/kernel.h"
 
 #ifdef AVX512
 

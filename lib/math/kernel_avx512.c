@@ -1,6 +1,6 @@
 /* kernel_avx512.c: panels of floats with AVX-512. */
 #include "math/avx512.h"
-#include "math/kernel_body.h"
+#include "math/kernel.h"
 
 #ifdef AVX512
 

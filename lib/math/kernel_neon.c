@@ -1,5 +1,5 @@
 /* kernel_neon.c: kernels of floats for arm64. */
-#include "math/kernel_body.h"
+#include "math/kernel.h"
 
 #ifdef __ARM_NEON
 #include <arm_neon.h>

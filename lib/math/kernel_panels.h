@@ -15,7 +15,7 @@
 #include <assert.h>
 
 #include "base/num.h"
-#include "math/kernel_body.h"
+#include "math/kernel.h"
 
 enum {
     COLUMNS = REGISTERS * VECTOR_FLOATS, /* at a time */

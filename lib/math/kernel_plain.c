@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "math/isa.h"
-#include "math/kernel_body.h"
+#include "math/kernel.h"
 #include "math/soft_fmaf.h"
 
 enum { WIDE = 4 * LANES };

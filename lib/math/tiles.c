@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/platform.h"
-#include "math/kernel_body.h"
+#include "math/kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <immintrin.h>

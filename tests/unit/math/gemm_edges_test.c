@@ -90,9 +90,9 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
 /* sweep() as on one of PROCESSORS. */
 static void sweep_by(size_t processor, const struct edges *edges, size_t step)
 {
-    target_pretend(&makers[processor % COUNT(makers)]);
+    cpu_tuning_pretend(&makers[processor % COUNT(makers)]);
     sweep(edges, targets[processor / COUNT(makers)], step);
-    target_pretend(NULL);
+    cpu_tuning_pretend(NULL);
 }
 
 TEST_LOOP(rows_around_every_edge, PROCESSORS)

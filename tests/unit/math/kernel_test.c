@@ -9,8 +9,6 @@
 #include "../rigs/patience.h"
 #include "../rigs/product_judge.h"
 #include "base/heap.h"
-#include "math/generator.h"
-#include "math/target.h"
 
 enum { ROWS_MAX = 129, COLUMNS_MAX = 129, PAD = 5 };
 

@@ -114,10 +114,10 @@ TEST_LOOP(settings_for_processors_do_not_change_a_bit, PRECISIONS)
     for (size_t i = 0; i < COUNT(targets) * COUNT(makers); i++)
         for (size_t threads = 1; threads <= 2; threads++) {
             ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i / COUNT(makers)], 1), 0);
-            target_pretend(&makers[i % COUNT(makers)]);
+            cpu_tuning_pretend(&makers[i % COUNT(makers)]);
             growth_threads(&growth, threads);
             growth_by(&growth, i % 2 == threads % 2 ? one_of(19) : 70);
         }
-    target_pretend(NULL);
+    cpu_tuning_pretend(NULL);
     growth_release(&growth);
 }

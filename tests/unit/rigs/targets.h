@@ -6,10 +6,10 @@
 
 #include "asserts.h"
 #include "math/precision.h"
-#include "math/target.h"
+#include "math/kernel.h"
 
 /* Plans of products as on processors of AMD and of Intel. */
-static const struct habits makers[] = {
+static const struct cpu_tuning makers[] = {
     {.reads_in_order = true},
     {.slow_dots = true, .stalls_on_bursts = true},
 };
