@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "explain/steps.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/portable_math.h"
 #include "math/rotary.h"
 #include "math/rows.h"

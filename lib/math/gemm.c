@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "base/platform.h"
 #include "math/avx512.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/isa.h"
 #include "math/kernel.h"
 #include "math/machine.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "format/dtype.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/isa.h"
 
 enum {

@@ -1,14 +1,62 @@
-/* precision.h: what the numbers of products are: float32, or bf16 (gemm.h). */
+/* precision.h: float32, or bf16: the upper half of a float32. In a pair of bf16 numbers, which has
+ * 32 bits, the lower half is the first.
+ *
+ *     bf16_pair_row(pairs, floats, 7);             (4 pairs; the second number of the last is 0)
+ *     float back = bf16_value((uint16_t)(pairs[0] >> 16));                        (floats[1])
+ */
 #ifndef ATTN_MATH_PRECISION_H
 #define ATTN_MATH_PRECISION_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include "base/err.h"
 
+/* Of the numbers of products (gemm.h). */
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "f32", "bf16"; the precision of such a name, any other is refused as the option's. */
+/* "f32" or "bf16"; the precision of such a name, or an error that names the option. */
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *option, const char *name,
                      struct err *err);
+
+/* To the nearest number, or to the even one of two that are equally near; NaN stays NaN. */
+static inline uint16_t bf16_round(float value)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* carries from the middle on */
+    uint32_t quiet = bits | 0x400000; /* rounded, some NaN would be infinity, or 0 */
+    return (uint16_t)((value != value ? quiet : rounded) >> 16); /* fewer steps than by bits */
+}
+
+static inline float bf16_value(uint16_t number)
+{
+    uint32_t bits = (uint32_t)number << 16;
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline float bf16_rounded(float value)
+{
+    return bf16_value(bf16_round(value));
+}
+
+/* The pairs of `count` numbers; if it is odd, a 0 follows. */
+static inline size_t bf16_pairs(size_t count)
+{
+    return count / 2 + count % 2;
+}
+
+/* Pairs of neighbours in a row; pairs of the same column of two rows; a row as the second numbers
+ * of pairs, which keep their first ones. */
+void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t count);
+void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
+                    const float *restrict second, size_t count);
+void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
+
+/* Round a row. */
+void bf16_round_each(float *restrict to, const float *restrict row, size_t count);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/transpose.h"
 
 enum {

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "model/config.h"
 
 /* " in layers 0-4, 6": those that have a flag; nothing where all have it. */

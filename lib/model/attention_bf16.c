@@ -1,7 +1,7 @@
 #include "model/attention_strip.h"
 
 #include "base/num.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/tensor.h"
 
 _Static_assert((int)KEY_PANEL == (int)PAIR_COLUMNS, "rows of keys and of values are as long");

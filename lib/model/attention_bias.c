@@ -2,7 +2,7 @@
  * of. */
 #include <math.h>
 
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "math/bf16.h"
+#include "math/precision.h"
 
 /* Zeros for a row of a panel, of keys or of values. */
 static const float

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "base/num.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/gemm.h"
 
 /* A row as floats: where it lies, or in `room`. */

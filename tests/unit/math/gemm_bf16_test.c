@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "../rigs/dice.h"
 #include "base/heap.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 #include "math/machine.h"
 
 /* AMX, vdpbf16ps and each instruction set for float32, as far as this processor has them. */

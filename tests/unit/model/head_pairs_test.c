@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/dice.h"
 #include "../rigs/guarded.h"
-#include "math/bf16.h"
+#include "math/precision.h"
 
 /* Around the edges of pairs, panels of columns, and blocks that are rounded together. */
 static const size_t widths[] = {1, 2, 3, 5, 63, 64, 65, 127, 128, 130};

@@ -1,4 +1,4 @@
-#include "math/bf16.h"
+#include "math/precision.h"
 
 #include <math.h>
 #include <stdbool.h>
