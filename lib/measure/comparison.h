@@ -46,6 +46,11 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
                     struct err *err);
 
+/* match[i] = the column for row i of costs [count, count], one to one, with the smallest sum (Kuhn,
+ * 1955; Munkres, 1957), in count³ steps. Row i gets column i unless that costs more. */
+int assignment_find(size_t *match, const double *costs, size_t count, struct arena *arena,
+                    struct err *err);
+
 /* Add the memory of the runs of a text. */
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
                            const struct text_pair *pair);

@@ -1,4 +1,4 @@
-#include "math/assignment.h"
+#include "measure/comparison.h"
 
 #include "../unit.h"
 
