@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/gather.h"
+#include "math/isa.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 #include "model/pattern.h"
 
-enum { FEW = 64 }; /* keys at a time */
+enum {
+    FEW = 64,   /* keys at a time */
+    CHAINS = 8, /* sums at a time: a fused multiply-add takes four cycles, two start in each */
+};
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
@@ -24,23 +27,38 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return true;
 }
 
-/* q · k of some keys, rising; those of a cache are in panels. */
+/* y[i] = x · rows[i], whose elements are `step` floats apart: one chain each, as in a kernel. */
+FOR_EACH_ISA
+static void multiply_chains(float *restrict y, const float *restrict x,
+                            const float *const rows[CHAINS], size_t width, size_t step)
+{
+    float sums[CHAINS] = {0};
+    for (size_t i = 0; i < width; i++)
+        for (size_t c = 0; c < CHAINS; c++)
+            sums[c] = fmaf(x[i], rows[c][i * step], sums[c]);
+    memcpy(y, sums, sizeof sums);
+}
+
+/* q · k of some keys, in ascending order; those of a cache are in panels. */
 static void score_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
                        size_t count, float *to)
 {
     const float *q = head->q.data + query * head->q.stride;
     for (size_t first = 0, some = 0; first < count; first += some) {
-        const float *rows[FEW];
+        const float *rows[CHAINS];
+        float sums[CHAINS];
         bool cached = keys[first] < head->past;
-        for (some = 0; some < FEW && first + some < count; some++) {
+        for (some = 0; some < CHAINS && first + some < count; some++) {
             size_t key = keys[first + some];
             if ((key < head->past) != cached)
                 break;
             rows[some] = cached ? strip_panel(head, key) + key % KEY_PANEL
                                 : head->k.data + (key - head->past) * head->k.stride;
         }
-        gather_dots(to + first, q, rows, some,
-                    (struct gather_form){head->q.columns, cached ? KEY_PANEL : 1});
+        for (size_t unused = some; unused < CHAINS; unused++)
+            rows[unused] = rows[0];
+        multiply_chains(sums, q, rows, head->q.columns, cached ? KEY_PANEL : 1);
+        memcpy(to + first, sums, some * sizeof *to);
     }
 }
 
