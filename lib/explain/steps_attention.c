@@ -10,7 +10,6 @@
 #include "math/portable_math.h"
 #include "math/rotary.h"
 #include "math/rows.h"
-#include "math/running_sum.h"
 #include "model/mechanism.h"
 
 /* --- input ------------------------------------------------------------------------------------ */

@@ -1,11 +1,22 @@
 #include "math/rows.h"
 
+#include <assert.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "math/isa.h"
 #include "math/portable_math.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
+
+enum {
+    STREAMED_FLOATS = 256, /* fewer leave most of their cache lines incomplete */
+    LINE = 16,             /* floats of a cache line */
+};
+
+static const double LN_10000 = 9.21034037197618273607;
 
 FOR_EACH_ISA
 float sum_row(const float *x, size_t count)
@@ -133,4 +144,391 @@ size_t first_nonfinite(const float *x, size_t count)
     while (isfinite(x[i]))
         i++;
     return i;
+}
+
+void add_sinusoids(struct matrix x, size_t first)
+{
+    for (size_t column = 0; column < x.columns; column += 2) {
+        double rate = exp_double(-LN_10000 * (double)column / (double)x.columns);
+        for (size_t row = 0; row < x.rows; row++) {
+            float *at = x.data + row * x.stride + column;
+            double sine = 0;
+            double cosine = 0;
+            sine_cosine(&sine, &cosine, (double)(first + row) * rate);
+            at[0] += (float)sine;
+            if (column + 1 < x.columns)
+                at[1] += (float)cosine;
+        }
+    }
+}
+
+/* --- softmax ---------------------------------------------------------------------------------- */
+
+static inline float larger(float a, float b)
+{
+    return b > a ? b : a;
+}
+
+/* Maxima may be taken in any order: in four chains, so that no one waits for the one before. */
+FOR_EACH_ISA
+float max_row(const float *x, size_t count)
+{
+    enum { CHAINS = 4 * LANES };
+    float lanes[CHAINS];
+    for (size_t lane = 0; lane < CHAINS; lane++)
+        lanes[lane] = -INFINITY;
+    size_t whole = count / CHAINS * CHAINS;
+    for (size_t i = 0; i < whole; i += CHAINS)
+        for (size_t lane = 0; lane < CHAINS; lane++)
+            lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
+    for (size_t i = whole; i < count; i++)
+        lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
+    for (size_t lane = 0; lane < 2 * LANES; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + 2 * LANES]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + LANES]);
+    for (size_t lane = 0; lane < LANES / 2; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + LANES / 2]);
+    for (size_t lane = 0; lane < LANES / 4; lane++)
+        lanes[lane] = larger(lanes[lane], lanes[lane + LANES / 4]);
+    return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
+}
+
+/* x = e^(x - max), and their sum in the order of `sum_row`. */
+FOR_EACH_ISA
+float exp_row(float *x, size_t count, float max)
+{
+    float lanes[LANES] = {0};
+    FOR_LANES(count, {
+        x[i] = exp_negative(x[i] - max);
+        lanes[lane] += x[i];
+    });
+    return add_lanes(lanes);
+}
+
+FOR_EACH_ISA
+void divide_row(float *x, size_t count, float divisor)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] /= divisor;
+}
+
+/* softmax, the largest element and Σ e^(x - max). */
+static bool softmax_parts(float *x, size_t count, float *max, float *total)
+{
+    *max = max_row(x, count);
+    if (!isfinite(*max))
+        return false;
+    *total = exp_row(x, count, *max); /* NaN where an element was: maxima pass it over */
+    if (!(*total >= 1.0f) || isinf(*total))
+        return false;
+    divide_row(x, count, *total);
+    return true;
+}
+
+bool softmax_row(float *x, size_t count)
+{
+    float max = 0;
+    float total = 0;
+    return softmax_parts(x, count, &max, &total);
+}
+
+bool softmax_row_logsumexp(float *x, size_t count, double *log_sum)
+{
+    float max = 0;
+    float total = 0;
+    if (!softmax_parts(x, count, &max, &total))
+        return false;
+    *log_sum = (double)max + log((double)total);
+    return true;
+}
+
+bool normalise_row(float *x, size_t count)
+{
+    float total = sum_row(x, count);
+    if (!(total > 0.0f) || isinf(total))
+        return false;
+    divide_row(x, count, total);
+    return true;
+}
+
+/* --- softmax over ranges of rows --------------------------------------------------------------------- */
+
+/* The range, extended to whole steps. */
+struct steps {
+    size_t first, end;
+};
+
+static struct steps steps_of(const struct softmax_range *range)
+{
+    size_t first = range->low > 0 ? 0 : range->first;
+    return (struct steps){
+        .first = first / SOFTMAX_RANGE_STEP * SOFTMAX_RANGE_STEP,
+        .end = (range->end + SOFTMAX_RANGE_STEP - 1) / SOFTMAX_RANGE_STEP * SOFTMAX_RANGE_STEP,
+    };
+}
+
+static void hide(float *x, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        x[i] = -INFINITY;
+}
+
+void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale)
+{
+    assert(rows.columns % SOFTMAX_RANGE_STEP == 0);
+    for (size_t row = 0; row < rows.rows; row++) {
+        struct softmax_range *range = &ranges[row];
+        struct steps steps = steps_of(range);
+        float *x = rows.data + row * rows.stride;
+        scale_row(x + steps.first, x + steps.first, steps.end - steps.first, scale);
+        hide(x, range->low > steps.first ? range->low : steps.first, range->first);
+        hide(x, range->end, steps.end);
+        range->largest = max_row(x + steps.first, steps.end - steps.first);
+    }
+}
+
+bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges)
+{
+    bool sound = true;
+    for (size_t row = 0; row < rows.rows; row++) {
+        struct softmax_range *range = &ranges[row];
+        struct steps steps = steps_of(range);
+        float *x = rows.data + row * rows.stride + steps.first;
+        range->sum = exp_row(x, steps.end - steps.first, range->largest);
+        sound &= isfinite(range->largest) && range->sum >= 1.0f && !isinf(range->sum);
+    }
+    for (size_t row = 0; sound && row < rows.rows; row++) {
+        struct steps steps = steps_of(&ranges[row]);
+        float *x = rows.data + row * rows.stride;
+        divide_row(x + steps.first, steps.end - steps.first, ranges[row].sum);
+        for (size_t i = 0; i < steps.first; i++)
+            x[i] = 0.0f;
+        for (size_t i = steps.end; i < rows.columns; i++)
+            x[i] = 0.0f;
+    }
+    return sound;
+}
+
+/* --- linear attention ------------------------------------------------------------------------- */
+
+size_t running_sum_size(size_t dk, size_t dv)
+{
+    return dk * dv + dk;
+}
+
+FOR_EACH_ISA
+void phi_rows(struct matrix y, struct matrix x)
+{
+    for (size_t row = 0; row < x.rows; row++, y.data += y.stride, x.data += x.stride) {
+        for (size_t i = 0; i < x.columns; i++) {
+            float low = exp_negative(x.data[i]);
+            y.data[i] = x.data[i] > 0.0f ? x.data[i] + 1.0f : low;
+        }
+    }
+}
+
+FOR_EACH_ISA
+void row_times_matrix(float *restrict y, const float *restrict x, struct matrix matrix)
+{
+    enum { TILE = 4 * LANES }; /* columns whose results stay in registers */
+    const float *restrict from = matrix.data;
+    size_t whole = matrix.columns / TILE * TILE;
+    for (size_t column = 0; column < whole; column += TILE) {
+        float tile[TILE] = {0};
+        for (size_t i = 0; i < matrix.rows; i++)
+            for (size_t j = 0; j < TILE; j++)
+                tile[j] = fmaf(x[i], from[i * matrix.stride + column + j], tile[j]);
+        memcpy(y + column, tile, sizeof tile);
+    }
+    memset(y + whole, 0, (matrix.columns - whole) * sizeof *y);
+    for (size_t i = 0; i < matrix.rows; i++)
+        for (size_t j = whole; j < matrix.columns; j++)
+            y[j] = fmaf(x[i], from[i * matrix.stride + j], y[j]);
+}
+
+FOR_EACH_ISA
+void running_sum_add(const struct running_sum *sum, const float *restrict phi_k,
+                     const float *restrict v)
+{
+    size_t dv = sum->dv;
+    float *restrict to = sum->values;
+    for (size_t i = 0; i < sum->dk; i++, to += dv)
+        for (size_t j = 0; j < dv; j++)
+            to[j] = fmaf(phi_k[i], v[j], to[j]);
+    for (size_t i = 0; i < sum->dk; i++)
+        to[i] += phi_k[i];
+}
+
+FOR_EACH_ISA
+float running_sum_query(const struct running_sum *sum, float *y, const float *phi_q)
+{
+    const float *total = sum->values + sum->dk * sum->dv;
+    float lanes[LANES] = {0};
+    row_times_matrix(y, phi_q, (struct matrix){sum->values, sum->dk, sum->dv, sum->dv});
+    FOR_LANES(sum->dk, lanes[lane] = fmaf(phi_q[i], total[i], lanes[lane]));
+    return add_lanes(lanes);
+}
+
+/* --- backward --------------------------------------------------------------------------------- */
+
+/* Σ (x - a) · (y - b) */
+FOR_EACH_ISA
+static float sum_of_products(const float *x, float a, const float *y, float b, size_t count)
+{
+    float lanes[LANES] = {0};
+    FOR_LANES(count, lanes[lane] = fmaf(x[i] - a, y[i] - b, lanes[lane]));
+    return add_lanes(lanes);
+}
+
+/* One row of a norm. */
+struct norm_row {
+    const float *x, *dy, *scale;
+    size_t count;
+    float mean, factor; /* 1 / deviation */
+    float offset;       /* of the scale */
+};
+
+/* Σ dy · scale, and Σ dy · scale · (x - mean) / deviation. */
+FOR_EACH_ISA
+static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
+{
+    float one[LANES] = {0};
+    float other[LANES] = {0};
+    FOR_LANES(row->count, {
+        float g = row->dy[i] * (row->offset + row->scale[i]);
+        one[lane] += g;
+        other[lane] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[lane]);
+    });
+    *plain = add_lanes(one);
+    *weighted = add_lanes(other);
+}
+
+FOR_EACH_ISA
+static void norm_gradients(float *restrict dx, const struct norm_row *row, float plain,
+                           float weighted)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        float unit = (row->x[i] - row->mean) * row->factor;
+        float scale = row->offset + row->scale[i];
+        dx[i] += row->factor * (row->dy[i] * scale - plain - unit * weighted);
+    }
+}
+
+FOR_EACH_ISA
+static void norm_parameters(float *restrict scale_sum, float *restrict shift_sum,
+                            const struct norm_row *row)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        float unit = (row->x[i] - row->mean) * row->factor;
+        scale_sum[i] = fmaf(row->dy[i], unit, scale_sum[i]);
+        shift_sum[i] += row->dy[i];
+    }
+}
+
+void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
+                        const struct norm *norm, float *scale_sum, float *shift_sum)
+{
+    float columns = (float)x.columns;
+    for (size_t i = 0; i < x.rows; i++) {
+        struct norm_row row = {.x = x.data + i * x.stride,
+                               .dy = dy.data + i * dy.stride,
+                               .scale = norm->scale,
+                               .count = x.columns,
+                               .offset = norm->offset};
+        float plain = 0;
+        float weighted = 0;
+        if (!norm->rms)
+            row.mean = sum_row(row.x, row.count) / columns;
+        float squares = sum_of_products(row.x, row.mean, row.x, row.mean, row.count);
+        row.factor = 1.0f / sqrtf(squares / columns + norm->epsilon);
+        norm_sums(&row, &plain, &weighted);
+        if (norm->rms) /* no mean that dx would have to keep */
+            plain = 0;
+        norm_gradients(dx.data + i * dx.stride, &row, plain / columns, weighted / columns);
+        norm_parameters(scale_sum, shift_sum, &row);
+    }
+}
+
+FOR_EACH_ISA
+static void softmax_gradients(float *restrict dy, const float *restrict y, size_t count, float mean,
+                              float factor)
+{
+    for (size_t i = 0; i < count; i++)
+        dy[i] = factor * (y[i] * (dy[i] - mean));
+}
+
+void softmax_row_backward(float *dy, const float *y, size_t count, float factor)
+{
+    softmax_gradients(dy, y, count, sum_of_products(dy, 0.0f, y, 0.0f, count), factor);
+}
+
+bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss)
+{
+    double logit = (double)x[target];
+    double log_sum = 0;
+    if (!softmax_row_logsumexp(x, count, &log_sum))
+        return false;
+    *loss = log_sum - logit;
+    scale_row(x, x, count, factor);
+    x[target] -= factor;
+    return true;
+}
+
+/* --- past the caches -------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+static inline void stream_line(float *to, const float *from)
+{
+    const __m128 line[] = {_mm_loadu_ps(from), _mm_loadu_ps(from + 4), _mm_loadu_ps(from + 8),
+                           _mm_loadu_ps(from + 12)};
+    for (size_t i = 0; i < LINE / 4; i++)
+        _mm_stream_ps(to + 4 * i, line[i]);
+}
+
+void nontemporal_fence(void)
+{
+    _mm_sfence();
+}
+#else
+static inline void stream_line(float *to, const float *from)
+{
+    memcpy(to, from, LINE * sizeof *to);
+}
+
+void nontemporal_fence(void)
+{
+}
+#endif
+
+/* Floats before the next line. */
+static size_t to_line(const float *x)
+{
+    return -((uintptr_t)x / sizeof *x) % LINE;
+}
+
+void nontemporal_copy(float *to, const float *from, size_t count)
+{
+    size_t done = count < STREAMED_FLOATS ? count : to_line(to);
+    memcpy(to, from, done * sizeof *to);
+    if (done == count)
+        return;
+    for (; done + LINE <= count; done += LINE)
+        stream_line(to + done, from + done);
+    memcpy(to + done, from + done, (count - done) * sizeof *to);
+}
+
+void nontemporal_fill(float *to, size_t count, float value)
+{
+    size_t done = count < STREAMED_FLOATS ? count : to_line(to);
+    float line[LINE];
+    for (size_t i = 0; i < done; i++)
+        to[i] = value;
+    if (done == count)
+        return;
+    for (size_t i = 0; i < LINE; i++)
+        line[i] = value;
+    for (; done + LINE <= count; done += LINE)
+        stream_line(to + done, line);
+    memcpy(to + done, line, (count - done) * sizeof *to);
 }

@@ -47,7 +47,7 @@ void scale_row(float *y, const float *x, size_t count, float factor);
 /* The index of the first element that is not finite; `count` when there is none. */
 size_t first_nonfinite(const float *x, size_t count);
 
-/* --- softmax: softmax.c ----------------------------------------------------------------------- */
+/* --- softmax ---------------------------------------------------------------------------------- */
 
 /* Σ x */
 float sum_row(const float *x, size_t count);
@@ -85,7 +85,35 @@ void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float
 /* Then e^(x - largest) / Σ. False when some row has none, as with softmax_row. */
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
-/* --- backward: rows_backward.c --------------------------------------------------------------- */
+/* --- linear attention ------------------------------------------------------------------------- */
+
+/* Sums over keys: Σ φ(k) vᵀ and Σ φ(k), with φ(x) = elu(x) + 1, added in the order of the keys.
+ *
+ *     struct running_sum sum = {.values = zeroed, .dk = 64, .dv = 64};
+ *     running_sum_add(&sum, phi_k, v);
+ *     float total = running_sum_query(&sum, context, phi_q);        (context / total)
+ */
+struct running_sum {
+    float *values; /* [dk, dv] Σ φ(k) vᵀ, then [dk] Σ φ(k) */
+    size_t dk, dv;
+};
+
+/* The number of floats of `values`. */
+size_t running_sum_size(size_t dk, size_t dv);
+
+/* y = φ(x): x + 1 above 0, else e^x. */
+void phi_rows(struct matrix y, struct matrix x);
+
+/* y [columns] = x [rows] · matrix: each sum is one chain. */
+void row_times_matrix(float *restrict y, const float *restrict x, struct matrix matrix);
+
+/* Add a key, as φ(k) [dk], and its value [dv]. */
+void running_sum_add(const struct running_sum *sum, const float *phi_k, const float *v);
+
+/* y [dv] = φ(q) · Σ φ(k) vᵀ; returns the divisor of y, φ(q) · Σ φ(k). */
+float running_sum_query(const struct running_sum *sum, float *y, const float *phi_q);
+
+/* --- backward --------------------------------------------------------------------------------- */
 
 /* From dy, the gradient of norm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
  * deviation, shift_sum [C] += Σ dy: those of scale and shift. (An RMS norm has no mean.) */
@@ -99,5 +127,15 @@ void softmax_row_backward(float *dy, const float *y, size_t count, float factor)
 /* -log softmax(x)[target]; x becomes its gradient times `factor`. False when x holds what is no
  * number. */
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss);
+
+/* --- past the caches -------------------------------------------------------------------------- */
+
+/* to = from, and to = value, with non-temporal stores: a large result that is not read soon would
+ * displace what the next product needs from the caches. `to` and `from` must not overlap. */
+void nontemporal_copy(float *to, const float *from, size_t count);
+void nontemporal_fill(float *to, size_t count, float value);
+
+/* Other threads see what this one stored before. */
+void nontemporal_fence(void);
 
 #endif

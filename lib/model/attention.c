@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "math/nontemporal.h"
+#include "math/rows.h"
 #include "math/rng.h"
 #include "model/attention_strip.h"
 

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/nontemporal.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 

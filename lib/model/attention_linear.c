@@ -14,7 +14,6 @@
 
 #include "base/num.h"
 #include "math/rows.h"
-#include "math/running_sum.h"
 #include "model/attention_strip.h"
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)

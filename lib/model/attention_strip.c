@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/nontemporal.h"
 #include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"

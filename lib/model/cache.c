@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/running_sum.h"
+#include "math/rows.h"
 
 int cache_init(struct cache *cache, const struct config *config, struct err *err)
 {

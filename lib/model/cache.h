@@ -23,7 +23,7 @@ enum {
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
 struct cache_sum {
-    float *values; /* see running_sum.h */
+    float *values; /* see struct running_sum */
     size_t count;
 };
 

@@ -227,3 +227,49 @@ TEST(sinusoids_agree_with_the_formula)
         }
     }
 }
+
+/* --- stores past the caches -------------------------------------------------------------------- */
+
+enum { ROOM = 2200, LINE = 16 };
+
+static float source[ROOM], stored[ROOM], expected[ROOM];
+
+/* Around the length from which stores bypass caches, and around whole lines. */
+static const size_t store_counts[] = {0,   1,   15,  16,  17,  255, 256,  257, 270,
+                                      271, 272, 273, 287, 288, 511, 1024, 2047};
+
+/* Untouched cells are -1. */
+static void clear_stores(void)
+{
+    for (size_t i = 0; i < ROOM; i++) {
+        source[i] = (float)i;
+        stored[i] = expected[i] = -1;
+    }
+}
+
+TEST(a_copy_is_complete_at_every_alignment)
+{
+    for (size_t i = 0; i < COUNT(store_counts); i++) {
+        for (size_t offset = 0; offset < 2 * LINE; offset++) {
+            clear_stores();
+            memcpy(expected + offset, source + 3 + i, store_counts[i] * sizeof *stored);
+            nontemporal_copy(stored + offset, source + 3 + i, store_counts[i]);
+            nontemporal_fence();
+            ck_assert_mem_eq(stored, expected, sizeof stored);
+        }
+    }
+}
+
+TEST(a_fill_is_complete_at_every_alignment)
+{
+    for (size_t i = 0; i < COUNT(store_counts); i++) {
+        for (size_t offset = 0; offset < 2 * LINE; offset++) {
+            clear_stores();
+            for (size_t k = 0; k < store_counts[i]; k++)
+                expected[offset + k] = 7.5f;
+            nontemporal_fill(stored + offset, store_counts[i], 7.5f);
+            nontemporal_fence();
+            ck_assert_mem_eq(stored, expected, sizeof stored);
+        }
+    }
+}
