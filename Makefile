@@ -317,7 +317,7 @@ test-cluster: all ## run experiments with GNU parallel, mpirun and Slurm, which 
 	@sh tests/cluster.sh $(BUILD)
 
 # libxsmm's code is generated at run time and is not instrumented.
-THREADED = train_step growth mechanism edit gemm pool heap machine attn_step attn_host
+THREADED = train_step growth mechanism edit gemm heap machine attn_step attn_host
 tsan: ## test what runs in several threads with ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
 		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \

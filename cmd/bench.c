@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "bench/benchmark.h"
 #include "command.h"
-#include "math/pool.h"
+#include "math/machine.h"
 #include "model/model.h"
 #include "model/new_model.h"
 #include "output.h"

@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "lens/selection.h"
-#include "math/pool.h"
+#include "math/machine.h"
 #include "model/config_edit.h"
 #include "model/mechanism.h"
 #include "model/model.h"

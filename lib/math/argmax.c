@@ -7,7 +7,6 @@
 #include "base/num.h"
 #include "math/isa.h"
 #include "math/machine.h"
-#include "math/pool.h"
 #include "math/rows.h"
 
 enum {

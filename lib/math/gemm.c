@@ -11,7 +11,6 @@
 #include "math/isa.h"
 #include "math/kernel.h"
 #include "math/machine.h"
-#include "math/pool.h"
 #include "math/rows.h"
 
 /* --- blocks ------------------------------------------------------------------------------------ */

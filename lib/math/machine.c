@@ -1,8 +1,201 @@
 #include "math/machine.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/heap.h"
+#include "base/held_signals.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "math/tensor.h"
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
+
+/* Waiting spins this often before it sleeps: some 20 µs, the time between two loops of a pass. */
+enum { SPINS = 2000 };
+
+struct worker {
+    struct pool *pool;
+    pthread_t thread;
+    size_t index;
+    int started_from; /* the processor of the one that started it */
+};
+
+struct pool {
+    size_t threads;
+    size_t started; /* workers that run, beside the caller */
+    struct worker *workers;
+    struct loop loop;
+    void *context;
+    atomic_size_t next_round;
+    atomic_size_t generation; /* one more for every loop, and at the end */
+    atomic_size_t busy;       /* workers that have not finished this loop */
+    atomic_bool closing;
+    pthread_mutex_t mutex; /* for those who sleep until generation or busy changes */
+    pthread_cond_t wake, done;
+};
+
+size_t pool_processors(void)
+{
+    return platform_processors();
+}
+
+int pool_open(struct pool **pool, size_t threads, struct err *err)
+{
+    if (threads > POOL_THREADS_MAX)
+        return err_usage(err, "threads: expected at most %d, found %zu", POOL_THREADS_MAX, threads);
+    struct pool *opened = heap_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return -1;
+    opened->threads = threads;
+    opened->workers = heap_alloc(threads, sizeof *opened->workers, err);
+    if (!opened->workers) {
+        heap_free(opened);
+        return -1;
+    }
+    pthread_mutex_init(&opened->mutex, NULL);
+    pthread_cond_init(&opened->wake, NULL);
+    pthread_cond_init(&opened->done, NULL);
+    *pool = opened;
+    return 0;
+}
+
+size_t pool_threads(const struct pool *pool)
+{
+    return pool->threads;
+}
+
+static void take_rounds(struct pool *pool, size_t thread)
+{
+    for (;;) {
+        size_t round = atomic_fetch_add_explicit(&pool->next_round, 1, memory_order_relaxed);
+        if (round >= pool->loop.rounds)
+            break;
+        pool->loop.round(pool->context, round, thread);
+    }
+}
+
+static inline void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Wait for the next loop: spinning for a moment, then asleep. Returns its generation. */
+static size_t await_loop(struct pool *pool, size_t seen)
+{
+    for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
+        pause_briefly();
+    if (atomic_load(&pool->generation) != seen)
+        return atomic_load(&pool->generation);
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->generation) == seen)
+        pthread_cond_wait(&pool->wake, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+    return atomic_load(&pool->generation);
+}
+
+/* Publish a loop, or the end: who spins sees it at once, who sleeps is woken. */
+static void announce(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->generation, 1);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void leave_loop(struct pool *pool)
+{
+    if (atomic_fetch_sub(&pool->busy, 1) != 1)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_signal(&pool->done);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void await_workers(struct pool *pool)
+{
+    for (int i = 0; i < SPINS && atomic_load(&pool->busy) > 0; i++)
+        pause_briefly();
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->busy) > 0)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct pool *pool = worker->pool;
+    size_t seen = 0;
+    /* Some systems wake a thread beside the one that wakes it and leave both on one processor for
+     * tens of milliseconds while the next idles; a thread that has once been elsewhere is woken
+     * there. */
+    platform_step_aside(worker->started_from, worker->index);
+    for (;;) {
+        seen = await_loop(pool, seen);
+        if (atomic_load(&pool->closing))
+            break;
+        take_rounds(pool, worker->index);
+        leave_loop(pool);
+    }
+    return NULL;
+}
+
+/* Threads that the system refuses are done without: the loops still run whole. Signals come to the
+ * thread that has the pool: only there steps can be held together (held_signals.h). */
+static void start_workers(struct pool *pool)
+{
+    sigset_t before;
+    held_signals_begin(&before);
+    while (pool->started + 1 < pool->threads) {
+        struct worker *worker = &pool->workers[pool->started];
+        *worker =
+            (struct worker){pool, .index = pool->started + 1, .started_from = platform_processor()};
+        if (pthread_create(&worker->thread, NULL, work, worker))
+            pool->threads = pool->started + 1;
+        else
+            pool->started++;
+    }
+    held_signals_end(&before);
+}
+
+void pool_run(struct pool *pool, struct loop loop, void *context)
+{
+    if (pool->threads == 1 || loop.rounds < 2 || loop.work < work_worth_threads) {
+        for (size_t round = 0; round < loop.rounds; round++)
+            loop.round(context, round, 0);
+        return;
+    }
+    start_workers(pool);
+    pool->loop = loop;
+    pool->context = context;
+    atomic_store(&pool->next_round, 0);
+    atomic_store(&pool->busy, pool->started);
+    announce(pool);
+    take_rounds(pool, 0);
+    await_workers(pool);
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    atomic_store(&pool->closing, true);
+    announce(pool);
+    for (size_t i = 0; i < pool->started; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->mutex);
+    heap_free(pool->workers);
+    heap_free(pool);
+}
+
+/* --- the machine ------------------------------------------------------------------------------ */
 
 /* Room of so many floats for each thread. */
 static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)

@@ -1,4 +1,12 @@
-/* machine.h: what the mathematics runs on: threads, generated kernels, and room to work in. */
+/* machine.h: what products run on: threads, kernels and memory to work in.
+ *
+ * A pool's threads share the rounds of a loop, which a counter hands out; no result depends on
+ * which thread runs a round. Threads start at the first loop that is worth them.
+ *
+ *     if (machine_open(&machine, 2, err)) ...
+ *     pool_run(machine.pool, (struct loop){.rounds = panels, .work = flops, .round = f}, &panels);
+ *     machine_release(&machine);
+ */
 #ifndef ATTN_MATH_MACHINE_H
 #define ATTN_MATH_MACHINE_H
 
@@ -7,7 +15,32 @@
 #include "base/arena.h"
 #include "base/progress_sink.h"
 #include "math/kernel.h"
-#include "math/pool.h"
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+enum { POOL_THREADS_MAX = 256 };
+
+struct pool;
+
+struct loop {
+    size_t rounds;
+    double work; /* multiply-adds of all rounds, roughly: little work stays on one thread */
+    void (*round)(void *context, size_t round, size_t thread); /* thread: 0 … threads - 1 */
+};
+
+/* A pool of `threads` threads, POOL_THREADS_MAX at most, including the caller's. */
+int pool_open(struct pool **pool, size_t threads, struct err *err);
+void pool_free(struct pool *pool);
+
+size_t pool_threads(const struct pool *pool);
+
+/* Run all rounds; returns when the last one is done. Called by one thread at a time. */
+void pool_run(struct pool *pool, struct loop loop, void *context);
+
+/* The processors that this process may use. */
+size_t pool_processors(void);
+
+/* --- the machine ------------------------------------------------------------------------------ */
 
 enum {
     COPY_COLUMNS = 64,               /* of a panel that is copied for one use, */

@@ -1,5 +1,5 @@
-/* pthread.h: threads for WASI, which has only one: starting another fails, and lib/math/pool.c then
- * runs on one. */
+/* pthread.h: threads for WASI, which has only one: starting another fails, and then
+ * lib/math/machine.c runs on one. */
 #ifndef ATTN_WASI_PTHREAD_H
 #define ATTN_WASI_PTHREAD_H
 

@@ -7,7 +7,6 @@
 #include "dice.h"
 #include "math/kernel.h"
 #include "math/machine.h"
-#include "math/pool.h"
 #include "math/rows.h"
 
 static const float untouched = 12345.0f;
