@@ -16,7 +16,7 @@ sixth() { # WORD...: the first, the seventh, ...
     printf '%s\n' "$@" | awk 'NR % 6 == 1'
 }
 
-UNIT=${UNIT-kernel gemm gemm_bf16 gemv rows portable_math precision transpose \
+UNIT=${UNIT-kernel gemm gemm_bf16 weight rows portable_math precision \
     rotary rng_uniform platform json sha256}
 GOLDEN=${GOLDEN-life mha}
 BITS=${BITS-tiny life life-causal life-4-heads life-grouped journey tests/golden/gpt2-* \

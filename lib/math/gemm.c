@@ -6,7 +6,6 @@
 
 #include "base/num.h"
 #include "base/platform.h"
-#include "math/avx512.h"
 #include "math/precision.h"
 #include "math/isa.h"
 #include "math/kernel.h"
@@ -165,12 +164,6 @@ static struct plan plan_in_order(const struct weight *w, size_t threads)
     return (struct plan){part, part, w->in, LARGE_GROUP, 1, .at_once = true};
 }
 
-/* The rows of x that W as [out, in] is read for where it lies: their sums stay in registers. */
-static size_t rows_in_registers(const struct weight *w)
-{
-    return !w->rows.bytes ? 1 : has_avx512() ? GEMV_ROWS : 0;
-}
-
 /* One row streams through W, which is all that memory can do, or reads panels where there is
  * nothing else, or memory is best read so. Panels are read once, in order. W in place, where it
  * lies in the file: few rows stream through it; many rows copy it panel by panel, because rows of W
@@ -200,7 +193,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
         return pairs;
     if (w->panels && rows == 1 && kernels_read_in_order(machine->kernels))
         return plan_in_order(w, threads);
-    if (w->rows.data && rows <= rows_in_registers(w))
+    if (w->rows.data && w->rows.bytes && rows == 1)
         return dots;
     if (rows == 1 && (w->data || w->halves))
         return one_row;

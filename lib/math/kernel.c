@@ -66,6 +66,12 @@ static enum kernel_target target_of_processor(void)
     return tiles ? TARGET_TILES : TARGET_BF16;
 }
 
+static bool runs(enum vector_form form)
+{
+    return form == VECTORS_AVX512 ? __builtin_cpu_supports("avx512f")
+                                  : __builtin_cpu_supports("avx2") && has_fma();
+}
+
 static struct cpu_tuning tuning_of_maker(void)
 {
     if (__builtin_cpu_is("amd"))
@@ -85,6 +91,11 @@ static enum kernel_target target_of_processor(void)
 #else
     return TARGET_C;
 #endif
+}
+
+static bool runs(enum vector_form form)
+{
+    return form == VECTORS_NEON;
 }
 
 static struct cpu_tuning tuning_of_maker(void)
@@ -113,6 +124,21 @@ enum kernel_target target_choose(void)
         if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target <= target)
             return target_rows[i].target;
     return target == TARGET_BF16 && cpu_tuning().slow_dots ? TARGET_AVX512 : target;
+}
+
+const struct vector_loops *vectors_find(enum vector_form form)
+{
+    static const struct vector_loops *const forms[] = {&vectors_avx512, &vectors_avx2,
+                                                       &vectors_neon};
+    return forms[form]->floats && runs(form) ? forms[form] : NULL;
+}
+
+const struct vector_loops *vectors_best(void)
+{
+    const struct vector_loops *best = NULL;
+    for (int form = 0; form < VECTOR_FORMS && !best; form++)
+        best = vectors_find((enum vector_form)form);
+    return best;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -272,7 +298,7 @@ int kernels_open(struct kernels **kernels, struct err *err)
         return -1;
     opened->target = opened->code_target = target_choose();
     opened->floats = !has_fma() || opened->target == TARGET_OLD ? floats_softly
-                     : opened->target == TARGET_NEON            ? floats_neon
+                     : opened->target == TARGET_NEON            ? vectors_neon.floats
                                                                 : floats_plain;
     opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
     if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
@@ -332,8 +358,8 @@ const char *pair_way_name(enum pair_way way)
 static kernel_body *body_of_panels(const struct kernels *kernels)
 {
     if (kernels->target >= TARGET_AVX512)
-        return cpu_tuning().stalls_on_bursts ? floats_avx512 : NULL;
-    return kernels->target == TARGET_AVX2 ? floats_avx2 : NULL;
+        return cpu_tuning().stalls_on_bursts ? vectors_avx512.floats : NULL;
+    return kernels->target == TARGET_AVX2 ? vectors_avx2.floats : NULL;
 }
 
 bool kernels_prefetch_evenly(const struct kernels *kernels)
@@ -353,7 +379,7 @@ static kernel_body *find_body(const struct kernels *kernels, const struct kernel
     if (shape->pairs)
         return tiles_amx;
     if (shape->panels)
-        return kernels->target >= TARGET_AVX512 ? floats_avx512 : floats_avx2;
+        return kernels->target >= TARGET_AVX512 ? vectors_avx512.floats : vectors_avx2.floats;
     return panels ? panels : kernels->floats;
 }
 

@@ -132,12 +132,28 @@ void kernel_call(const struct kernel *kernel, const void *a, const void *b, floa
 kernel_body floats_plain;
 kernel_body floats_softly;
 
-/* The same by vectors. On x86-64, A must be a panel without gaps whose columns are a multiple of
- * PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
+struct number_rows;
+
+/* Loops by vectors of one instruction set (vectors.h), or NULL if the compiler has none. */
+struct vector_loops {
+    /* On x86-64, A must be a panel without gaps whose columns are a multiple of PANEL_FLOATS, or
+     * several panels of PANEL_FLOATS columns (shape.panels). */
+    kernel_body *floats;
+
+    /* Both take whole blocks of LANES rows of numbers (weight.h) and return how many of `count`
+     * numbers they did: to[i · stride + row] = number i of a row; sums[row] += x · row, each sum one
+     * chain. */
+    size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
+    size_t (*multiply)(float *sums, const float *x, const struct number_rows *rows, size_t count);
+};
+
 enum { PANEL_FLOATS = 32 };
-kernel_body floats_neon;
-kernel_body floats_avx2;
-kernel_body floats_avx512;
+enum vector_form { VECTORS_AVX512, VECTORS_AVX2, VECTORS_NEON, VECTOR_FORMS };
+extern const struct vector_loops vectors_avx512, vectors_avx2, vectors_neon;
+
+/* The loops of a form, and the best ones; NULL if this processor has none. */
+const struct vector_loops *vectors_find(enum vector_form form);
+const struct vector_loops *vectors_best(void);
 
 /* Pairs by AMX, for which tiles_ask must ask the operating system first. The sum is taken
  * TILE_PAIRS pairs at a time: all their first products, then all second ones. */

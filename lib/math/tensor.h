@@ -43,7 +43,7 @@ static inline struct matrix matrix_columns(struct matrix whole, size_t first, si
     return whole;
 }
 
-/* y [C, T] = the transpose of x [T, C]. They must not overlap. (transpose.c) */
+/* y [C, T] = the transpose of x [T, C]. They must not overlap. (weight.c) */
 void transpose(struct matrix y, struct matrix x);
 
 /* A matrix as a tensor of two axes; dense row-major floats as one; the elements; slice `index` of

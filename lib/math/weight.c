@@ -1,15 +1,16 @@
-#include "math/gemm.h"
+#include "math/weight.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "math/precision.h"
-#include "math/transpose.h"
+#include "math/kernel.h"
 
 enum {
-    AHEAD = 32, /* rows that are prefetched: in a file that is mapped each is on another page */
+    AHEAD = 32, /* rows that are prefetched: in a mapped file each is on another page */
     LINE = 16,  /* floats of a cache line */
+    TILE = 64,  /* numbers of a row at a time */
 };
 
 bool weight_can_slice(const struct weight *whole, size_t first)
@@ -34,6 +35,8 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
     part.out = count;
     return part;
 }
+
+/* --- rows of numbers -------------------------------------------------------------------------- */
 
 /* The bytes of so many numbers of a row; quantised ones are whole blocks. */
 static size_t number_bytes(const struct weight_rows *rows, size_t count)
@@ -73,29 +76,29 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
     return rows;
 }
 
-size_t weight_strip(const struct weight *w, size_t column, size_t count)
+float number_at(const struct number_rows *rows, size_t row, size_t i)
 {
-    size_t block = w->rows.view.block;
-    size_t start = (w->rows.skipped + column) % block;
-    size_t strip = count / LANES;
-    bool within = start + count <= block;
-    bool between = strip > 0 && block % strip == 0 && start % strip == 0;
-    return within || between ? strip : 0;
+    const char *from = rows->at[row] + i * rows->bytes;
+    float value = 0;
+    uint16_t half = 0;
+    if (rows->bytes == BF16_BYTES) {
+        memcpy(&half, from, sizeof half);
+        return bf16_value(half);
+    }
+    memcpy(&value, from, sizeof value);
+    return value;
 }
 
-struct number_rows weight_strip_rows(const struct weight *w, size_t column, size_t strip)
-{
-    struct number_rows rows = {.count = LANES,
-                               .bytes = w->rows.bytes,
-                               .quantised = w->rows.quantised,
-                               .jump = number_bytes(&w->rows, w->in)};
-    for (size_t i = 0; i < LANES; i++)
-        rows.at[i] = find_number(w, 0, column + i * strip);
-    return rows;
-}
+/* Some numbers of quantised rows, as floats. */
+struct widened_rows {
+    float room[LANES][DTYPE_BLOCK_MAX];
+    struct number_rows rows;
+    size_t count; /* numbers of a row */
+};
 
-void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised, size_t first,
-                       size_t end)
+/* Numbers from `first` on: up to `end`, or fewer. */
+static void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised,
+                              size_t first, size_t end)
 {
     enum dtype dtype = quantised->quantised;
     size_t within = first % DTYPE_BLOCK_MAX;
@@ -130,7 +133,31 @@ float weight_element(const struct weight *w, size_t row, size_t column)
     return number_at(&some.rows, 0, 0);
 }
 
-/* The same of quantised rows: whole blocks of LANES rows; else some numbers at a time. */
+/* --- transposing ------------------------------------------------------------------------------ */
+
+/* to[i · stride + row] = number i of a row that is not quantised. */
+static void transpose_rows(float *to, size_t stride, const struct number_rows *rows, size_t count)
+{
+    const struct vector_loops *loops = rows->count == LANES ? vectors_best() : NULL;
+    size_t done = loops ? loops->transpose(to, stride, rows, count) : 0;
+    for (size_t i = done; i < count; i++)
+        for (size_t row = 0; row < rows->count; row++)
+            to[i * stride + row] = number_at(rows, row, i);
+}
+
+void transpose(struct matrix y, struct matrix x)
+{
+    assert(y.rows == x.columns && y.columns == x.rows);
+    struct number_rows rows = {.bytes = FLOAT_BYTES, .jump = LANES * x.stride * FLOAT_BYTES};
+    for (size_t row = 0; row < x.rows; row += LANES) {
+        rows.count = x.rows - row < LANES ? x.rows - row : LANES;
+        for (size_t i = 0; i < rows.count; i++)
+            rows.at[i] = (const char *)(x.data + (row + i) * x.stride);
+        transpose_rows(y.data + row, y.stride, &rows, x.columns);
+    }
+}
+
+/* Quantised rows as columns: whole blocks of LANES rows; else some numbers at a time. */
 static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
                          struct weight_piece piece)
 {
@@ -204,6 +231,118 @@ void weight_copy(float *to, size_t columns, const struct weight *w, struct weigh
             weight_widen(to + i * columns, from, count);
         else
             memcpy(to + i * columns, from, count * sizeof *to);
+    }
+}
+
+/* --- products with one row -------------------------------------------------------------------- */
+
+/* sums += x · tile [count, LANES]: a chain for each column. */
+FOR_EACH_ISA
+static void add_tile(float *restrict sums, const float *restrict x, const float *restrict tile,
+                     size_t count)
+{
+    float chains[LANES];
+    memcpy(chains, sums, sizeof chains);
+    for (size_t i = 0; i < count; i++)
+        for (size_t lane = 0; lane < LANES; lane++)
+            chains[lane] = fmaf(x[i], tile[i * LANES + lane], chains[lane]);
+    memcpy(sums, chains, sizeof chains);
+}
+
+/* chains += x · rows, which are not quantised. */
+static void add_numbers(float chains[LANES], const float *x, const struct number_rows *rows,
+                        size_t count)
+{
+    const struct vector_loops *loops = rows->count == LANES ? vectors_best() : NULL;
+    float tile[TILE * LANES] = {0}; /* in the first-level cache */
+    struct number_rows rest = *rows;
+    for (size_t i = loops ? loops->multiply(chains, x, rows, count) : 0; i < count; i += TILE) {
+        size_t some = num_min(TILE, count - i);
+        for (size_t row = 0; row < rows->count; row++)
+            rest.at[row] = rows->at[row] + i * rows->bytes;
+        transpose_rows(tile, LANES, &rest, some);
+        add_tile(chains, x + i, tile, some);
+    }
+}
+
+/* The same of a segment that begins at number `first`, where a block of quantised numbers begins. */
+static void add_segment(float chains[LANES], const float *x, const struct number_rows *rows,
+                        size_t first, size_t count)
+{
+    struct number_rows segment = *rows;
+    struct widened_rows some;
+    size_t skipped = rows->bytes ? first * rows->bytes : dtype_bytes(rows->quantised, first);
+    for (size_t row = 0; row < rows->count; row++)
+        segment.at[row] += skipped;
+    if (rows->bytes)
+        add_numbers(chains, x, &segment, count);
+    for (size_t i = 0; !rows->bytes && i < count; i += some.count) {
+        number_rows_widen(&some, &segment, i, count);
+        add_numbers(chains, x + i, &some.rows, some.count);
+    }
+}
+
+/* The products of rows with x, which go `apart` floats apart. */
+static void multiply_rows_apart(float *y, struct matrix x, const struct number_rows *rows,
+                                size_t apart)
+{
+    float sums[LANES] = {0};
+    assert(x.rows == 1);
+    for (size_t first = 0; first < x.columns; first += SUM_SEGMENT) {
+        float chains[LANES] = {0};
+        add_segment(chains, x.data + first, rows, first, num_min(SUM_SEGMENT, x.columns - first));
+        for (size_t row = 0; row < LANES; row++)
+            sums[row] = first > 0 ? sums[row] + chains[row] : chains[row];
+    }
+    for (size_t row = 0; row < rows->count; row++)
+        y[row * apart] = sums[row];
+}
+
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
+{
+    multiply_rows_apart(y.data, x, rows, 1);
+}
+
+/* If `count` columns are LANES strips of rows that follow each other, the rows of a strip; else 0. */
+static size_t strip_size(const struct weight *w, size_t column, size_t count)
+{
+    size_t block = w->rows.view.block;
+    size_t start = (w->rows.skipped + column) % block;
+    size_t strip = count / LANES;
+    bool within = start + count <= block;
+    bool between = strip > 0 && block % strip == 0 && start % strip == 0;
+    return within || between ? strip : 0;
+}
+
+/* The first row of each strip, then the second, ... */
+static void multiply_strips(struct matrix y, struct matrix x, const struct weight *w, size_t column,
+                            size_t strip)
+{
+    struct number_rows rows = {.count = LANES,
+                               .bytes = w->rows.bytes,
+                               .quantised = w->rows.quantised,
+                               .jump = number_bytes(&w->rows, w->in)};
+    size_t row_bytes = rows.jump;
+    for (size_t i = 0; i < LANES; i++)
+        rows.at[i] = find_number(w, 0, column + i * strip);
+    for (size_t i = 0; i < strip; i++) {
+        if (i + 1 == strip)
+            rows.jump += (LANES - 1) * strip * row_bytes; /* to the columns after these */
+        multiply_rows_apart(y.data + i, x, &rows, strip);
+        for (size_t row = 0; row < LANES; row++)
+            rows.at[row] += row_bytes;
+    }
+}
+
+void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips)
+{
+    size_t strip = strips ? strip_size(w, column, y.columns) : 0;
+    if (strip)
+        multiply_strips(y, x, w, column, strip);
+    for (size_t i = strip * LANES; i < y.columns; i += LANES) {
+        struct number_rows rows = weight_number_rows(w, 0, column + i);
+        rows.count = num_min(rows.count, y.columns - i);
+        multiply_rows_apart(y.data + i, x, &rows, 1);
     }
 }
 

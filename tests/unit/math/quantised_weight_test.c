@@ -10,7 +10,7 @@
 #include "../rigs/gemm_rig.h"
 #include "../rigs/guarded.h"
 
-/* Products of quantised matrices have the bits of the same numbers as floats, which gemv_test and
+/* Products of quantised matrices have the bits of the same numbers as floats, which weight_test and
  * gemm_test check. */
 
 enum { OUT_MOST = 400, IN_MOST = 1024, ROWS_MOST = 70, TENSOR_ROWS = 3 + (OUT_MOST / 5 + 1) * 7 };

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/growth_rig.h"
 #include "../rigs/pass_record.h"
-#include "math/number_rows.h"
+#include "math/weight.h"
 
 #define FAMILY(type, keys)                                                              \
     "{\"model_type\": \"" type                                                          \

@@ -2,7 +2,6 @@
 #include "math/gemm.h"
 #include "math/kernel.h"
 #include "math/machine.h"
-#include "math/transpose.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,17 +167,17 @@ TEST_LOOP(reading_in_strips_does_not_change_a_bit, 2)
 }
 
 /* Every form that this processor can run. */
-TEST_LOOP(blocks_are_transposed, TRANSPOSE_FORMS)
+TEST_LOOP(blocks_are_transposed, VECTOR_FORMS)
 {
-    transpose_loop *loop = transpose_find((enum transpose_form)_i);
-    for (size_t i = 0; loop && i < COUNT(in_counts) * COUNT(sizes); i++) {
+    const struct vector_loops *loops = vectors_find((enum vector_form)_i);
+    for (size_t i = 0; loops && i < COUNT(in_counts) * COUNT(sizes); i++) {
         enum { STRIDE = LANES + 3 };
         static float to[IN_MOST * STRIDE];
         size_t in = in_counts[i / 2];
         struct weight w = make_weight(LANES, in, sizes[i % 2], views[2]);
         struct number_rows rows = weight_number_rows(&w, 0, 0);
         memset(to, 0, sizeof to);
-        size_t done = loop(to, STRIDE, &rows, in);
+        size_t done = loops->transpose(to, STRIDE, &rows, in);
         ck_assert(done <= in && in - done < 2 * LANES);
         for (size_t cell = 0; cell < done * STRIDE; cell++) {
             size_t row = cell % STRIDE;
@@ -186,4 +185,60 @@ TEST_LOOP(blocks_are_transposed, TRANSPOSE_FORMS)
             ck_assert_msg(to[cell] == expected, "number %zu of row %zu", cell / STRIDE, row);
         }
     }
+}
+
+TEST_LOOP(blocks_are_multiplied_in_chains, VECTOR_FORMS)
+{
+    const struct vector_loops *loops = vectors_find((enum vector_form)_i);
+    uint32_t dice = 5;
+    for (size_t i = 0; loops && i < COUNT(in_counts) * COUNT(sizes); i++) {
+        size_t in = in_counts[i / 2];
+        struct weight w = make_weight(LANES, in, sizes[i % 2], views[2]);
+        struct number_rows rows = weight_number_rows(&w, 0, 0);
+        float *x = guarded_take(&x_memory, in);
+        float sums[LANES], expected[LANES];
+        dice_fill(x, in, &dice);
+        dice_fill(sums, LANES, &dice);
+        memcpy(expected, sums, sizeof sums);
+        size_t done = loops->multiply(sums, x, &rows, in);
+        ck_assert(done <= in && in - done < 2 * LANES);
+        for (size_t k = 0; k < done * LANES; k++)
+            expected[k % LANES] =
+                fmaf(x[k / LANES], number_at(&rows, k % LANES, k / LANES), expected[k % LANES]);
+        ck_assert_mem_eq(sums, expected, sizeof sums);
+    }
+}
+
+/* --- transposing ------------------------------------------------------------------------------- */
+
+/* Sizes around the edges of blocks. */
+static const size_t edges[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 50};
+
+enum { SIZE_MOST = 50, PAD = 3 };
+
+static void check_turned(size_t rows, size_t columns)
+{
+    uint32_t dice = 5;
+    size_t x_count = rows > 0 ? (rows - 1) * (columns + PAD) + columns : 0;
+    size_t y_count = columns > 0 ? (columns - 1) * (rows + PAD) + rows : 0;
+    struct matrix x = {guarded_take(&x_memory, x_count), rows, columns, columns + PAD};
+    struct matrix y = {guarded_take(&y_memory, y_count), columns, rows, rows + PAD};
+    dice_fill(x.data, x_count, &dice);
+    for (size_t i = 0; i < y_count; i++)
+        y.data[i] = 9;
+    transpose(y, x);
+    for (size_t i = 0; i < y_count; i++) {
+        size_t row = i / y.stride;
+        size_t column = i % y.stride;
+        float expected = column < rows ? x.data[column * x.stride + row] : 9;
+        if (y.data[i] != expected)
+            ck_abort_msg("[%zu, %zu]: row %zu, column %zu", rows, columns, row, column);
+    }
+}
+
+TEST(rows_become_columns_and_no_other_number_changes)
+{
+    for (size_t i = 0; i < COUNT(edges); i++)
+        for (size_t j = 0; j < COUNT(edges); j++)
+            check_turned(edges[i], edges[j]);
 }

@@ -1,0 +1,295 @@
+/* vectors.h: loops by vectors of one instruction set: products of panels of floats, and rows of
+ * numbers that become columns. A file that includes this defines
+ *
+ *     vector                  VECTOR_FLOATS floats, with vector_load, _store, _zero, _all, _add and
+ *                             _multiply_add
+ *     transpose_registers     of VECTOR_FLOATS vectors, in place
+ *     IN_VECTORS              the instructions that these need, as an attribute of functions
+ *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
+ *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
+ *
+ * and gives its loops as VECTOR_LOOPS (kernel.h). All instruction sets give the same bits. */
+#ifndef ATTN_MATH_VECTORS_H
+#define ATTN_MATH_VECTORS_H
+
+#include <assert.h>
+
+#include "base/num.h"
+#include "math/kernel.h"
+#include "math/weight.h"
+
+enum {
+    COLUMNS = REGISTERS * VECTOR_FLOATS, /* at a time */
+    THIRDS = ROWS_MAX / 3, /* pointers to every third row of B: strides give the rows between */
+    STEP = 8,              /* numbers of a sum between prefetches */
+    LINE_BYTES = 64,
+    LINE_FLOATS = 16,
+    PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
+    FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second cache */
+    WORD_BYTES = 4,           /* a float, or two bf16 numbers */
+    BYTES_AHEAD = 512,        /* of each row, prefetched: rows advance side by side */
+    GROUPS = LANES / VECTOR_FLOATS,
+};
+
+_Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define EACH(i, count) _Pragma("GCC unroll 16") for (size_t i = 0; i < (count); i++)
+#define PREFETCH(address) __builtin_prefetch(address, 0, 2)
+
+/* --- products of panels ----------------------------------------------------------------------- */
+
+/* Prefetches are spread evenly over the product: all at once they would fill the few buffers that a
+ * core has for cache lines in transit, which A and B need, too. */
+
+/* Some rows of B and some columns of A; `next` is prefetched, `lines` cache lines a step. */
+struct part {
+    const struct kernel_shape *shape;
+    const float *a, *b;
+    float *c;
+    const char *next;
+    size_t lines;
+};
+
+typedef void add_rows(struct part *part);
+
+/* sums += b[k] · a row of A. */
+IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS], const float *a,
+                                                const float *const b[THIRDS], size_t k,
+                                                size_t b_stride, size_t rows)
+{
+    vector columns[REGISTERS];
+    EACH(i, REGISTERS) columns[i] = vector_load(a + i * VECTOR_FLOATS);
+    EACH(t, rows)
+    {
+        vector x = vector_all((b[t / 3] + k)[t % 3 * b_stride]);
+        EACH(i, REGISTERS)
+        sums[t][i] = vector_multiply_add(x, columns[i], sums[t][i]);
+    }
+}
+
+/* `rows` is a constant in each call, so that sums stay in registers. */
+IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
+{
+    size_t a_stride = (size_t)part->shape->a_stride;
+    size_t b_stride = (size_t)part->shape->b_stride;
+    size_t c_stride = (size_t)part->shape->c_stride;
+    size_t rest = (size_t)part->shape->k;
+    const float *a = part->a;
+    const char *next = part->next;
+    float *c = part->c;
+    const float *b[THIRDS];
+    vector sums[ROWS_MAX][REGISTERS];
+    EACH(i, (rows + 2) / 3)
+    b[i] = part->b + 3 * i * b_stride;
+    EACH(t, rows)
+    EACH(i, REGISTERS)
+    sums[t][i] =
+        part->shape->accumulate ? vector_load(c + t * c_stride + i * VECTOR_FLOATS) : vector_zero();
+    for (; rest >= STEP; rest -= STEP) {
+        for (size_t i = 0; i < part->lines; i++, next += LINE_BYTES)
+            PREFETCH(next);
+        EACH(k, STEP)
+        {
+            add_number(sums, a, b, k, b_stride, rows);
+            a += a_stride;
+        }
+        EACH(i, (rows + 2) / 3)
+        b[i] += STEP;
+    }
+    for (size_t k = 0; k < rest; k++, a += a_stride)
+        add_number(sums, a, b, k, b_stride, rows);
+    EACH(t, rows)
+    EACH(i, REGISTERS)
+    vector_store(c + t * c_stride + i * VECTOR_FLOATS, sums[t][i]);
+    part->next = next;
+}
+
+#define ADD_ROWS(count)                                        \
+    IN_VECTORS static void add_rows_##count(struct part *part) \
+    {                                                          \
+        add_tile(part, count);                                 \
+    }
+
+FOR_ROWS(ADD_ROWS)
+
+#define NAME_ROWS(count) add_rows_##count,
+
+static add_rows *const rows_by_count[ROWS_MAX + 1] = {NULL, FOR_ROWS(NAME_ROWS)};
+
+/* All rows of COLUMNS columns, divided as evenly as possible. */
+static void add_columns(struct part *part)
+{
+    struct part rest = *part;
+    size_t n = (size_t)part->shape->n;
+    for (size_t passes = (n + ROWS_MAX - 1) / ROWS_MAX; passes > 0; passes--) {
+        size_t rows = (n + passes - 1) / passes;
+        rows_by_count[rows](&rest);
+        rest.b += rows * (size_t)part->shape->b_stride;
+        rest.c += rows * (size_t)part->shape->c_stride;
+        n -= rows;
+    }
+    part->next = rest.next;
+}
+
+/* The cache lines that each step prefetches of the next A, or of a part of it. */
+static size_t lines_of_step(const struct kernel_shape *shape)
+{
+    size_t m = (size_t)shape->m;
+    size_t passes = ((size_t)shape->n + ROWS_MAX - 1) / ROWS_MAX * (m / COLUMNS);
+    size_t steps = num_max(1, passes * ((size_t)shape->k / STEP));
+    size_t lines =
+        shape->prefetch ? m * (size_t)shape->k / LINE_FLOATS / (size_t)shape->prefetch : 0;
+    return (lines + steps - 1) / steps;
+}
+
+/* One row of B and a panel, one segment of the sum after the other. */
+IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float *b, float *c,
+                                                    size_t numbers)
+{
+    for (size_t first = 0; first < numbers; first += SUM_SEGMENT) {
+        vector sums[PANEL_VECTORS];
+        EACH(i, PANEL_VECTORS)
+        sums[i] = vector_zero();
+        for (size_t k = first; k < num_min(first + SUM_SEGMENT, numbers); k++, a += PANEL_FLOATS) {
+            vector x = vector_all(b[k]);
+            for (size_t line = 0; line < PANEL_FLOATS; line += LINE_FLOATS)
+                PREFETCH(a + FLOATS_AHEAD + line);
+            EACH(i, PANEL_VECTORS)
+            sums[i] = vector_multiply_add(x, vector_load(a + i * VECTOR_FLOATS), sums[i]);
+        }
+        EACH(i, PANEL_VECTORS)
+        {
+            float *to = c + i * VECTOR_FLOATS;
+            vector_store(to, first > 0 ? vector_add(vector_load(to), sums[i]) : sums[i]);
+        }
+    }
+}
+
+/* One row of B waits for nothing but memory: panels are prefetched in the order in which they lie
+ * there. */
+IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const float *a,
+                                    const float *b, float *c)
+{
+    size_t numbers = (size_t)shape->k;
+    assert(shape->n == 1 && !shape->accumulate);
+    for (size_t column = 0; column < (size_t)shape->m; column += PANEL_FLOATS)
+        multiply_panel(a + column * numbers, b, c + column, numbers);
+}
+
+/* Columns that fill no registers are left to plain C. */
+static void multiply_floats(const struct kernel_shape *shape, const void *a, const void *b,
+                            float *c, const void *next_a)
+{
+    struct part part = {shape, a, b, c, next_a, lines_of_step(shape)};
+    struct kernel_shape rest = *shape;
+    if (shape->panels) {
+        multiply_row(shape, a, b, c);
+        return;
+    }
+    for (; rest.m >= COLUMNS; rest.m -= COLUMNS) {
+        add_columns(&part);
+        part.a += COLUMNS;
+        part.c += COLUMNS;
+    }
+    if (rest.m > 0)
+        floats_plain(&rest, part.a, b, part.c, next_a);
+}
+
+/* --- rows as columns -------------------------------------------------------------------------- */
+
+/* Once a cache line: what lies some bytes after byte `at` of each row, of which `size` bytes are
+ * read; beyond these, the rows that are read next. */
+static inline void prefetch_rows(const struct number_rows *rows, size_t at, size_t size)
+{
+    size_t ahead = at + BYTES_AHEAD;
+    size_t offset = ahead < size ? ahead : ahead - size + rows->jump;
+    for (size_t row = 0; at % LINE_BYTES == 0 && row < LANES; row++)
+        __builtin_prefetch(rows->at[row] + offset);
+}
+
+/* VECTOR_FLOATS words of as many rows, from `row` and `byte` on, as columns. */
+IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[VECTOR_FLOATS],
+                                                  const struct number_rows *rows, size_t row,
+                                                  size_t byte)
+{
+    EACH(i, VECTOR_FLOATS)
+    columns[i] = vector_load((const float *)(const void *)(rows->at[row + i] + byte));
+    transpose_registers(columns);
+}
+
+typedef uint32_t words __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
+
+/* The numbers of pairs in bf16. */
+IN_VECTORS static ALWAYS_INLINE vector first_numbers(vector pairs)
+{
+    return (vector)((words)pairs << 16);
+}
+
+IN_VECTORS static ALWAYS_INLINE vector second_numbers(vector pairs)
+{
+    return (vector)((words)pairs & 0xffff0000u);
+}
+
+IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct number_rows *rows,
+                                          size_t count)
+{
+    size_t bytes = rows->bytes;
+    size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
+    size_t i = 0;
+    for (; i + step <= count; i += step, to += step * stride) {
+        prefetch_rows(rows, i * bytes, count * bytes);
+        for (size_t row = 0; row < LANES; row += VECTOR_FLOATS) {
+            vector columns[VECTOR_FLOATS];
+            load_columns(columns, rows, row, i * bytes);
+            EACH(k, VECTOR_FLOATS)
+            {
+                if (bytes == FLOAT_BYTES) {
+                    vector_store(to + k * stride + row, columns[k]);
+                    continue;
+                }
+                vector_store(to + 2 * k * stride + row, first_numbers(columns[k]));
+                vector_store(to + (2 * k + 1) * stride + row, second_numbers(columns[k]));
+            }
+        }
+    }
+    return i;
+}
+
+IN_VECTORS static size_t multiply_blocks(float sums[LANES], const float *x,
+                                         const struct number_rows *rows, size_t count)
+{
+    size_t bytes = rows->bytes;
+    size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
+    size_t i = 0;
+    vector chains[GROUPS];
+    EACH(g, GROUPS) chains[g] = vector_load(sums + g * VECTOR_FLOATS);
+    for (; i + step <= count; i += step, x += step) {
+        prefetch_rows(rows, i * bytes, count * bytes);
+        EACH(g, GROUPS)
+        {
+            vector columns[VECTOR_FLOATS];
+            load_columns(columns, rows, g * VECTOR_FLOATS, i * bytes);
+            EACH(k, VECTOR_FLOATS)
+            {
+                if (bytes == FLOAT_BYTES) {
+                    chains[g] = vector_multiply_add(vector_all(x[k]), columns[k], chains[g]);
+                    continue;
+                }
+                vector first = first_numbers(columns[k]);
+                vector second = second_numbers(columns[k]);
+                chains[g] = vector_multiply_add(vector_all(x[2 * k]), first, chains[g]);
+                chains[g] = vector_multiply_add(vector_all(x[2 * k + 1]), second, chains[g]);
+            }
+        }
+    }
+    EACH(g, GROUPS) vector_store(sums + g * VECTOR_FLOATS, chains[g]);
+    return i;
+}
+
+#define VECTOR_LOOPS                                        \
+    {                                                       \
+        multiply_floats, transpose_blocks, multiply_blocks, \
+    }
+
+#endif

@@ -1,0 +1,128 @@
+/* weight.h: the matrices of a model: as they lie in a file, or packed for kernels.
+ *
+ * A weight is [in, out]. Most files store it transposed, as [out, in]: a row there makes a column,
+ * and LANES rows at a time are read side by side (struct number_rows).
+ *
+ *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
+ *     panels_fill(panels, &w);
+ *     w.panels = panels;
+ */
+#ifndef ATTN_MATH_WEIGHT_H
+#define ATTN_MATH_WEIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/dtype.h"
+#include "math/isa.h"
+#include "math/precision.h"
+#include "math/tensor.h"
+
+enum {
+    PANEL_COLUMNS = 32, /* of a panel of floats */
+    PAIR_COLUMNS = 64,  /* of a panel of pairs */
+    FLOAT_BYTES = 4,
+    BF16_BYTES = 2,
+};
+
+/* The rows of a tensor that belong to a matrix: blocks of `block` rows that begin `stride` rows
+ * apart. */
+struct row_view {
+    size_t first, block, stride;
+};
+
+static inline size_t row_view_at(const struct row_view *view, size_t row)
+{
+    return view->first + row / view->block * view->stride + row % view->block;
+}
+
+/* A matrix stored as [out, in]. */
+struct weight_rows {
+    const char *data; /* of any alignment; NULL: not stored so */
+    size_t bytes;     /* of a number: FLOAT_BYTES, BF16_BYTES, or 0: it is quantised */
+    struct row_view view;
+    size_t skipped;       /* rows of the view before the first */
+    enum dtype quantised; /* the format of quantised numbers */
+};
+
+/* A borrowed matrix [in, out] and its bias. Columns of a larger matrix keep its stride. */
+struct weight {
+    const float *data;
+    const char *halves; /* instead of data: bf16, of any alignment */
+    const float *bias;
+    size_t in, out;
+    size_t stride;
+    struct weight_rows rows;
+    const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; may be all there is */
+    const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each: then nothing else is read */
+    bool rounded;          /* W is in bf16, and x is rounded to it, too */
+};
+
+/* Does the model have this matrix? */
+static inline bool weight_exists(const struct weight *w)
+{
+    return w->data || w->halves || w->rows.data || w->panels || w->pairs;
+}
+
+/* One number of a matrix in float32. */
+float weight_element(const struct weight *w, size_t row, size_t column);
+
+/* Some columns, if weight_can_slice. If they do not begin with a panel they are read from where
+ * they are stored. */
+struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
+bool weight_can_slice(const struct weight *whole, size_t first);
+
+/* Rows [row, row + rows) of a matrix, columns from `column` on. */
+struct weight_piece {
+    size_t row, rows, column;
+};
+
+/* Copy a piece, from where W is stored, as rows of `columns` floats. Columns beyond W's last one are
+ * not written. */
+void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
+
+/* Numbers in bf16 as floats; part of a row of a matrix stored as [in, out]: in place, or as floats
+ * in `room`. */
+void weight_widen(float *restrict to, const char *restrict from, size_t count);
+const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
+                        float *room);
+
+/* --- rows of numbers -------------------------------------------------------------------------- */
+
+/* Up to LANES rows of floats, bf16 or quantised numbers, of any alignment. */
+struct number_rows {
+    const char *at[LANES];
+    size_t count;
+    size_t bytes; /* as in struct weight_rows */
+    enum dtype quantised;
+    size_t jump; /* bytes from a row to the one that is read after it */
+};
+
+/* LANES columns of a matrix stored as [out, in], or its last ones, from number `row` on. */
+struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);
+
+/* Number i of a row that is not quantised. */
+float number_at(const struct number_rows *rows, size_t row, size_t i);
+
+/* y [1, n] = x [1, in] · n columns from `column` on of W, which is stored as [out, in], on this
+ * thread, with the bits of `linear`. `strips`: read LANES strips side by side, if the columns are
+ * LANES strips of rows that follow each other: some processors prefetch more from streams on pages
+ * of their own. The second multiplies up to LANES rows. */
+void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
+
+/* --- panels ----------------------------------------------------------------------------------- */
+
+/* The number of floats in the panels of a matrix; write them, the last one filled up with zeros. */
+size_t panels_size(const struct weight *w);
+void panels_fill(float *panels, const struct weight *w);
+
+/* The number of pairs in its panels of pairs. Write rows `row` and `row` + 1 [out] of the matrix
+ * into panels of zeros (`second` NULL: there is none); or a column of rounded pairs. */
+size_t pairs_size(const struct weight *w);
+void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,
+                     const float *second);
+void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
+                       const uint32_t *rounded);
+
+#endif
