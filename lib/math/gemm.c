@@ -61,38 +61,47 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
 /* --- plans ------------------------------------------------------------------------------------ */
 
 enum {
-    TILE_ROWS = 64,    /* of x, that a kernel takes at a time */
-    GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go; */
-    GROUP_MOST = 256,  /* more where a core's cache is large */
-    LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
-    TILES_GROUP = 256, /* the same where panels go … */
-    TILES_PANELS = 4,  /* … so many at a time, */
-    TILES_CACHE = 512 * 1024, /* from where x is more than this */
-    FEW_ROWS = 8,   /* up to here reading W is all the work: whole rows of it, in order, */
-    SLAB_ROWS = 16, /* so many at a time, */
+    TILE_ROWS = 64,    /* rows of x that a kernel takes at a time */
+    GROUP_ROWS = 192,  /* rows of x that stay in cache while panels come and go, */
+    GROUP_MOST = 256,  /* or more if a core's cache is large */
+    LARGE_GROUP = 512, /* if a panel is costly: the more rows share it the better */
+    TILES_GROUP = 256, /* with AMX, if x is larger than TILES_CACHE bytes: */
+    TILES_PANELS = 4,  /* panels that share the reading of x */
+    TILES_CACHE = 512 * 1024,
+    FEW_ROWS = 8, /* up to here most time goes to reading W: it is read by whole rows, in order, */
+    SLAB_ROWS = 16, /* SLAB_ROWS at a time */
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 256, /* of the sum: rows of W that lie far apart fill no more of a cache */
-    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
+    IN_PLACE_CHUNK = 256, /* rows of W that are far apart share few lines of a cache */
+    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use; */
+    MANY_ROWS_WIDE = 192, /* sooner if rows of W are WIDE or longer */
     WIDE = 2560,
-    MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
-    DOTS_AT_ONCE = 192,   /* rows of W as [out, in] that a round reads where they lie */
-    PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
-    LINE_BYTES = 64,      /* of the caches */
+    DOTS_AT_ONCE = 192, /* columns of W, stored as [out, in], that one round reads in place */
+    PAIR_CHUNK = 384,   /* a chunk of a panel stays in the second-level cache */
+    LINE_BYTES = 64,    /* of the caches */
+
+    STREAM_AHEAD = 2048, /* floats that one row of y prefetches */
+    ROUNDED_ROWS = 16,   /* rows of x that one thread rounds at a time */
 };
 
+enum plan_flags {
+    BY_ROWS = 1,          /* no panels or kernels: W is read row by row */
+    STRIPS = 2,           /* BY_ROWS, of W stored as [out, in]: see gemv */
+    SEVERAL_PANELS = 4,   /* a kernel takes several panels */
+    COPY = 8,             /* each panel is made contiguous before it is used */
+    ALIGN = 16,           /* the first panel ends where a cache line begins */
+    PREFETCH = 32,        /* while a panel is used, its first tile prefetches the next one, */
+    EVENLY = 64,          /* or each tile a part of it */
+    GROUPS_IN_TURN = 128, /* all groups of a panel, then of the next; else all panels of a group */
+};
+
+/* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round is a
+ * group by some panels; for each chunk, kernels take TILE_ROWS rows at a time, or all. */
 struct plan {
-    size_t panel_columns, first_columns; /* of the panels, and of the first of them */
-    size_t chunk;                        /* of the sum */
-    size_t group;                        /* rows of one round */
-    size_t panels;                       /* of one round: x is read once for all of them */
-    bool row;                            /* no panels, no kernels: W is read row by row */
-    bool strips;                         /* its rows, as [out, in], from LANES places at once */
-    bool at_once;                        /* a kernel takes several panels */
-    bool copy;                           /* each panel is made contiguous before it is used */
-    bool prefetch;                       /* while a panel is used the next is prefetched, */
-    bool prefetch_shared;                /* a share of it with every tile */
-    bool groups_in_turn;                 /* all groups of a panel, then of the next; not all panels
-                                            of a group */
+    size_t panel_columns;
+    size_t chunk;  /* terms of the sum */
+    size_t group;  /* rows of x in one round */
+    size_t panels; /* panels in one round: x is read once for all of them */
+    unsigned flags;
 };
 
 _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
@@ -108,8 +117,13 @@ _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_MOST % TILE_ROWS == 0 &&
                    PAIR_CHUNK % TILE_PAIRS == 0,
                "groups are whole tiles, chunks whole steps");
 
-/* The columns of W that come before the first cache line that begins in a row, or a panel's. A
- * file aligns its tensors to 8 bytes; a vector that lies across two lines is read twice. */
+static size_t divide_up(size_t number, size_t divisor)
+{
+    return (number + divisor - 1) / divisor;
+}
+
+/* The columns of W before the first that begins a cache line. Files align tensors to 8 bytes, but
+ * loading a vector that crosses a line takes twice as long. */
 static size_t columns_to_line(const struct weight *w)
 {
     size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
@@ -117,100 +131,66 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
-/* The panels of pairs that go together: threads have as many rounds. */
+/* The panels of pairs in one round, so that all threads have as many rounds. */
 static size_t panels_together(const struct weight *w, size_t threads)
 {
-    size_t panels = (w->out + PAIR_COLUMNS - 1) / PAIR_COLUMNS;
-    size_t rounds = (panels + TILES_PANELS - 1) / TILES_PANELS;
-    rounds = (rounds + threads - 1) / threads * threads;
-    return (panels + rounds - 1) / rounds;
+    size_t panels = divide_up(w->out, PAIR_COLUMNS);
+    size_t rounds = num_max(1, divide_up(divide_up(panels, TILES_PANELS), threads) * threads);
+    return divide_up(panels, rounds);
 }
 
-/* Panels of pairs by tiles. Those are so fast that x must not come from far for each panel: a few
- * share it. */
-static struct plan plan_of_tiles(const struct weight *w, size_t rows, size_t threads)
-{
-    struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, .panels = 1};
-    plan.prefetch = plan.prefetch_shared = plan.groups_in_turn = true;
-    if (rows * w->in * BF16_BYTES > TILES_CACHE) {
-        plan.panels = panels_together(w, threads);
-        plan.group = TILES_GROUP;
-    }
-    return plan;
-}
-
-/* The rows of x, of a chunk's length, that fill five eighths of a core's cache. */
-static size_t rows_of_cache(void)
-{
-    size_t row = PANEL_ROWS * sizeof(float);
-    size_t rows = platform_core_cache_bytes() / 8 * 5 / row / TILE_ROWS * TILE_ROWS;
-    return rows ? num_min(rows, GROUP_MOST) : GROUP_ROWS;
-}
-
-/* Whole tiles, about as many for each group. */
+/* Groups of whole tiles, as equal as possible, of which a chunk fills at most five eighths of a
+ * core's cache. */
 static size_t even_group(size_t rows)
 {
-    size_t most = rows_of_cache();
-    size_t groups = num_max(1, (rows + most - 1) / most);
-    size_t tiles = (rows + groups * TILE_ROWS - 1) / (groups * TILE_ROWS);
-    return num_max(1, tiles) * TILE_ROWS;
+    size_t row = PANEL_ROWS * sizeof(float);
+    size_t fitting = platform_core_cache_bytes() / 8 * 5 / row / TILE_ROWS * TILE_ROWS;
+    size_t most = fitting ? num_min(fitting, GROUP_MOST) : GROUP_ROWS;
+    size_t groups = num_max(1, divide_up(rows, most));
+    return num_max(1, divide_up(rows, groups * TILE_ROWS)) * TILE_ROWS;
 }
 
-/* One row, by panels as they follow each other in memory. */
-static struct plan plan_in_order(const struct weight *w, size_t threads)
-{
-    size_t panels = (w->out + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
-    size_t part = num_min((panels + threads - 1) / threads * PANEL_COLUMNS, SUMS_ROOM);
-    return (struct plan){part, part, w->in, LARGE_GROUP, 1, .at_once = true};
-}
-
-/* One row streams through W, which is all that memory can do, or reads panels where there is
- * nothing else, or memory is best read so. Panels are read once, in order. W in place, where it
- * lies in the file: few rows stream through it; many rows copy it panel by panel, because rows of W
- * that are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow:
- * a kernel asks for the whole of the next panel during its first rows. W as [out, in] is read row
- * by row for one row, and transposed panel by panel for more, or if it is quantised: to make
- * numbers of it takes the same time for one row; in bf16 it is widened, too. */
+/* The first plan that applies. One row of x takes as long as reading W from memory, and W is read
+ * in the order in which it is stored. Many rows copy W panel by panel, because rows that are
+ * kilobytes apart fall on the same few cache lines. Quantised numbers are converted a panel at a
+ * time, also for one row, which takes no longer. */
 static struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);
-    size_t part = num_min((w->out + threads - 1) / threads, SUMS_ROOM);
-    struct plan one_row = {part, part, w->in, LARGE_GROUP, 1, .row = true};
-    struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
-    dots.strips = !cpu_tuning().reads_in_order || w->rows.bytes != FLOAT_BYTES; /* halves too */
-    struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
-                         .prefetch = true, .groups_in_turn = true};
-    struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1,
-                          .prefetch = true};
-    struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, LARGE_GROUP, 1, .row = false};
-    struct plan in_place = {PANEL_COLUMNS,   columns_to_line(w), IN_PLACE_CHUNK, LARGE_GROUP, 1,
-                            .prefetch = true};
-    struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
-    packed.prefetch_shared = kernels_prefetch_evenly(machine->kernels);
-    if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
-        return plan_of_tiles(w, rows, threads);
-    if (w->pairs)
-        return pairs;
-    if (w->panels && rows == 1 && kernels_read_in_order(machine->kernels))
-        return plan_in_order(w, threads);
-    if (w->rows.data && w->rows.bytes && rows == 1)
-        return dots;
-    if (rows == 1 && (w->data || w->halves))
-        return one_row;
-    if (w->panels)
-        return packed;
-    if (w->rows.data || w->halves)
-        return copied;
-    if (rows <= FEW_ROWS)
-        return slabs;
-    return rows < (w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE) ? in_place : copied;
+    size_t share = num_min(divide_up(w->out, threads), SUMS_ROOM);
+    size_t panels = divide_up(divide_up(w->out, PANEL_COLUMNS), threads) * PANEL_COLUMNS;
+    size_t many = w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE;
+    bool one = rows == 1;
+    bool tiles = w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES;
+    bool large = rows * w->in * BF16_BYTES > TILES_CACHE;
+    bool in_order = kernels_read_in_order(machine->kernels);
+    unsigned evenly = kernels_prefetch_evenly(machine->kernels) ? EVENLY : 0;
+    unsigned strips = !cpu_tuning().reads_in_order || w->rows.bytes != FLOAT_BYTES ? STRIPS : 0;
+    const struct {
+        bool applies;
+        struct plan plan;
+    } plans[] = {
+        {tiles && large,
+         {PAIR_COLUMNS, PAIR_CHUNK, TILES_GROUP, panels_together(w, threads),
+          PREFETCH | EVENLY | GROUPS_IN_TURN}},
+        {tiles, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | EVENLY | GROUPS_IN_TURN}},
+        {w->pairs, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | GROUPS_IN_TURN}},
+        {one && w->panels && in_order,
+         {num_min(panels, SUMS_ROOM), w->in, LARGE_GROUP, 1, SEVERAL_PANELS}},
+        {one && w->rows.data && w->rows.bytes,
+         {DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, BY_ROWS | strips}},
+        {one && (w->data || w->halves), {share, w->in, LARGE_GROUP, 1, BY_ROWS}},
+        {w->panels, {PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1, PREFETCH | evenly}},
+        {w->rows.data || w->halves || rows >= many,
+         {COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, COPY}},
+        {rows <= FEW_ROWS, {SLAB_COLUMNS, SLAB_ROWS, LARGE_GROUP, 1, 0}},
+        {true, {PANEL_COLUMNS, IN_PLACE_CHUNK, LARGE_GROUP, 1, PREFETCH | ALIGN}},
+    };
+    size_t i = 0;
+    while (!plans[i].applies)
+        i++;
+    return plans[i].plan;
 }
-
-enum {
-    USUAL_COLUMNS = 32,  /* with a number that is known, a loop has no rest */
-    STREAM_AHEAD = 2048, /* floats that one row of y prefetches */
-    ROUNDED_ROWS = 16,   /* of x, by one thread at a time */
-};
 
 /* --- the epilogue ----------------------------------------------------------------------------- */
 
@@ -240,8 +220,8 @@ FOR_EACH_ISA
 static void add_biased_rows(struct matrix total, struct matrix sums, const float *bias)
 {
     for (size_t row = 0; row < sums.rows; row++) {
-        if (sums.columns == USUAL_COLUMNS)
-            add_biased_row(total.data, sums.data, bias, USUAL_COLUMNS);
+        if (sums.columns == PANEL_COLUMNS)
+            add_biased_row(total.data, sums.data, bias, PANEL_COLUMNS);
         else
             add_biased_row(total.data, sums.data, bias, sums.columns);
         total.data += total.stride;
@@ -300,16 +280,17 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 {
     if (shape.m == 0 || shape.n == 0 || shape.k == 0)
         return;
+    int prefetches = p->plan.flags & PREFETCH ? 1 : 0;
     int columns = shape.pairs ? PAIR_COLUMNS : shape.panels ? PANEL_COLUMNS : 1;
     shape.m = (shape.m + columns - 1) / columns * columns; /* the last ones may be none of y's */
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
-        for (shape.prefetch = 0; shape.prefetch <= p->plan.prefetch; shape.prefetch++)
+        for (shape.prefetch = 0; shape.prefetch <= prefetches; shape.prefetch++)
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
 }
 
 static void fetch_kernels(struct kernels *kernels, struct product *p)
 {
-    bool panels = p->plan.copy || packed_panels(p->w);
+    bool panels = (p->plan.flags & COPY) || packed_panels(p->w);
     kernels_begin(kernels);
     for (int rows = BLOCKING_FIRST; rows < BLOCKING_KINDS; rows++)
         for (int columns = BLOCKING_FIRST; columns < BLOCKING_KINDS; columns++)
@@ -323,7 +304,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
                               .pairs = p->w->pairs != NULL,
-                              .panels = p->plan.at_once,
+                              .panels = p->plan.flags & SEVERAL_PANELS ? 1 : 0,
                           });
 }
 
@@ -353,7 +334,7 @@ static struct round round_at(const struct product *p, size_t index)
 {
     size_t groups = p->groups.count;
     size_t blocks = rounds_of_group(p);
-    bool turn = p->plan.groups_in_turn;
+    bool turn = p->plan.flags & GROUPS_IN_TURN;
     size_t first = (turn ? index / groups : index % blocks) * p->plan.panels;
     size_t end = num_min(first + p->plan.panels, p->columns.count);
     return (struct round){turn ? index % groups : index / blocks, first, end};
@@ -368,7 +349,7 @@ static const float *find_next(const struct product *p, const struct round *round
         return find_panel(p, panel + 1, chunk);
     if (chunk + 1 < p->sum.count)
         return find_panel(p, round->first, chunk + 1);
-    size_t step = p->plan.groups_in_turn ? 1 : p->threads;
+    size_t step = p->plan.flags & GROUPS_IN_TURN ? 1 : p->threads;
     return find_panel(p, (round->first + step * p->plan.panels) % p->columns.count, 0);
 }
 
@@ -389,7 +370,7 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
     size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
     size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
     bool last = chunk + 1 == p->sum.count;
-    size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
+    size_t share = p->plan.flags & EVENLY ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
     for (size_t row = 0, i = 0; row < part->sums.rows; row += TILE_ROWS, i++) {
         const struct kernel_set *set =
             &p->kernels[blocking_kind(&p->tiles, tile + i)][blocking_kind(&p->columns, part->index)]
@@ -418,7 +399,7 @@ static const float *prepare_panel(const struct product *p, size_t thread, size_t
     float *copy = p->copies[thread];
     size_t column = blocking_start(&p->columns, panel);
     struct weight_piece piece = {chunk * p->plan.chunk, blocking_size(&p->sum, chunk), column};
-    if (!p->plan.copy)
+    if (!(p->plan.flags & COPY))
         return find_panel(p, panel, chunk);
     weight_copy(copy, COPY_COLUMNS, p->w, piece);
     return copy;
@@ -435,7 +416,7 @@ static void compute_panels(void *context, size_t index, size_t thread)
             size_t offset = (panel - round.first) * rows * p->plan.panel_columns;
             struct part part = {
                 .panel = prepare_panel(p, thread, panel, chunk),
-                .next = p->plan.prefetch ? find_next(p, &round, panel, chunk) : NULL,
+                .next = p->plan.flags & PREFETCH ? find_next(p, &round, panel, chunk) : NULL,
                 .sums = {p->sums[thread] + offset, rows, blocking_size(&p->columns, panel),
                          p->plan.panel_columns},
                 .segment = p->segments[thread] + offset,
@@ -478,7 +459,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
     size_t count = blocking_size(&p->columns, index);
     struct matrix sums = {p->sums[thread], p->x.rows, count, count};
     if (p->w->rows.data)
-        gemv(sums, p->x, p->w, column, p->plan.strips);
+        gemv(sums, p->x, p->w, column, p->plan.flags & STRIPS);
     else
         stream_rows(p, column, sums, thread);
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
@@ -535,23 +516,25 @@ static void multiply(struct machine *machine, struct product *p)
     p->threads = pool_threads(machine->pool);
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
     p->plan = plan_choose(machine, p->w, rows);
+    bool by_rows = p->plan.flags & BY_ROWS;
     if (p->w->pairs || p->w->rounded)
         p->x = round_input(machine, p->x, p->w->pairs != NULL);
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
     p->tiles = blocking_of(rows, TILE_ROWS, TILE_ROWS);
-    p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
+    p->columns = blocking_of(p->w->out, p->plan.panel_columns,
+                             p->plan.flags & ALIGN ? columns_to_line(p->w) : p->plan.panel_columns);
     p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
     p->segment = chunks_of_segment(machine, p);
     p->copies = machine->panels;
     p->sums = machine->sums;
     p->segments = machine->segments;
-    if (!p->plan.row)
+    if (!by_rows)
         fetch_kernels(machine->kernels, p);
     pool_run(machine->pool,
              (struct loop){
                  .rounds = p->groups.count * rounds_of_group(p),
                  .work = p->work,
-                 .round = p->plan.row ? compute_columns : compute_panels,
+                 .round = by_rows ? compute_columns : compute_panels,
              },
              p);
 }
