@@ -10,7 +10,7 @@
 
 static inline float gelu_new(float x)
 {
-    /* (1 + tanh u) / 2 = 1 / (1 + e^-2u), which loses nothing where tanh is near -1 */
+    /* (1 + tanh u) / 2 = 1 / (1 + e^-2u), which loses no digits if tanh is near -1 */
     const float twice_root = 1.5957691216f; /* 2 √(2/π) */
     float u = twice_root * x * fmaf(0.044715f * x, x, 1.0f);
     return x / (1.0f + exp_float(-u));
@@ -21,7 +21,7 @@ static inline float gelu(float x)
     return x * normal_share(x);
 }
 
-/* Where a curve is flat an infinity would end as a finite number. 0 · ∞ is NaN, which is found. */
+/* 0 · x: an infinity must not become a finite number, but NaN, which is an error later. */
 static inline float relu(float x)
 {
     return x < 0 ? 0.0f * x + 0.0f : x; /* + 0: not -0 */
@@ -95,17 +95,17 @@ static inline float quick_gelu_slope(float x)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest */
+enum { BLOCK = 32 }; /* columns at a time: loops of a constant length need no remainder */
 
 #define EIGHT -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
 
-/* Added to any number it leaves that number, the sign of 0 included. */
+/* Adding -0 changes no number, not even the sign of 0. */
 static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
 
 #define SIMD _Pragma("omp simd")
 
-/* Each curve as a function of its own that the compiler can turn into vector code: `simd` is SIMD,
- * or nothing for a curve that calls the C library. y may be x. */
+/* A function for each curve, which the compiler can vectorise: `simd` is SIMD, or nothing for a
+ * curve that calls the C library. y may be x. */
 #define DEFINE_ROWS(curve, simd)                                                              \
     static inline void curve##_row(float *y, const float *x, const float *bias, size_t count) \
     {                                                                                         \
@@ -164,8 +164,8 @@ static const struct activation_row {
 _Static_assert(sizeof activation_rows / sizeof *activation_rows == ACTIVATION_COUNT,
                "activation_rows: expected a row for each activation");
 
-/* Other names that transformers has for these curves. They differ in the order of operations, and
- * gelu_fast in √(2/π) at its eleventh digit: in less than a float tells apart. */
+/* Other names of these curves in transformers. They differ in the order of operations, and
+ * gelu_fast in the eleventh digit of √(2/π), which is beyond the precision of float32. */
 static const struct other_name {
     const char *name;
     enum activation activation;

@@ -12,7 +12,7 @@
 #include "math/machine.h"
 #include "math/rows.h"
 
-/* --- blocks ------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 /* One dimension cut into blocks of equal size, except the first and the last. */
 struct blocking {
@@ -62,16 +62,16 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
 
 enum {
     TILE_ROWS = 64,    /* rows of x that a kernel takes at a time */
-    GROUP_ROWS = 192,  /* rows of x that stay in cache while panels come and go, */
+    GROUP_ROWS = 192,  /* rows of x that stay in cache while panels are read, */
     GROUP_MOST = 256,  /* or more if a core's cache is large */
-    LARGE_GROUP = 512, /* if a panel is costly: the more rows share it the better */
-    TILES_GROUP = 256, /* with AMX, if x is larger than TILES_CACHE bytes: */
-    TILES_PANELS = 4,  /* panels that share the reading of x */
+    LARGE_GROUP = 512, /* rows of x if W is in place or in pairs: many rows share a panel */
+    TILES_GROUP = 256, /* rows of x with AMX, if x is larger than TILES_CACHE bytes */
+    TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
-    FEW_ROWS = 8, /* up to here most time goes to reading W: it is read by whole rows, in order, */
-    SLAB_ROWS = 16, /* SLAB_ROWS at a time */
+    FEW_ROWS = 8, /* up to here most time goes to reading W, by SLAB_ROWS whole rows at a time */
+    SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 256, /* rows of W that are far apart share few lines of a cache */
+    IN_PLACE_CHUNK = 256, /* short, because rows of W that are far apart share few cache lines */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use; */
     MANY_ROWS_WIDE = 192, /* sooner if rows of W are WIDE or longer */
     WIDE = 2560,
@@ -194,8 +194,8 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
 
 /* --- the epilogue ----------------------------------------------------------------------------- */
 
-/* What follows the sums of a product while they are in cache. y or total may have no data: it is
- * not wanted. A total is of plain sums, without an activation. */
+/* Applied to the sums of a product while they are in cache. If y or total has no data, it is not
+ * computed. With a total there is no activation. */
 struct epilogue {
     struct matrix y;     /* = activation(sums + bias) */
     struct matrix total; /* += sums + bias */
@@ -203,7 +203,7 @@ struct epilogue {
     enum activation activation;
 };
 
-/* Where a tile begins in y. */
+/* The first row and column of a tile in y. */
 struct corner {
     size_t row, column;
 };
@@ -215,7 +215,7 @@ static inline void add_biased_row(float *restrict to, const float *restrict sums
         to[i] += sums[i] + bias[i];
 }
 
-/* total += sums + bias. It reads sums again rather than y, which may be far from the processor. */
+/* total += sums + bias. Reads the sums again instead of y, which may not be in cache. */
 FOR_EACH_ISA
 static void add_biased_rows(struct matrix total, struct matrix sums, const float *bias)
 {
@@ -248,12 +248,12 @@ static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, 
 
 /* --- the product ------------------------------------------------------------------------------ */
 
-/* Kernels of one size of tile and chunk: C = or C += , without and with prefetch. */
+/* Kernels for one size of tile and chunk: [C = or C +=][without or with prefetch]. */
 struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* Where W has pairs, so has x: as large as floats, and read by kernels alone. */
+/* If W is in pairs, x is, too; only kernels read it. */
 struct product {
     struct matrix x;
     const struct weight *w;
@@ -261,15 +261,15 @@ struct product {
     double work; /* multiply-adds */
     struct plan plan;
     size_t threads;
-    struct blocking groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
-    size_t segment;                              /* chunks of one, each sum of which is a chain */
-    float *const *copies, *const *sums;          /* [thread] room for a panel's chunk, its sums, */
-    float *const *segments;                      /* and those of one segment */
+    struct blocking groups, tiles, columns, sum; /* groups and tiles: of the rows of x */
+    size_t segment;                              /* chunks in a segment of the sum */
+    float *const *copies, *const *sums; /* [thread] buffers: a chunk of a panel, its sums, */
+    float *const *segments;             /* and those of one segment */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
                              [BLOCKING_KINDS]; /* rows, columns, sum */
 };
 
-/* The panels, one after the other; NULL: W lies in rows. */
+/* The panels, one after the other; NULL: W is not packed. */
 static const float *packed_panels(const struct weight *w)
 {
     return w->pairs ? (const float *)w->pairs : w->panels;
@@ -282,7 +282,8 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
         return;
     int prefetches = p->plan.flags & PREFETCH ? 1 : 0;
     int columns = shape.pairs ? PAIR_COLUMNS : shape.panels ? PANEL_COLUMNS : 1;
-    shape.m = (shape.m + columns - 1) / columns * columns; /* the last ones may be none of y's */
+    shape.m = (shape.m + columns - 1) / columns *
+              columns; /* columns beyond the last one of y are ignored */
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= prefetches; shape.prefetch++)
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
@@ -308,7 +309,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                           });
 }
 
-/* A chunk of a panel where it lies. */
+/* A chunk of a panel in place. */
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
     size_t row = chunk * p->plan.chunk;
@@ -324,7 +325,7 @@ struct round {
     size_t group, first, end;
 };
 
-/* Into how many rounds the panels of a group go. */
+/* The number of rounds for the panels of a group. */
 static size_t rounds_of_group(const struct product *p)
 {
     return (p->columns.count + p->plan.panels - 1) / p->plan.panels;
@@ -340,8 +341,8 @@ static struct round round_at(const struct product *p, size_t index)
     return (struct round){turn ? index % groups : index / blocks, first, end};
 }
 
-/* What this thread works on next, most likely: the panels between are the other threads'. At the
- * end it is one of the first: any will do. */
+/* The panel that this thread will probably multiply next; other threads take those between. After
+ * the last panel, one of the first, to be a readable address. */
 static const float *find_next(const struct product *p, const struct round *round, size_t panel,
                               size_t chunk)
 {
@@ -353,17 +354,17 @@ static const float *find_next(const struct product *p, const struct round *round
     return find_panel(p, (round->first + step * p->plan.panels) % p->columns.count, 0);
 }
 
-/* A panel and the place of its sums, with those of all rows of a group, in y. */
+/* A panel by a group of rows. */
 struct part {
     const float *panel, *next; /* NULL: nothing is prefetched */
     struct matrix sums;
-    float *segment; /* as large as the sums: those of a segment but the first */
+    float *segment; /* as large as the sums: those of a segment after the first */
     struct corner at;
     size_t index; /* of the panel */
 };
 
-/* sums += x · chunk, a tile at a time; segments after the first are summed apart. While the first
- * tile is computed, what comes next is prefetched; or an equal share of it with each. */
+/* sums += x · chunk, a tile at a time; segments after the first are summed separately. The first
+ * tile prefetches the next panel, or each tile an equal part of it. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
     const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
@@ -392,7 +393,7 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
     }
 }
 
-/* A chunk of a panel as kernels read it: where it lies, or made contiguous. */
+/* A chunk of a panel for kernels: in place, or copied to be contiguous. */
 static const float *prepare_panel(const struct product *p, size_t thread, size_t panel,
                                   size_t chunk)
 {
@@ -427,7 +428,7 @@ static void compute_panels(void *context, size_t index, size_t thread)
         }
 }
 
-/* Columns of one row: sums += x[k] · row k of W, which may have to be widened, for a segment. */
+/* One segment of one row: sums = Σ x[k] · row k of W, which is widened if it is in bf16. */
 static void stream_segment(const struct product *p, size_t column, struct matrix sums, size_t first,
                            float *room)
 {
@@ -469,7 +470,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
 
 struct rounding {
     struct matrix to, x;
-    bool pairs; /* to pairs; or to floats */
+    bool pairs; /* to pairs, or to floats */
 };
 
 static void round_rows(void *context, size_t round, size_t thread)
@@ -501,9 +502,9 @@ static struct matrix round_input(struct machine *machine, struct matrix x, bool 
     return to;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- products --------------------------------------------------------------------------------- */
 
-/* A plan that takes the whole sum at once has segments of its own (kernel_panels.h). */
+/* If a chunk is the whole sum, the loop over it makes the segments (vectors.h, weight.c). */
 static size_t chunks_of_segment(const struct machine *machine, const struct product *p)
 {
     bool whole = machine->whole_sums || p->w->pairs || p->plan.chunk > SUM_SEGMENT;
@@ -539,7 +540,7 @@ static void multiply(struct machine *machine, struct product *p)
              p);
 }
 
-/* Does it have the shape of x · w? */
+/* Does y have the shape of x · w? */
 static bool is_product(struct matrix y, struct matrix x, const struct weight *w)
 {
     return x.columns == w->in && y.rows == x.rows && y.columns == w->out;

@@ -1,10 +1,9 @@
-/* gemm.h: y = x · W + b, the one product everything else is made of; and its weights.
+/* gemm.h: y = x · W + b, the product that takes most of a pass.
  *
- * Row-major, X [T, in] times W [in, out] in panels of output columns (plan.h).
- * Whatever the plan, an element is the sum of segments of SUM_SEGMENT products, added in order, and
- * a segment one chain of fused multiply-adds in the order of k: a chain of thousands loses digits
- * where large numbers cancel. Where W is rounded to bf16, so is x, into memory that the machine
- * holds: as pairs, which kernels multiply in their own order (kernel.h), or as floats.
+ * Each element is a sum of segments, added in order; a segment is one chain of SUM_SEGMENT fused
+ * multiply-adds in the order of k. (One chain of thousands would lose digits if large numbers
+ * cancel.) If W is rounded to bf16, x is rounded, too, into memory of the machine: to pairs, which
+ * kernels multiply in their own order (kernel.h), or to floats.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);
@@ -21,8 +20,8 @@ struct machine;
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation);
 
-/* The same without an activation, and total [T, out] += x · w + bias. y without data: the total is
- * all that is wanted. */
+/* The same without an activation, and total [T, out] += x · w + bias. y may have no data:
+ * then only the total is computed. */
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);
 

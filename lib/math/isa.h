@@ -1,5 +1,5 @@
-/* isa.h: loops of which compilers make vectors, with the same bits for every instruction set: sums
- * are written as fixed chains, LANES of them, and fused multiply-adds as fmaf. */
+/* isa.h: loops that compilers vectorise, with the same bits for every instruction set: a sum has
+ * LANES fixed chains, and fused multiply-adds are written as fmaf. */
 #ifndef ATTN_MATH_ISA_H
 #define ATTN_MATH_ISA_H
 
@@ -7,10 +7,10 @@
 
 #include "base/for_each_isa.h"
 
-enum { LANES = 16 }; /* floats summed side by side: one AVX-512 register, whatever the machine */
+enum { LANES = 16 }; /* floats of an AVX-512 register, on all processors */
 
-/* A statement for each i below `count`, with lane = i modulo LANES: whole steps, of which compilers
- * make vectors, and the rest. */
+/* A statement for each i below `count`, with lane = i modulo LANES: first in whole steps, which
+ * compilers vectorise, then the rest. */
 #define FOR_LANES(count, ...)                                         \
     do {                                                              \
         size_t whole_ = (count) / LANES * LANES;                      \
@@ -24,7 +24,7 @@ enum { LANES = 16 }; /* floats summed side by side: one AVX-512 register, whatev
         }                                                             \
     } while (0)
 
-/* LANES sums side by side, added pairwise: one order for every instruction set. */
+/* Add LANES sums pairwise, in the same order for every instruction set. */
 static inline float add_lanes(float lanes[LANES])
 {
     for (int i = 0; i < LANES / 2; i++)

@@ -141,8 +141,8 @@ struct vector_loops {
     kernel_body *floats;
 
     /* Both take whole blocks of LANES rows of numbers (weight.h) and return how many of `count`
-     * numbers they did: to[i · stride + row] = number i of a row; sums[row] += x · row, each sum one
-     * chain. */
+     * numbers they did: to[i · stride + row] = number i of a row; sums[row] += x · row, each sum
+     * one chain. */
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
     size_t (*multiply)(float *sums, const float *x, const struct number_rows *rows, size_t count);
 };

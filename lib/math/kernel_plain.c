@@ -9,7 +9,7 @@
 
 enum { WIDE = 4 * LANES };
 
-#ifndef fuse_columns /* lib/live/wasi has another */
+#ifndef fuse_columns /* lib/live/wasi defines another */
 /* Add b · a to the sums, each rounded once. */
 static inline void fuse_columns(float *restrict sums, float b, const float *restrict a, int columns)
 {
@@ -18,7 +18,7 @@ static inline void fuse_columns(float *restrict sums, float b, const float *rest
 }
 #endif
 
-/* WIDE columns of one row, or LANES: with a number that is known, their sums stay in registers. */
+/* `columns` is a constant in each call, WIDE or LANES, so that sums stay in registers. */
 static inline void add_columns(const struct kernel_shape *shape, const float *restrict a,
                                const float *restrict b, float *restrict c, int columns)
 {
@@ -30,7 +30,7 @@ static inline void add_columns(const struct kernel_shape *shape, const float *re
     memcpy(c, sums, (size_t)columns * sizeof *c);
 }
 
-/* What is left of the row. */
+/* The last columns of a row. */
 static inline void add_rest(const struct kernel_shape *shape, const float *restrict a,
                             const float *restrict b, float *restrict c, int columns)
 {

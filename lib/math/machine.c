@@ -11,29 +11,29 @@
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
+static const double work_worth_threads = 500e3; /* about 10 µs, the cost of waking a thread */
 
-/* Waiting spins this often before it sleeps: some 20 µs, the time between two loops of a pass. */
+/* Iterations of a waiting loop before it sleeps: 20 µs, the time between two loops of a pass. */
 enum { SPINS = 2000 };
 
 struct worker {
     struct pool *pool;
     pthread_t thread;
     size_t index;
-    int started_from; /* the processor of the one that started it */
+    int started_from; /* the processor of the thread that started it */
 };
 
 struct pool {
     size_t threads;
-    size_t started; /* workers that run, beside the caller */
+    size_t started; /* running workers, without the caller */
     struct worker *workers;
     struct loop loop;
     void *context;
     atomic_size_t next_round;
-    atomic_size_t generation; /* one more for every loop, and at the end */
+    atomic_size_t generation; /* incremented for every loop, and at the end */
     atomic_size_t busy;       /* workers that have not finished this loop */
     atomic_bool closing;
-    pthread_mutex_t mutex; /* for those who sleep until generation or busy changes */
+    pthread_mutex_t mutex; /* of threads that sleep until generation or busy changes */
     pthread_cond_t wake, done;
 };
 
@@ -84,7 +84,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
-/* Wait for the next loop: spinning for a moment, then asleep. Returns its generation. */
+/* Wait for the next loop: spin for a moment, then sleep. Returns its generation. */
 static size_t await_loop(struct pool *pool, size_t seen)
 {
     for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
@@ -98,7 +98,7 @@ static size_t await_loop(struct pool *pool, size_t seen)
     return atomic_load(&pool->generation);
 }
 
-/* Publish a loop, or the end: who spins sees it at once, who sleeps is woken. */
+/* Publish a loop, or the end; wakes the sleeping workers. */
 static void announce(struct pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
@@ -131,8 +131,8 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
     size_t seen = 0;
-    /* Some systems wake a thread beside the one that wakes it and leave both on one processor for
-     * tens of milliseconds while the next idles; a thread that has once been elsewhere is woken
+    /* Some systems wake a thread on the processor of the thread that wakes it, and leave both there
+     * for tens of milliseconds while others idle; a thread that has run elsewhere is woken
      * there. */
     platform_step_aside(worker->started_from, worker->index);
     for (;;) {
@@ -145,8 +145,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Threads that the system refuses are done without: the loops still run whole. Signals come to the
- * thread that has the pool: only there steps can be held together (held_signals.h). */
+/* If the system refuses a thread, loops run with fewer. Signals must go to the thread that has the
+ * pool, because only that thread can hold them back (held_signals.h). */
 static void start_workers(struct pool *pool)
 {
     sigset_t before;
@@ -197,7 +197,7 @@ void pool_free(struct pool *pool)
 
 /* --- the machine ------------------------------------------------------------------------------ */
 
-/* Room of so many floats for each thread. */
+/* A buffer of `size` floats for each thread. */
 static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)
 {
     float **rooms = arena_alloc(&machine->arena, threads, sizeof *rooms, err);

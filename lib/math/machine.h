@@ -43,29 +43,29 @@ size_t pool_processors(void);
 /* --- the machine ------------------------------------------------------------------------------ */
 
 enum {
-    COPY_COLUMNS = 64,               /* of a panel that is copied for one use, */
-    PANEL_ROWS = 512,                /* and its rows at most */
-    SUMS_ROOM = 1024 * COPY_COLUMNS, /* for as many sums, or numbers that they are made of */
+    COPY_COLUMNS = 64,               /* columns of a panel that is copied for one use */
+    PANEL_ROWS = 512,                /* its rows, at most */
+    SUMS_ROOM = 1024 * COPY_COLUMNS, /* floats of each buffer below */
 };
 
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels;   /* [thread][SUMS_ROOM] for a panel that is copied, or a row that is widened */
-    float **sums;     /* [thread][SUMS_ROOM] for what a product makes of those, at most */
-    float **segments; /* [thread][SUMS_ROOM] for the same of one segment (gemm.h) */
-    float *rounded;   /* [rounded_size] for a matrix that is rounded; see machine_hold_rounded */
+    float **panels;   /* [thread][SUMS_ROOM] a copied panel, or a widened row */
+    float **sums;     /* [thread][SUMS_ROOM] sums of a product */
+    float **segments; /* [thread][SUMS_ROOM] sums of one segment (gemm.h) */
+    float *rounded;   /* [rounded_size] x rounded to bf16; see machine_hold_rounded */
     size_t rounded_size;
-    bool whole_sums; /* of many rows, no segments (gemm.h): the order that trained models/tiny */
-    const struct progress_sink *progress; /* of the layers of a pass; NULL: not told */
+    bool whole_sums; /* no segments for many rows (gemm.h), as models/tiny was trained */
+    const struct progress_sink *progress; /* counts the layers of a pass; NULL: none */
     struct arena arena;
 };
 
-/* `threads` 0: as many as there are processors. */
+/* `threads` 0: one for each processor. */
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 
-/* Hold memory for x [rows, columns] of products in bf16, which is rounded into it (gemm.h). */
+/* Allocate memory for x [rows, columns] rounded to bf16 (gemm.h). */
 int machine_hold_rounded(struct machine *machine, size_t rows, size_t columns, struct err *err);
 
 #endif

@@ -1,6 +1,5 @@
-/* portable_math.h: functions of numbers in plain arithmetic, so that they have the same bits
- * everywhere: the C library's depend on its version and on the processor. Compilers turn loops of
- * them into vector code. */
+/* portable_math.h: elementary functions in plain arithmetic, with the same bits everywhere; those
+ * of the C library depend on its version and on the processor. Compilers can vectorise them. */
 #ifndef ATTN_MATH_PORTABLE_MATH_H
 #define ATTN_MATH_PORTABLE_MATH_H
 
@@ -8,16 +7,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Adding it rounds to a whole number, which is in its low bits then. */
+/* Adding this rounds to a whole number, which is then in the low bits. */
 #define EXP_MAGIC 12582912.0f /* 1.5 · 2^23 */
 
-/* e^r of e^x = 2^n · e^r, |r| ≤ ln 2 / 2; by a polynomial of degree 7 (Taylor's, its error below a
- * tenth of a unit in the last place there). */
+/* e^r of e^x = 2^n · e^r, |r| ≤ ln 2 / 2, by Taylor's polynomial of degree 7, whose error is below
+ * a tenth of a unit in the last place. */
 static inline float exp_of_rest(float x, float n)
 {
     float high = fmaf(n, -0.693359375f, x); /* ln 2 in two parts; this one is exact */
     float r = fmaf(n, 2.12194440e-4f, high);
-    float lost = fmaf(n, 2.12194440e-4f, high - r); /* by rounding r: a quarter of a unit */
+    float lost =
+        fmaf(n, 2.12194440e-4f, high - r); /* the rounding error of r: up to a quarter of a unit */
     float p = 1.0f / 5040;
     p = fmaf(p, r, 1.0f / 720);
     p = fmaf(p, r, 1.0f / 120);
@@ -27,7 +27,7 @@ static inline float exp_of_rest(float x, float n)
     return 1.0f + (r + fmaf(r * r, p, lost));
 }
 
-/* e^x with n = round(x / ln 2). Within 1 unit in the last place where the result is normal; 0 below
+/* e^x with n = round(x / ln 2). Within 1 unit in the last place if the result is normal; 0 below
  * e^-87.33 instead of subnormals, infinity above e^88.72, NaN stays NaN. */
 static inline float exp_float(float x)
 {
@@ -37,7 +37,8 @@ static inline float exp_float(float x)
     uint32_t power = 0;
     memcpy(&bits, &p, sizeof bits);
     memcpy(&power, &rounded, sizeof power);
-    bits += power << 23; /* · 2^n: the low bits of `rounded` are n, and 23 up is the exponent */
+    bits += power
+            << 23; /* · 2^n: the low bits of `rounded` are n; bit 23 is the first of the exponent */
     float result = 0;
     memcpy(&result, &bits, sizeof result);
     result = x < -87.33f ? 0.0f : result;
@@ -45,9 +46,9 @@ static inline float exp_float(float x)
     return x != x ? x : result;
 }
 
-/* The share of a normal distribution that is below x: (1 + erf(x / √2)) / 2, within 5 units in the
- * last place where that is normal. Below -|x| it is e^-z² · f(q) / (1 + 2z) / 2 with z = |x| / √2,
- * q = (z - 2) / (z + 2) and f a polynomial that is off by 1.3e-8 at most, z up to 10. */
+/* The normal distribution's cumulative function, (1 + erf(x / √2)) / 2, within 5 units in the last
+ * place if the result is normal. For -|x| it is e^-z² · f(q) / (1 + 2z) / 2 with z = |x| / √2, q =
+ * (z - 2) / (z + 2) and a polynomial f whose error is at most 1.3e-8 for z up to 10. */
 static inline float normal_share(float x)
 {
     float size = fabsf(x) > 14.0f ? 14.0f : fabsf(x); /* NaN stays NaN */
@@ -64,14 +65,14 @@ static inline float normal_share(float x)
     f = fmaf(f, q, -9.2763975e-2f);
     f = fmaf(f, q, 1.2769784f);
     float square = size * size;
-    float lost = fmaf(size, size, -square); /* by rounding it */
+    float lost = fmaf(size, size, -square); /* the rounding error of square */
     float power = exp_float(-0.5f * square) * fmaf(-0.5f, lost, 1.0f);
     float below = 0.5f * power * f / fmaf(2.0f, z, 1.0f);
     return x > 0 ? 1.0f - below : below;
 }
 
-/* The same number for x ≤ 0 or NaN, which is what a softmax asks for, in fewer steps: 2^n is a
- * number of its own, and what is NaN stays so by itself. */
+/* exp_float for x ≤ 0 or NaN, as in a softmax, with the same bits in fewer steps: 2^n is a normal
+ * float, and NaN needs no special case. */
 static inline float exp_negative(float x)
 {
     const float bias = 127.0f; /* of exponents */
@@ -85,7 +86,7 @@ static inline float exp_negative(float x)
     return x < -87.33f ? 0.0f : p * power;
 }
 
-/* tanh x, within 2 units in the last place: where it is nearly x by Cephes' polynomial, else
+/* tanh x, within 2 units in the last place: Cephes' polynomial for |x| < 0.625, else
  * 1 - 2 / (e^2|x| + 1). NaN stays NaN. */
 static inline float tanh_float(float x)
 {
@@ -103,7 +104,7 @@ static inline float tanh_float(float x)
 
 /* ln x for a normal, positive x: x = 2^e · m with m from √½ to √2, and
  * ln m = 2 · (s + s³/3 + s⁵/5 + …) with s = (m - 1) / (m + 1), |s| < 0.172. The series ends where
- * its rest is below 2^-53 of the sum: within 2 units in the last place. */
+ * its remainder is below 2^-53 of the sum: within 2 units in the last place. */
 static inline double log_double(double x)
 {
     const uint64_t sqrt_half = 0x3fe6a09e667f3bcdu;
@@ -155,7 +156,7 @@ static inline double wave_series(double r, int first)
     return sum;
 }
 
-/* Of an angle ≥ 0. A quarter of a turn, π/2, in two parts, as ln 2 above. */
+/* Of an angle ≥ 0. π/2 is in two parts, as ln 2 above. */
 static inline void sine_cosine(double *sine, double *cosine, double angle)
 {
     const double quarter = 1.57079632673412561417e+00;

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-/* Of the numbers of products (gemm.h). */
+/* The precision of products (gemm.h). */
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
 /* "f32" or "bf16"; the precision of such a name, or an error that names the option. */
@@ -25,9 +25,9 @@ static inline uint16_t bf16_round(float value)
 {
     uint32_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* carries from the middle on */
-    uint32_t quiet = bits | 0x400000; /* rounded, some NaN would be infinity, or 0 */
-    return (uint16_t)((value != value ? quiet : rounded) >> 16); /* fewer steps than by bits */
+    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* carries if the lower half rounds up */
+    uint32_t quiet = bits | 0x400000; /* rounding would make infinity or 0 of some NaN */
+    return (uint16_t)((value != value ? quiet : rounded) >> 16);
 }
 
 static inline float bf16_value(uint16_t number)

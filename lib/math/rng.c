@@ -26,12 +26,12 @@ uint64_t rng_fold_in(uint64_t key, uint64_t number)
     return mix64(splitmix64(key) ^ (number * 0xd1342543de82ef95 + 1));
 }
 
-/* The high half of a product of 64 bits is as even as 64 bits can be. */
+/* The high half of bits · limit: nearly uniform, without a division. */
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit)
 {
     uint64_t bits = rng_fold_in(key, number);
     uint64_t low = (bits & 0xffffffff) * limit;
-    return ((bits >> 32) * limit + (low >> 32)) >> 32; /* limits are below 2^32 */
+    return ((bits >> 32) * limit + (low >> 32)) >> 32; /* limit < 2^32 */
 }
 
 FOR_EACH_ISA
@@ -50,7 +50,7 @@ void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float ra
 
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate)
 {
-    enum { STEPS = 1 << 24 }; /* the finest rate that a float tells apart everywhere */
+    enum { STEPS = 1 << 24 }; /* the resolution of a float below 1 */
     const float factor = 1.0f / (1.0f - rate);
     const float limit = rate * (float)STEPS;
     for (size_t i = 0; i < count; i++)

@@ -33,7 +33,8 @@ static double dynamic_frequency(const struct rotary *rotary, size_t pair, size_t
     return plain_frequency(rotary, pair, theta);
 }
 
-/* From 0, f / factor, to 1, f: by the wave's length in what the training had. */
+/* From 0, for f / factor, to 1, for f: depends on the wavelengths in the length of training
+ * texts. */
 static double llama3_share(const struct rotary *rotary, double frequency)
 {
     double waves = rotary->trained_positions * frequency / TURN;
@@ -41,7 +42,7 @@ static double llama3_share(const struct rotary *rotary, double frequency)
                  (rotary->high_frequency - rotary->low_frequency));
 }
 
-/* The pair, as a fraction, that turns so many times in what the training had. */
+/* The pair, not an integer, that makes `turns` full turns in the length of training texts. */
 static double yarn_pair(const struct rotary *rotary, double turns)
 {
     double ratio = rotary->trained_positions / (turns * TURN);
@@ -103,14 +104,14 @@ bool rotary_depends(const struct rotary *rotary, size_t before, size_t length)
            (double)before <= rotary->trained_positions;
 }
 
-void rotary_fill(struct matrix waves, const struct rotary *rotary, size_t first, size_t length)
+void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t first, size_t length)
 {
     size_t pairs = rotary->components / 2;
     double amplitude = rotary_amplitude(rotary);
     for (size_t pair = 0; pair < pairs; pair++) {
         double frequency = rotary_frequency(rotary, pair, length);
-        for (size_t row = 0; row < waves.rows; row++) {
-            float *at = waves.data + row * waves.stride + pair;
+        for (size_t row = 0; row < cos_sin.rows; row++) {
+            float *at = cos_sin.data + row * cos_sin.stride + pair;
             double sine = 0;
             double cosine = 0;
             sine_cosine(&sine, &cosine, (double)(first + row) * frequency);
@@ -120,36 +121,36 @@ void rotary_fill(struct matrix waves, const struct rotary *rotary, size_t first,
     }
 }
 
-/* --- turning ---------------------------------------------------------------------------------- */
+/* --- rotating --------------------------------------------------------------------------------- */
 
-/* (a, b) = (a cos - b sin, b cos + a sin) of pairs whose members stand `apart` from each other. No
- * two pairs share a member: y may be x. */
-static inline void turn(float *y, const float *x, const float *waves, size_t pairs, size_t apart,
-                        size_t step)
+/* (a, b) = (a cos - b sin, b cos + a sin) for pairs whose elements are `apart` floats apart. y may
+ * be x. */
+static inline void rotate_pairs(float *y, const float *x, const float *cos_sin, size_t pairs,
+                                size_t apart, size_t step)
 {
     _Pragma("omp simd") for (size_t i = 0; i < pairs; i++)
     {
         float a = x[i * step];
         float b = x[i * step + apart];
-        y[i * step] = a * waves[i] - b * waves[pairs + i];
-        y[i * step + apart] = b * waves[i] + a * waves[pairs + i];
+        y[i * step] = a * cos_sin[i] - b * cos_sin[pairs + i];
+        y[i * step + apart] = b * cos_sin[i] + a * cos_sin[pairs + i];
     }
 }
 
 FOR_EACH_ISA
 void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary *rotary,
-            struct matrix waves)
+            struct matrix cos_sin)
 {
     size_t pairs = rotary->components / 2;
     for (size_t row = 0; row < x.rows; row++) {
         const float *from = x.data + row * x.stride;
-        const float *wave = waves.data + row * waves.stride;
+        const float *angles = cos_sin.data + row * cos_sin.stride;
         float *to = y.data + row * y.stride;
         for (size_t head = 0; head < x.columns; head += width) {
             if (rotary->neighbours)
-                turn(to + head, from + head, wave, pairs, 1, 2);
+                rotate_pairs(to + head, from + head, angles, pairs, 1, 2);
             else
-                turn(to + head, from + head, wave, pairs, pairs, 1);
+                rotate_pairs(to + head, from + head, angles, pairs, pairs, 1);
             for (size_t i = rotary->components; i < width; i++)
                 to[head + i] = from[head + i];
         }

@@ -122,7 +122,7 @@ void scale_row(float *y, const float *x, size_t count, float factor)
         y[i] = x[i] * factor;
 }
 
-/* Is the exponent of any element the one of infinities and NaN? */
+/* Is any element infinite or NaN? */
 FOR_EACH_ISA
 static bool any_special(const float *x, size_t count)
 {
@@ -169,7 +169,7 @@ static inline float larger(float a, float b)
     return b > a ? b : a;
 }
 
-/* Maxima may be taken in any order: in four chains, so that no one waits for the one before. */
+/* The order of maxima does not matter: several chains hide the latency. */
 FOR_EACH_ISA
 float max_row(const float *x, size_t count)
 {
@@ -194,7 +194,7 @@ float max_row(const float *x, size_t count)
     return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
 }
 
-/* x = e^(x - max), and their sum in the order of `sum_row`. */
+/* The sum has the order of sum_row. */
 FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {
@@ -213,13 +213,13 @@ void divide_row(float *x, size_t count, float divisor)
         x[i] /= divisor;
 }
 
-/* softmax, the largest element and Σ e^(x - max). */
+/* The softmax; *max = the largest element, *total = Σ e^(x - max). */
 static bool softmax_parts(float *x, size_t count, float *max, float *total)
 {
     *max = max_row(x, count);
     if (!isfinite(*max))
         return false;
-    *total = exp_row(x, count, *max); /* NaN where an element was: maxima pass it over */
+    *total = exp_row(x, count, *max); /* NaN if an element is: max_row ignores NaN */
     if (!(*total >= 1.0f) || isinf(*total))
         return false;
     divide_row(x, count, *total);
@@ -252,7 +252,7 @@ bool normalise_row(float *x, size_t count)
     return true;
 }
 
-/* --- softmax over ranges of rows --------------------------------------------------------------------- */
+/* --- softmax over ranges of rows -------------------------------------------------------------- */
 
 /* The range, extended to whole steps. */
 struct steps {
@@ -386,7 +386,7 @@ struct norm_row {
     const float *x, *dy, *scale;
     size_t count;
     float mean, factor; /* 1 / deviation */
-    float offset;       /* of the scale */
+    float offset;       /* added to the scale */
 };
 
 /* Σ dy · scale, and Σ dy · scale · (x - mean) / deviation. */
@@ -443,7 +443,7 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
         float squares = sum_of_products(row.x, row.mean, row.x, row.mean, row.count);
         row.factor = 1.0f / sqrtf(squares / columns + norm->epsilon);
         norm_sums(&row, &plain, &weighted);
-        if (norm->rms) /* no mean that dx would have to keep */
+        if (norm->rms) /* the mean is not subtracted */
             plain = 0;
         norm_gradients(dx.data + i * dx.stride, &row, plain / columns, weighted / columns);
         norm_parameters(scale_sum, shift_sum, &row);
@@ -501,7 +501,7 @@ void nontemporal_fence(void)
 }
 #endif
 
-/* Floats before the next line. */
+/* The number of floats before the next cache line. */
 static size_t to_line(const float *x)
 {
     return -((uintptr_t)x / sizeof *x) % LINE;

@@ -1,6 +1,6 @@
-/* rows.h: what is done to one row after another: norm, softmax, sums; and backward, from the
- * gradient of a result to those of what it was made of. Sums have a fixed order: results do not
- * depend on threads, on neighbours in a batch or on the instruction set. */
+/* rows.h: operations on one row after another: norm, softmax, sums, and gradients of these. Sums
+ * have a fixed order: results do not depend on threads, on other rows of a batch or on the
+ * instruction set. */
 #ifndef ATTN_MATH_ROWS_H
 #define ATTN_MATH_ROWS_H
 
@@ -14,7 +14,7 @@ struct norm {
     const float *scale; /* [C] */
     const float *shift; /* [C]; NULL: 0 */
     float epsilon;
-    bool rms;     /* 0 in place of the mean */
+    bool rms;     /* the mean is not subtracted */
     float offset; /* added to the scale */
 };
 
@@ -29,12 +29,12 @@ void add_to_row(float *restrict y, const float *restrict x, size_t count);
 /* sum [C] += the sum of every column. */
 void sum_columns(float *sum, struct matrix x);
 
-/* y += factor · x, fused. What comes at `later`, `count` floats, is prefetched meanwhile. */
+/* y += factor · x, fused; prefetches `count` floats at `later`. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);
 
-/* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the positions of
- * "Attention is all you need", without the C library's sine. */
+/* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
+ * encoding of "Attention is all you need". */
 void add_sinusoids(struct matrix x, size_t first);
 
 /* y = y · x, and y = c · tanh(y / c), element by element. */
@@ -44,7 +44,7 @@ void cap_row(float *y, size_t count, float cap);
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);
 
-/* The index of the first element that is not finite; `count` when there is none. */
+/* The index of the first element that is not finite; `count` if there is none. */
 size_t first_nonfinite(const float *x, size_t count);
 
 /* --- softmax ---------------------------------------------------------------------------------- */
@@ -52,37 +52,38 @@ size_t first_nonfinite(const float *x, size_t count);
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
-/* In place: e^(x - max) / Σ, where -infinity becomes 0; the second gives log Σ e^x, too. False when
- * there is no such row: an element is NaN or +infinity, or all are -infinity. */
+/* In place: e^(x - max) / Σ; -infinity becomes 0. The second also gives log Σ e^x. False if an
+ * element is NaN or +infinity, or all are -infinity. */
 bool softmax_row(float *x, size_t count);
 bool softmax_row_logsumexp(float *x, size_t count, double *log_sum);
 
-/* The steps of a softmax that comes in parts: the largest element that is a number (-infinity:
- * there is none); x = e^(x - max), and their sum; x = x / divisor. */
+/* The steps of a softmax: the largest element, ignoring NaN (-infinity if there is none); x =
+ * e^(x - max), and the sum of that; x = x / divisor. */
 float max_row(const float *x, size_t count);
 float exp_row(float *x, size_t count, float max);
 void divide_row(float *x, size_t count, float divisor);
 
-/* In place: x / Σ. False when there is no such row: the sum is not above 0, or not finite. */
+/* In place: x / Σ x. False if the sum is not above 0 or not finite. */
 bool normalise_row(float *x, size_t count);
 
 /* --- softmax over a part of each of a few rows ---------------------------------------------------
  *
- * All rows take one step, then all the next, so that none waits for its own maximum or sum; the
- * bits are those of softmax_row. What is not in a row's range counts as -infinity and becomes 0. */
+ * Each step is done for all rows before the next one, so that no row waits for its own maximum or
+ * sum; the bits are those of softmax_row. Elements outside a row's range count as -infinity. */
 
-enum { SOFTMAX_RANGE_STEP = 16 }; /* rows are a multiple of so many columns wide */
+enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this */
 
-/* Columns 0 … low - 1, and first … end - 1, which are not below low; one at least. */
+/* Columns [0, low) and [first, end), at least one; low <= first. */
 struct softmax_range {
     size_t low, first, end;
-    float largest, sum; /* of the scaled elements, and of what softmax divides by */
+    float largest, sum; /* the largest scaled element, and the divisor of the softmax */
 };
 
-/* x · scale in the range of each row; what is not in it is for softmax_range_apply alone. */
+/* x · scale in the range of each row; the rest of the row is undefined until
+ * softmax_range_apply. */
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
 
-/* Then e^(x - largest) / Σ. False when some row has none, as with softmax_row. */
+/* Then e^(x - largest) / Σ. False if softmax_row would fail for a row. */
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
 /* --- linear attention ------------------------------------------------------------------------- */
@@ -115,17 +116,17 @@ float running_sum_query(const struct running_sum *sum, float *y, const float *ph
 
 /* --- backward --------------------------------------------------------------------------------- */
 
-/* From dy, the gradient of norm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
- * deviation, shift_sum [C] += Σ dy: those of scale and shift. (An RMS norm has no mean.) */
+/* dy is the gradient of norm_rows' y. dx += the gradient of x; scale_sum [C] += that of scale, Σ dy
+ * · (x - mean) / deviation; shift_sum [C] += that of shift, Σ dy. */
 void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
                         const struct norm *norm, float *scale_sum, float *shift_sum);
 
-/* In place, from dy, the gradient of softmax's y = softmax(factor · x), to that of x:
+/* In place, from the gradient dy of y = softmax(factor · x) to the gradient of x, which is
  * factor · y · (dy - Σ dy · y). */
 void softmax_row_backward(float *dy, const float *y, size_t count, float factor);
 
-/* -log softmax(x)[target]; x becomes its gradient times `factor`. False when x holds what is no
- * number. */
+/* -log softmax(x)[target]; x becomes its gradient times `factor`. False if
+ * softmax_row would fail. */
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss);
 
 /* --- past the caches -------------------------------------------------------------------------- */

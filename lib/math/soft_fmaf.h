@@ -5,20 +5,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* a · b + c, rounded once: the bits of fmaf, but for which NaN it is, where the processor has none.
- * The product of two floats is exact in double precision. Their sum with the third is not, and
- * would be rounded twice: so it is rounded to odd first, which keeps what was lost in the last bit
- * (Boldo and Melquiond, 2008). The C library's way, by the rounding mode, takes forty times as
- * long. */
+/* a · b + c, rounded once: the bits of fmaf, except for the payload of NaN. The product of two
+ * floats is exact in double precision. Adding the third would round twice, to double and to float,
+ * so the first rounding is to odd, which records in the last bit that digits were lost (Boldo and
+ * Melquiond, 2008). The C library changes the rounding mode instead, which is 40 times slower. */
 static inline float soft_fmaf(float a, float b, float c)
 {
     double product = (double)a * b;
     double sum = product + c;
     double added = sum - product;
-    double lost = (product - (sum - added)) + (c - added); /* exactly; NaN where sum is no number */
+    double lost = (product - (sum - added)) + (c - added); /* exact; NaN if sum is not finite */
     int64_t bits;
     memcpy(&bits, &sum, sizeof bits);
-    int64_t towards = (lost > 0) == (sum > 0) ? 1 : -1; /* away from 0, or to it */
+    int64_t towards = (lost > 0) == (sum > 0) ? 1 : -1; /* away from 0, or towards 0 */
     bits += (lost > 0 || lost < 0) && (bits & 1) == 0 ? towards : 0;
     memcpy(&sum, &bits, sizeof sum);
     return (float)sum;

@@ -1,7 +1,7 @@
-/* tensor.h: views of floats: a pointer, a shape and strides; they own nothing.
+/* tensor.h: views of floats, which own nothing.
  *
- * `struct matrix` is what kernels work on: rows of `columns` floats, `stride` floats apart.
- * `struct tensor` is what is announced and kept: up to three axes, each with a stride of its own.
+ * `struct matrix` is for products: rows of `columns` floats, `stride` floats apart.
+ * `struct tensor` is for watched tensors: up to three axes, each with its own stride.
  */
 #ifndef ATTN_MATH_TENSOR_H
 #define ATTN_MATH_TENSOR_H
@@ -14,7 +14,7 @@ struct matrix {
     float *data;
     size_t rows;
     size_t columns;
-    size_t stride; /* floats from one row to the next; columns, or more */
+    size_t stride; /* floats from one row to the next, at least `columns` */
 };
 
 struct tensor {
@@ -24,8 +24,8 @@ struct tensor {
     size_t stride[TENSOR_RANK_MAX]; /* in floats */
 };
 
-/* A stride that the caches like: an odd number of whole lines, so that the same column of many rows
- * does not fall on the same few sets. */
+/* An odd number of cache lines, so that a column of many rows is spread over the sets of a
+ * cache. */
 size_t matrix_stride(size_t columns);
 
 /* `count` rows from row `first` on; `count` columns from column `first` on. */
@@ -46,8 +46,8 @@ static inline struct matrix matrix_columns(struct matrix whole, size_t first, si
 /* y [C, T] = the transpose of x [T, C]. They must not overlap. (weight.c) */
 void transpose(struct matrix y, struct matrix x);
 
-/* A matrix as a tensor of two axes; dense row-major floats as one; the elements; slice `index` of
- * the first axis; a copy as dense row-major floats. */
+/* A matrix as a tensor of two axes; a tensor of dense row-major floats; the number of elements;
+ * slice `index` of the first axis; a copy as dense row-major floats. */
 struct tensor tensor_of_matrix(struct matrix matrix);
 struct tensor tensor_dense(const float *data, size_t rank, const size_t *shape);
 size_t tensor_count(const struct tensor *tensor);

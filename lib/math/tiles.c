@@ -1,4 +1,4 @@
-/* tiles.c: products of pairs by AMX: tiles of sixteen rows by sixteen columns, four at a time. */
+/* tiles.c: products of pairs by AMX, in blocks of four tiles of 16 rows by 16 columns. */
 #include <string.h>
 
 #include "base/platform.h"
@@ -15,9 +15,9 @@ bool tiles_ask(void)
     return platform_grants_tiles();
 }
 
-enum { TILE = 16, LINE_BYTES = 64 }; /* rows and columns of a tile; of the caches */
+enum { TILE = 16, LINE_BYTES = 64 }; /* TILE: rows and columns */
 
-/* What the instruction ldtilecfg reads. */
+/* The operand of the instruction ldtilecfg. */
 struct tile_shapes {
     uint8_t palette, start;
     uint8_t zero[14];
@@ -33,9 +33,9 @@ struct block {
     float *c;
     size_t a_stride, b_stride, c_stride; /* in bytes */
     size_t rows, columns;
-    size_t shaped[3]; /* rows, columns and pairs that the tiles have the shapes for */
+    size_t shaped[3]; /* rows, columns and pairs of the current configuration */
     bool accumulate;
-    const char *next; /* what is prefetched, so many lines a step */
+    const char *next; /* prefetched, `lines` cache lines a step */
     size_t lines;
 };
 
@@ -45,7 +45,8 @@ static size_t within_tile(size_t size, size_t tile)
     return rest < TILE ? rest : TILE;
 }
 
-/* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Most blocks of a product are alike. */
+/* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Most blocks of a product have the same
+ * shapes, and these are configured once. */
 IN_AMX static void set_shapes(struct block *block, size_t pairs)
 {
     size_t shaped[3] = {block->rows, block->columns, pairs};
@@ -65,7 +66,9 @@ IN_AMX static void set_shapes(struct block *block, size_t pairs)
             shapes.row_bytes[6 + j] = (uint16_t)(columns * sizeof(float));
         }
     }
-    __asm__ volatile("ldtilecfg %0" : : "m"(shapes)); /* _tile_loadconfig says it reads 8 bytes */
+    __asm__ volatile("ldtilecfg %0"
+                     :
+                     : "m"(shapes)); /* gcc believes that _tile_loadconfig reads 8 bytes */
 }
 
 static inline float *sums_at(const struct block *block, size_t row, size_t column)
@@ -73,8 +76,7 @@ static inline float *sums_at(const struct block *block, size_t row, size_t colum
     return block->c + row * (block->c_stride / sizeof(float)) + column;
 }
 
-/* Do something with each tile of sums and its place in C. The numbers of tiles are part of an
- * instruction. */
+/* DO(tile, address in C, stride) for each tile of sums; a tile's number must be a constant. */
 #define FOR_EACH_SUM(block, DO)                                   \
     do {                                                          \
         DO(0, sums_at(block, 0, 0), (block)->c_stride);           \
@@ -112,7 +114,7 @@ IN_AMX static ALWAYS_INLINE void add_steps(struct block *block, size_t steps, si
     }
 }
 
-/* The sums of steps of so many pairs each. */
+/* Sums over `steps` steps of `pairs` pairs. */
 IN_AMX static void add_block(struct block *block, size_t steps, size_t pairs)
 {
     if (steps == 0 || pairs == 0)
@@ -173,6 +175,7 @@ bool tiles_ask(void)
 void tiles_amx(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                const void *next_a)
 {
-    (void)shape, (void)a, (void)b, (void)c, (void)next_a; /* tiles_ask has said no */
+    (void)shape, (void)a, (void)b, (void)c,
+        (void)next_a; /* never called: tiles_ask returns false */
 }
 #endif

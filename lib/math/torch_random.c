@@ -7,14 +7,14 @@
 
 enum {
     WORDS = TORCH_RANDOM_WORDS,
-    MIDDLE = 397, /* how far apart the words stand that mt19937 mixes */
-    BLOCK = 16,   /* normal numbers made at one time */
+    MIDDLE = 397, /* the distance of the words that mt19937 mixes */
+    BLOCK = 16,   /* normal numbers made together */
     PAIRS = BLOCK / 2,
 };
 
 static const double pi = 3.14159265358979323846;
 
-/* --- mt19937 --------------------------------------------------------------------------------- */
+/* --- mt19937 ---------------------------------------------------------------------------------- */
 
 void torch_random_seed(struct torch_random *random, uint64_t seed)
 {
@@ -26,7 +26,7 @@ void torch_random_seed(struct torch_random *random, uint64_t seed)
     }
 }
 
-/* The word that takes the place of `word`: the top bit of it and the rest of the next. */
+/* The new value of `word`, from its top bit and the other bits of the next word. */
 static inline uint32_t twist(uint32_t word, uint32_t next, uint32_t other)
 {
     uint32_t joined = (word & 0x80000000u) | (next & 0x7fffffffu);
@@ -75,7 +75,7 @@ static double draw_double(struct torch_random *random)
     return (double)(bits & 0x1fffffffffffff) * 0x1p-53;
 }
 
-/* --- functions of PyTorch's vector code ------------------------------------------------------ */
+/* --- functions of PyTorch's vector code ------------------------------------------------------- */
 
 /* ln x for x in (0, 1]: Cephes' logf. x = m · 2^e with m from √½ to √2, and a polynomial in m - 1.
  */
@@ -108,8 +108,8 @@ struct angle {
     float sine, cosine;
 };
 
-/* Cephes' sinf and cosf for x in [0, 2π): the octants j and j + 1 lie around j · π/4, j even; there
- * both are polynomials of what is left of x. */
+/* Cephes' sinf and cosf for x in [0, 2π): both are polynomials of the distance from the nearest
+ * even multiple j of π/4. */
 static inline struct angle sine_and_cosine(float x)
 {
     int32_t j = ((int32_t)(x * 1.27323954f) + 1) & ~1; /* 4 / π */
@@ -126,13 +126,13 @@ static inline struct angle sine_and_cosine(float x)
     s = fmaf(s, square, 8.33216087e-3f);
     s = fmaf(s, square, -1.66666546e-1f) * square;
     s = fmaf(s, x, x);
-    bool turned = j & 2; /* an odd multiple of π/2: sine and cosine change places */
+    bool turned = j & 2; /* an odd multiple of π/2: sine and cosine are exchanged */
     float sine = turned ? c : s;
     float cosine = turned ? s : c;
     return (struct angle){j & 4 ? -sine : sine, (j + 2) & 4 ? -cosine : cosine};
 }
 
-/* Blocks of numbers in [0, 1) become normal ones: radius √(-2 ln (1 - u)), angle 2π u'. */
+/* Blocks of uniform numbers in [0, 1) become normal ones: radius √(-2 ln (1 - u)), angle 2π u'. */
 FOR_EACH_ISA
 static void make_normal(float *x, size_t blocks, float mean, float spread)
 {
@@ -147,9 +147,9 @@ static void make_normal(float *x, size_t blocks, float mean, float spread)
     }
 }
 
-/* --- tensors --------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Numbers from [0, 1) to [low, high). */
+/* Map numbers from [0, 1) to [low, high). */
 FOR_EACH_ISA
 static void stretch(float *x, size_t count, float low, float high)
 {
@@ -172,7 +172,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
     stretch(x, count, (float)low, (float)high);
 }
 
-/* One of a pair, or the one that waits since the last. */
+/* The first of a new pair, or the second of the last one. */
 static double draw_normal(struct torch_random *random)
 {
     if (random->waiting) {

@@ -1,10 +1,11 @@
-/* torch_random.h: the numbers that PyTorch draws on a CPU, from the same seed in the same order, so
- * that what textbooks print after torch.manual_seed(123) comes out here.
+/* torch_random.h: the random numbers of PyTorch on a CPU, for the same seed in the same order:
+ * models of textbooks that begin with torch.manual_seed(123) get the same weights.
  *
- * One generator, mt19937. A uniform number takes a word (24 bits of it). Normal ones, 16 and more,
- * take a word each, 16 in a row at a time (Box-Muller, j and j + 8 are a pair; the last 16 are made
- * anew where 16 does not divide the count); fewer take four words a pair in double precision, the
- * second of which waits for the next such tensor. All bits are those of PyTorch's AVX2 builds.
+ * The generator is mt19937. A uniform number takes 24 bits of a word. In tensors of 16 and more,
+ * normal numbers take a word each, in blocks of 16 (Box-Muller; j and j + 8 are a pair; if 16 does
+ * not divide the count, the last 16 are drawn again). In smaller tensors a pair takes four words,
+ * in double precision, and the second number is kept for the next such tensor. All bits are those
+ * of PyTorch's AVX2 builds.
  *
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
@@ -20,9 +21,9 @@ enum { TORCH_RANDOM_WORDS = 624 };
 
 struct torch_random {
     uint32_t state[TORCH_RANDOM_WORDS];
-    size_t used;   /* words of the state that were given out */
-    bool waiting;  /* the second of a pair of normal numbers */
-    double second; /* … which is this one */
+    size_t used;   /* words of the state that have been drawn */
+    bool waiting;  /* `second` is valid */
+    double second; /* the second of a pair of normal numbers */
 };
 
 /* As torch.manual_seed (only the low 32 bits count), tensor.uniform_(low, high) and torch.rand,
@@ -33,7 +34,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
 void torch_random_normal(struct torch_random *random, float *x, size_t count, double mean,
                          double spread);
 
-/* Draw a tensor that no caller wants: what comes next is the same. */
+/* Skip the numbers of a tensor. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);
 

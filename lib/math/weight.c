@@ -8,7 +8,7 @@
 #include "math/kernel.h"
 
 enum {
-    AHEAD = 32, /* rows that are prefetched: in a mapped file each is on another page */
+    AHEAD = 32, /* rows prefetched ahead: in a mapped file each is on another page */
     LINE = 16,  /* floats of a cache line */
     TILE = 64,  /* numbers of a row at a time */
 };
@@ -38,13 +38,13 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
 
 /* --- rows of numbers -------------------------------------------------------------------------- */
 
-/* The bytes of so many numbers of a row; quantised ones are whole blocks. */
+/* The bytes of `count` numbers of a row; quantised numbers must be whole blocks. */
 static size_t number_bytes(const struct weight_rows *rows, size_t count)
 {
     return rows->bytes ? count * rows->bytes : dtype_bytes(rows->quantised, count);
 }
 
-/* Where column `column` of W, a row in the file, has its number `row`. */
+/* The address of number `row` in column `column`, which is a row in the file. */
 static const char *find_number(const struct weight *w, size_t row, size_t column)
 {
     const struct weight_rows *rows = &w->rows;
@@ -52,8 +52,8 @@ static const char *find_number(const struct weight *w, size_t row, size_t column
     return rows->data + number_bytes(rows, number);
 }
 
-/* Rows of a block of the view follow each other: to find each by dividing takes longer than to
- * multiply with a few of them. */
+/* Within a block of the view, rows follow each other. Finding each one by a division would take
+ * longer than multiplying it. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
     struct number_rows rows = {.count = num_min(LANES, w->out - column),
@@ -89,14 +89,14 @@ float number_at(const struct number_rows *rows, size_t row, size_t i)
     return value;
 }
 
-/* Some numbers of quantised rows, as floats. */
+/* Part of some quantised rows, as floats. */
 struct widened_rows {
     float room[LANES][DTYPE_BLOCK_MAX];
     struct number_rows rows;
-    size_t count; /* numbers of a row */
+    size_t count; /* numbers in each row */
 };
 
-/* Numbers from `first` on: up to `end`, or fewer. */
+/* Numbers [first, first + count), which end at `end` or at the end of a block. */
 static void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised,
                               size_t first, size_t end)
 {
@@ -179,7 +179,7 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
     }
 }
 
-/* Rows of the file become columns. */
+/* Copy a piece of a matrix that is stored as [out, in]. */
 static void copy_transposed(float *to, size_t columns, const struct weight *w,
                             struct weight_piece piece)
 {
@@ -265,7 +265,7 @@ static void add_numbers(float chains[LANES], const float *x, const struct number
     }
 }
 
-/* The same of a segment that begins at number `first`, where a block of quantised numbers begins. */
+/* chains += x · rows from number `first` on, which must begin a block of quantised numbers. */
 static void add_segment(float chains[LANES], const float *x, const struct number_rows *rows,
                         size_t first, size_t count)
 {
@@ -282,7 +282,7 @@ static void add_segment(float chains[LANES], const float *x, const struct number
     }
 }
 
-/* The products of rows with x, which go `apart` floats apart. */
+/* y[row · apart] = x · row. */
 static void multiply_rows_apart(float *y, struct matrix x, const struct number_rows *rows,
                                 size_t apart)
 {
@@ -303,7 +303,8 @@ void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
     multiply_rows_apart(y.data, x, rows, 1);
 }
 
-/* If `count` columns are LANES strips of rows that follow each other, the rows of a strip; else 0. */
+/* If `count` columns are LANES strips of rows that follow each other, the rows of a strip; else
+ * 0. */
 static size_t strip_size(const struct weight *w, size_t column, size_t count)
 {
     size_t block = w->rows.view.block;
@@ -314,7 +315,7 @@ static size_t strip_size(const struct weight *w, size_t column, size_t count)
     return within || between ? strip : 0;
 }
 
-/* The first row of each strip, then the second, ... */
+/* Multiply the first row of each strip, then the second, and so on. */
 static void multiply_strips(struct matrix y, struct matrix x, const struct weight *w, size_t column,
                             size_t strip)
 {
@@ -327,7 +328,7 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
         rows.at[i] = find_number(w, 0, column + i * strip);
     for (size_t i = 0; i < strip; i++) {
         if (i + 1 == strip)
-            rows.jump += (LANES - 1) * strip * row_bytes; /* to the columns after these */
+            rows.jump += (LANES - 1) * strip * row_bytes; /* to the next columns */
         multiply_rows_apart(y.data + i, x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;

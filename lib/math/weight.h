@@ -77,8 +77,8 @@ struct weight_piece {
     size_t row, rows, column;
 };
 
-/* Copy a piece, from where W is stored, as rows of `columns` floats. Columns beyond W's last one are
- * not written. */
+/* Copy a piece, from where W is stored, as rows of `columns` floats. Columns beyond W's last one
+ * are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
 /* Numbers in bf16 as floats; part of a row of a matrix stored as [in, out]: in place, or as floats
@@ -104,10 +104,10 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
 /* Number i of a row that is not quantised. */
 float number_at(const struct number_rows *rows, size_t row, size_t i);
 
-/* y [1, n] = x [1, in] · n columns from `column` on of W, which is stored as [out, in], on this
- * thread, with the bits of `linear`. `strips`: read LANES strips side by side, if the columns are
+/* y [1, n] = x [1, in] · n columns of W, from `column` on, on this thread, with the bits of
+ * `linear`. W is stored as [out, in]. `strips`: read LANES strips side by side, if the columns are
  * LANES strips of rows that follow each other: some processors prefetch more from streams on pages
- * of their own. The second multiplies up to LANES rows. */
+ * of their own. gemv_rows multiplies up to LANES rows. */
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
 

@@ -171,7 +171,7 @@ TEST(a_pool_without_memory_is_an_error)
     }
 }
 
-/* --- the machine ------------------------------------------------------------------------------- */
+/* --- the machine ------------------------------------------------------------------------------ */
 
 TEST(a_machine_has_the_requested_number_of_threads)
 {

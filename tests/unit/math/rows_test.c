@@ -228,7 +228,7 @@ TEST(sinusoids_agree_with_the_formula)
     }
 }
 
-/* --- stores past the caches -------------------------------------------------------------------- */
+/* --- stores past the caches ------------------------------------------------------------------- */
 
 enum { ROOM = 2200, LINE = 16 };
 

@@ -209,7 +209,7 @@ TEST_LOOP(blocks_are_multiplied_in_chains, VECTOR_FORMS)
     }
 }
 
-/* --- transposing ------------------------------------------------------------------------------- */
+/* --- transposing ------------------------------------------------------------------------------ */
 
 /* Sizes around the edges of blocks. */
 static const size_t edges[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 50};
