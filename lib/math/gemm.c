@@ -152,8 +152,7 @@ static size_t even_group(size_t rows)
 
 /* The first plan that applies. One row of x takes as long as reading W from memory, and W is read
  * in the order in which it is stored. Many rows copy W panel by panel, because rows that are
- * kilobytes apart fall on the same few cache lines. Quantised numbers are converted a panel at a
- * time, also for one row, which takes no longer. */
+ * kilobytes apart fall on the same few cache lines. */
 static struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);
@@ -161,6 +160,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     size_t panels = divide_up(divide_up(w->out, PANEL_COLUMNS), threads) * PANEL_COLUMNS;
     size_t many = w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE;
     bool one = rows == 1;
+    size_t dots = w->rows.bytes ? gemv_rows_most() : 1;
     bool tiles = w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES;
     bool large = rows * w->in * BF16_BYTES > TILES_CACHE;
     bool in_order = kernels_read_in_order(machine->kernels);
@@ -177,8 +177,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
         {w->pairs, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | GROUPS_IN_TURN}},
         {one && w->panels && in_order,
          {num_min(panels, SUMS_ROOM), w->in, LARGE_GROUP, 1, SEVERAL_PANELS}},
-        {one && w->rows.data && w->rows.bytes,
-         {DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, BY_ROWS | strips}},
+        {w->rows.data && rows <= dots, {DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, BY_ROWS | strips}},
         {one && (w->data || w->halves), {share, w->in, LARGE_GROUP, 1, BY_ROWS}},
         {w->panels, {PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1, PREFETCH | evenly}},
         {w->rows.data || w->halves || rows >= many,

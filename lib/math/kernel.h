@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "math/isa.h"
+#include "math/tensor.h"
 
 /* libxsmm generates code for x86-64 only; the Makefile and dependencies.sh check the same. */
 #if defined(__x86_64__) && defined(__linux__)
@@ -140,11 +142,12 @@ struct vector_loops {
      * several panels of PANEL_FLOATS columns (shape.panels). */
     kernel_body *floats;
 
-    /* Both take whole blocks of LANES rows of numbers (weight.h) and return how many of `count`
-     * numbers they did: to[i · stride + row] = number i of a row; sums[row] += x · row, each sum
-     * one chain. */
+    /* Both take whole blocks of LANES rows of numbers (weight.h) and return how many of the numbers
+     * they did: to[i · stride + row] = number i of a row; sums[t][row] += x[t] · row, each sum one
+     * chain, for at most `rows_most` rows of x, whose sums stay in registers. */
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
-    size_t (*multiply)(float *sums, const float *x, const struct number_rows *rows, size_t count);
+    size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
+    size_t rows_most;
 };
 
 enum { PANEL_FLOATS = 32 };

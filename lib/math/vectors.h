@@ -27,8 +27,6 @@ enum {
     PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
     FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second cache */
     WORD_BYTES = 4,           /* a float, or two bf16 numbers */
-    BYTES_AHEAD = 512,        /* of each row, prefetched: rows advance side by side */
-    GROUPS = LANES / VECTOR_FLOATS,
 };
 
 _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
@@ -198,14 +196,12 @@ static void multiply_floats(const struct kernel_shape *shape, const void *a, con
 
 /* --- rows as columns -------------------------------------------------------------------------- */
 
-/* Once a cache line: what lies some bytes after byte `at` of each row, of which `size` bytes are
- * read; beyond these, the rows that are read next. */
-static inline void prefetch_rows(const struct number_rows *rows, size_t at, size_t size)
+/* Once a cache line: byte `at` of the rows that are read next, of which processors do not see that
+ * they follow. `group`: of VECTOR_FLOATS rows from that one on. */
+static inline void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
 {
-    size_t ahead = at + BYTES_AHEAD;
-    size_t offset = ahead < size ? ahead : ahead - size + rows->jump;
-    for (size_t row = 0; at % LINE_BYTES == 0 && row < LANES; row++)
-        __builtin_prefetch(rows->at[row] + offset);
+    for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++)
+        PREFETCH(rows->at[group + i] + rows->jump + at);
 }
 
 /* VECTOR_FLOATS words of as many rows, from `row` and `byte` on, as columns. */
@@ -238,9 +234,9 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
     size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
     size_t i = 0;
     for (; i + step <= count; i += step, to += step * stride) {
-        prefetch_rows(rows, i * bytes, count * bytes);
         for (size_t row = 0; row < LANES; row += VECTOR_FLOATS) {
             vector columns[VECTOR_FLOATS];
+            prefetch_rows(rows, row, i * bytes);
             load_columns(columns, rows, row, i * bytes);
             EACH(k, VECTOR_FLOATS)
             {
@@ -256,40 +252,64 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
     return i;
 }
 
-IN_VECTORS static size_t multiply_blocks(float sums[LANES], const float *x,
-                                         const struct number_rows *rows, size_t count)
+/* A group of VECTOR_FLOATS rows with all rows of x, whose number is a constant in each
+ * call, as are the bytes of a number. */
+IN_VECTORS static ALWAYS_INLINE size_t multiply_group(float (*sums)[LANES], struct matrix x,
+                                                      const struct number_rows *rows, size_t group,
+                                                      size_t x_rows, size_t bytes)
 {
-    size_t bytes = rows->bytes;
     size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
     size_t i = 0;
-    vector chains[GROUPS];
-    EACH(g, GROUPS) chains[g] = vector_load(sums + g * VECTOR_FLOATS);
-    for (; i + step <= count; i += step, x += step) {
-        prefetch_rows(rows, i * bytes, count * bytes);
-        EACH(g, GROUPS)
+    vector chains[ROWS_MAX];
+    EACH(t, x_rows) chains[t] = vector_load(sums[t] + group);
+    for (; i + step <= x.columns; i += step) {
+        vector columns[VECTOR_FLOATS];
+        prefetch_rows(rows, group, i * bytes);
+        load_columns(columns, rows, group, i * bytes);
+        EACH(k, VECTOR_FLOATS)
         {
-            vector columns[VECTOR_FLOATS];
-            load_columns(columns, rows, g * VECTOR_FLOATS, i * bytes);
-            EACH(k, VECTOR_FLOATS)
+            vector first = bytes == FLOAT_BYTES ? columns[k] : first_numbers(columns[k]);
+            vector second = second_numbers(columns[k]);
+            EACH(t, x_rows)
             {
-                if (bytes == FLOAT_BYTES) {
-                    chains[g] = vector_multiply_add(vector_all(x[k]), columns[k], chains[g]);
-                    continue;
-                }
-                vector first = first_numbers(columns[k]);
-                vector second = second_numbers(columns[k]);
-                chains[g] = vector_multiply_add(vector_all(x[2 * k]), first, chains[g]);
-                chains[g] = vector_multiply_add(vector_all(x[2 * k + 1]), second, chains[g]);
+                const float *at = x.data + t * x.stride + i + k * WORD_BYTES / bytes;
+                chains[t] = vector_multiply_add(vector_all(at[0]), first, chains[t]);
+                if (bytes != FLOAT_BYTES)
+                    chains[t] = vector_multiply_add(vector_all(at[1]), second, chains[t]);
             }
         }
     }
-    EACH(g, GROUPS) vector_store(sums + g * VECTOR_FLOATS, chains[g]);
+    EACH(t, x_rows) vector_store(sums[t] + group, chains[t]);
     return i;
 }
 
-#define VECTOR_LOOPS                                        \
-    {                                                       \
-        multiply_floats, transpose_blocks, multiply_blocks, \
+#define MULTIPLY_ROWS(count)                                                             \
+    IN_VECTORS static size_t multiply_rows_##count(float(*sums)[LANES], struct matrix x, \
+                                                   const struct number_rows *rows)       \
+    {                                                                                    \
+        size_t done = 0;                                                                 \
+        for (size_t group = 0; group < LANES; group += VECTOR_FLOATS)                    \
+            done = rows->bytes == FLOAT_BYTES                                            \
+                       ? multiply_group(sums, x, rows, group, count, FLOAT_BYTES)        \
+                       : multiply_group(sums, x, rows, group, count, BF16_BYTES);        \
+        return done;                                                                     \
+    }
+
+FOR_ROWS(MULTIPLY_ROWS)
+
+#define NAME_MULTIPLY(count) multiply_rows_##count,
+
+static size_t multiply_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
+{
+    static size_t (*const by_count[])(float(*sums)[LANES], struct matrix x,
+                                      const struct number_rows *rows) = {NULL,
+                                                                         FOR_ROWS(NAME_MULTIPLY)};
+    return by_count[x.rows](sums, x, rows);
+}
+
+#define VECTOR_LOOPS                                                  \
+    {                                                                 \
+        multiply_floats, transpose_blocks, multiply_blocks, ROWS_MAX, \
     }
 
 #endif

@@ -249,58 +249,67 @@ static void add_tile(float *restrict sums, const float *restrict x, const float 
     memcpy(sums, chains, sizeof chains);
 }
 
-/* chains += x · rows, which are not quantised. */
-static void add_numbers(float chains[LANES], const float *x, const struct number_rows *rows,
-                        size_t count)
+/* chains += x · LANES rows, which are not quantised. */
+static void add_numbers(float (*chains)[LANES], struct matrix x, const struct number_rows *rows)
 {
-    const struct vector_loops *loops = rows->count == LANES ? vectors_best() : NULL;
+    const struct vector_loops *loops = vectors_best();
     float tile[TILE * LANES] = {0}; /* in the first-level cache */
     struct number_rows rest = *rows;
-    for (size_t i = loops ? loops->multiply(chains, x, rows, count) : 0; i < count; i += TILE) {
-        size_t some = num_min(TILE, count - i);
-        for (size_t row = 0; row < rows->count; row++)
+    for (size_t i = loops ? loops->multiply(chains, x, rows) : 0; i < x.columns; i += TILE) {
+        size_t some = num_min(TILE, x.columns - i);
+        for (size_t row = 0; row < LANES; row++)
             rest.at[row] = rows->at[row] + i * rows->bytes;
         transpose_rows(tile, LANES, &rest, some);
-        add_tile(chains, x + i, tile, some);
+        for (size_t t = 0; t < x.rows; t++)
+            add_tile(chains[t], x.data + t * x.stride + i, tile, some);
     }
 }
 
-/* chains += x · rows from number `first` on, which must begin a block of quantised numbers. */
-static void add_segment(float chains[LANES], const float *x, const struct number_rows *rows,
-                        size_t first, size_t count)
+/* The same of a segment that begins at number `first`, where a block of quantised numbers begins. */
+static void add_segment(float (*chains)[LANES], struct matrix x, const struct number_rows *rows,
+                        size_t first)
 {
     struct number_rows segment = *rows;
-    struct widened_rows some;
     size_t skipped = rows->bytes ? first * rows->bytes : dtype_bytes(rows->quantised, first);
-    for (size_t row = 0; row < rows->count; row++)
+    for (; segment.count < LANES; segment.count++) /* the first, in place of missing ones */
+        segment.at[segment.count] = segment.at[0];
+    for (size_t row = 0; row < LANES; row++)
         segment.at[row] += skipped;
     if (rows->bytes)
-        add_numbers(chains, x, &segment, count);
-    for (size_t i = 0; !rows->bytes && i < count; i += some.count) {
-        number_rows_widen(&some, &segment, i, count);
-        add_numbers(chains, x + i, &some.rows, some.count);
-    }
+        add_numbers(chains, x, &segment);
+    for (size_t t = 0; !rows->bytes && t < x.rows; t++)
+        dtype_add_dots(chains[t], x.data + t * x.stride, segment.at, rows->quantised, x.columns,
+                       rows->jump);
 }
 
-/* y[row · apart] = x · row. */
-static void multiply_rows_apart(float *y, struct matrix x, const struct number_rows *rows,
+/* The products of rows with rows of x; those of one row of x go `apart` floats apart. */
+static void multiply_rows_apart(struct matrix y, struct matrix x, const struct number_rows *rows,
                                 size_t apart)
 {
-    float sums[LANES] = {0};
-    assert(x.rows == 1);
+    float sums[GEMV_ROWS][LANES] = {{0}};
+    assert(x.rows <= gemv_rows_most());
     for (size_t first = 0; first < x.columns; first += SUM_SEGMENT) {
-        float chains[LANES] = {0};
-        add_segment(chains, x.data + first, rows, first, num_min(SUM_SEGMENT, x.columns - first));
-        for (size_t row = 0; row < LANES; row++)
-            sums[row] = first > 0 ? sums[row] + chains[row] : chains[row];
+        float chains[GEMV_ROWS][LANES] = {{0}};
+        size_t count = num_min(SUM_SEGMENT, x.columns - first);
+        add_segment(chains, matrix_columns(x, first, count), rows, first);
+        for (size_t t = 0; t < x.rows; t++)
+            for (size_t row = 0; row < LANES; row++)
+                sums[t][row] = first > 0 ? sums[t][row] + chains[t][row] : chains[t][row];
     }
-    for (size_t row = 0; row < rows->count; row++)
-        y[row * apart] = sums[row];
+    for (size_t t = 0; t < x.rows; t++)
+        for (size_t row = 0; row < rows->count; row++)
+            y.data[t * y.stride + row * apart] = sums[t][row];
+}
+
+size_t gemv_rows_most(void)
+{
+    const struct vector_loops *loops = vectors_best();
+    return loops ? loops->rows_most : 1;
 }
 
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
 {
-    multiply_rows_apart(y.data, x, rows, 1);
+    multiply_rows_apart(y, x, rows, 1);
 }
 
 /* If `count` columns are LANES strips of rows that follow each other, the rows of a strip; else
@@ -329,7 +338,7 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
     for (size_t i = 0; i < strip; i++) {
         if (i + 1 == strip)
             rows.jump += (LANES - 1) * strip * row_bytes; /* to the next columns */
-        multiply_rows_apart(y.data + i, x, &rows, strip);
+        multiply_rows_apart(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;
     }
@@ -343,7 +352,7 @@ void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t colum
     for (size_t i = strip * LANES; i < y.columns; i += LANES) {
         struct number_rows rows = weight_number_rows(w, 0, column + i);
         rows.count = num_min(rows.count, y.columns - i);
-        multiply_rows_apart(y.data + i, x, &rows, 1);
+        multiply_rows_apart(matrix_columns(y, i, rows.count), x, &rows, 1);
     }
 }
 

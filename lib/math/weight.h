@@ -104,10 +104,14 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
 /* Number i of a row that is not quantised. */
 float number_at(const struct number_rows *rows, size_t row, size_t i);
 
-/* y [1, n] = x [1, in] · n columns of W, from `column` on, on this thread, with the bits of
- * `linear`. W is stored as [out, in]. `strips`: read LANES strips side by side, if the columns are
- * LANES strips of rows that follow each other: some processors prefetch more from streams on pages
- * of their own. gemv_rows multiplies up to LANES rows. */
+enum { GEMV_ROWS = 12 };
+
+/* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
+ * `linear`, for at most gemv_rows_most() rows of x: W is read once, and their sums stay in registers.
+ * W is stored as [out, in]. `strips`: read LANES strips side by side, if the columns are LANES
+ * strips of rows that follow each other: some processors prefetch more from streams on pages of
+ * their own. gemv_rows multiplies up to LANES rows. */
+size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
 

@@ -195,17 +195,23 @@ TEST_LOOP(blocks_are_multiplied_in_chains, VECTOR_FORMS)
         size_t in = in_counts[i / 2];
         struct weight w = make_weight(LANES, in, sizes[i % 2], views[2]);
         struct number_rows rows = weight_number_rows(&w, 0, 0);
-        float *x = guarded_take(&x_memory, in);
-        float sums[LANES], expected[LANES];
-        dice_fill(x, in, &dice);
-        dice_fill(sums, LANES, &dice);
-        memcpy(expected, sums, sizeof sums);
-        size_t done = loops->multiply(sums, x, &rows, in);
-        ck_assert(done <= in && in - done < 2 * LANES);
-        for (size_t k = 0; k < done * LANES; k++)
-            expected[k % LANES] =
-                fmaf(x[k / LANES], number_at(&rows, k % LANES, k / LANES), expected[k % LANES]);
-        ck_assert_mem_eq(sums, expected, sizeof sums);
+        struct matrix x = {guarded_take(&x_memory, in * GEMV_ROWS), 1, in, in};
+        dice_fill(x.data, in * GEMV_ROWS, &dice);
+        for (; x.rows <= loops->rows_most; x.rows++) {
+            float sums[GEMV_ROWS][LANES], expected[GEMV_ROWS][LANES];
+            dice_fill(*sums, LANES * x.rows, &dice);
+            memcpy(expected, sums, sizeof sums);
+            size_t done = loops->multiply(sums, x, &rows);
+            ck_assert(done <= in && in - done < 2 * LANES);
+            for (size_t k = 0; k < done * LANES * x.rows; k++) {
+                size_t row = k % LANES;
+                size_t number = k / LANES % done;
+                size_t t = k / LANES / done;
+                expected[t][row] =
+                    fmaf(x.data[t * in + number], number_at(&rows, row, number), expected[t][row]);
+            }
+            ck_assert_mem_eq(sums, expected, x.rows * sizeof *sums);
+        }
     }
 }
 
