@@ -27,7 +27,7 @@ from sentences import WORDS, draw  # noqa: E402
 ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
 ALL = len(os.sched_getaffinity(0))
 MOST = int(os.environ.get("ROUNDS", 9))
-PARTS = os.environ.get("PARTS", " ".join(dict.fromkeys(("1", str(ALL), "process")))).split()
+PARTS = os.environ.get("PARTS") or " ".join(dict.fromkeys(("1", str(ALL), "process", "readme")))
 LENGTHS = [int(n) for n in os.environ.get("LENGTHS", "1 2 6 12 24 64 256 1024").split()]
 FIRST = 2, 6, 12
 NAMES = {"prefill": "prefill of {:,} tokens", "first": "first prefill of {} tokens, not packed",
@@ -77,7 +77,7 @@ def compare_passes(threads, tables):
     workers = {name: Worker(name, threads)
                for name in dict.fromkeys(name for table in tables for name in TABLES[table])}
     rows = [(task, tokens) for task in ("prefill", "first", "capture") for tokens in LENGTHS
-            if task != "first" or tokens in FIRST] + [("decode", 64)]
+            if tokens in FIRST or task != "first"] + [("decode", 64)]
     found = {row: [] for row in rows}
     for worker in workers.values():
         for task in "prefill", "prefill", "capture", "decode":
@@ -118,7 +118,8 @@ def print_passes(found, table, rows, what, title):
     for task, tokens in rows:
         usual = found.get(("prefill" if task == "first" else task, tokens), [])
         if usual and found[task, tokens][0][ours]:
-            print_row(title.format(NAMES[task].format(tokens)), [
+            name = NAMES[task].format(tokens).replace("of 1 tokens", "of 1 token")
+            print_row(title.format(name), [
                 [one[ours], *(other[name] for name in peers)]
                 for one, other in zip(found[task, tokens], usual)])
 
@@ -177,7 +178,7 @@ def compare_readme():
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         os.symlink(glob.glob(f"{MODELS}/*Q4_1.gguf")[0], f"{folder}/smollm2.gguf")
         os.symlink(os.path.abspath(f"{HERE}/../../data"), f"{folder}/data")
-        for command in map(str.strip, commands):
+        for command in (" ".join(command.split()) for command in commands):
             words = command.replace("attn-cli", f'"{ATTN}"', 1)
             print_row(f"`{command}`", [[run("sh", "-c", f"cd {folder} && {words}")]
                                        for _ in range(min(MOST, 5))])
@@ -207,10 +208,9 @@ def print_machine():
 
 def main():
     kinds = print_machine()
-    for part in PARTS:
-        if part == "process":
-            compare_processes()
-            compare_readme()
+    for part in PARTS.split():
+        if part in ("process", "readme"):
+            (compare_processes if part == "process" else compare_readme)()
             continue
         precision, threads = ("bf16", ALL) if part == "bf16" else ("", int(part))
         tables = ("bfloat16",) if precision else ("float32", "Q4_1")

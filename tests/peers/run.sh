@@ -3,8 +3,8 @@
 #
 #     sh tests/peers/run.sh [BUILD]
 #
-# Installs the environment of tests/real first. PARTS='1 2 process' are the parts: numbers of
-# threads (by default one and all), whole processes, and bf16, which is left out by default.
+# Installs the environment of tests/real first. PARTS='1 2 process readme' are the parts: numbers of
+# threads (by default one and all), whole processes, the README's commands; bf16 is another.
 # LENGTHS='6 64' and ROUNDS=1 measure less. Run nothing else on the machine meanwhile.
 set -eu
 cd "$(dirname "$0")/../.."
