@@ -177,7 +177,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
         {w->pairs, {PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, 1, PREFETCH | GROUPS_IN_TURN}},
         {one && w->panels && in_order,
          {num_min(panels, SUMS_ROOM), w->in, LARGE_GROUP, 1, SEVERAL_PANELS}},
-        {w->rows.data && rows <= dots, {DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, BY_ROWS | strips}},
+        {w->rows.data && rows <= (w->panels ? 1 : dots), {DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, BY_ROWS | strips}},
         {one && (w->data || w->halves), {share, w->in, LARGE_GROUP, 1, BY_ROWS}},
         {w->panels, {PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1, PREFETCH | evenly}},
         {w->rows.data || w->halves || rows >= many,
