@@ -97,11 +97,42 @@ ARCHIVE = rcs$(if $(LINUX),D)
 # Includes the C library. Debian has no static archives of some libraries: archives.sh builds them.
 static: $(BUILD)/attn-cli-static ## one file for any Linux of this architecture; installs dpkg-dev
 $(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(BUILD)/internal.a | $(BUILD)/archives
-	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -static $^ -L$(BUILD)/archives/lib \
-		$(LIBRARIES) -o $@
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ \
+		$(BUNDLED_LIBRARIES) -o $@
 
 $(BUILD)/archives: | $(BUILD)/dependencies-of-static
-	$(call SAY,fetch,$@) CC='$(CC)' sh data/packages/archives.sh $@
+	$(call SAY,fetch,$@) $(FETCH) $@
+
+FETCH = CC='$(CC)' AR='$(AR)' CFLAGS='-O3 -fPIC' sh data/packages/archives.sh
+
+# The program and the shared library for a wheel need only the C library. Where archives.sh gets no
+# sources, they need the system's libraries, and the wheel is for this system.
+wheel: wheel-files ## build a wheel for pip: BUILD/wheel/attn_cli-VERSION-….whl; installs dpkg-dev
+	@python3 data/packages/wheel.py $(BUILD)
+
+wheel-files: $(BUILD)/wheel/attn-cli $(BUILD)/wheel/$(SONAME)
+
+$(BUILD)/wheel/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a $(wildcard $(BUILD)/archives) \
+		| $(BUILD)/wheel/versions
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s $(filter %.o %.a,$^) \
+		$(BUNDLED_LIBRARIES) -o $@
+
+$(BUILD)/wheel/$(SONAME): $(LIB_OBJECTS) lib/attn.map $(wildcard $(BUILD)/archives) \
+		| $(BUILD)/wheel/versions
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s -shared -Wl,-soname,$(SONAME) \
+		-Wl,-z,defs,--version-script=lib/attn.map,--exclude-libs,ALL $(LIB_OBJECTS) \
+		$(BUNDLED_LIBRARIES) -o $@
+
+BUNDLED_LIBRARIES = -L$(BUILD)/archives/lib $(LIBRARIES)
+
+# The names and versions of the libraries.
+$(BUILD)/wheel/versions: $(wildcard $(BUILD)/archives) | $(BUILD)/dependencies
+	@mkdir -p $(@D)
+	@[ -d $(BUILD)/archives ] || { $(SETUP) static && $(FETCH) $(BUILD)/archives; } || \
+		echo 'the wheel will use libraries of this system, and is for this system only' >&2
+	@{ cat $(BUILD)/archives/versions 2>/dev/null; $(if $(GENERATES),printf '%s\n' \
+		'#include <libxsmm_generator.h>' 'libxsmm LIBXSMM_CONFIG_VERSION' | \
+		$(CC) $(CPPFLAGS) -E -P - | sed -n 's/"//g; /^libxsmm /p'; ) } >$@
 
 # The whole library with all names, for the program and the tests.
 $(BUILD)/internal.a: $(LIB_OBJECTS)
@@ -171,7 +202,7 @@ note = @printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
 # Look for packages before compiling. `run`, the tests, and packages install missing ones, all at
 # once, so that sudo asks for a password once.
 INSTALLING = run test test-all test-programs $(BUILD)/unit test-cluster test-page test-live \
-	test-static test-gguf arm64 wasm format-check static deb
+	test-static test-gguf arm64 wasm format-check static wheel deb
 ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
 SET = $(or $(if $(filter test-all,$(MAKECMDGOALS)),everything),\
 	$(if $(filter test test-programs $(BUILD)/unit,$(MAKECMDGOALS)),tests),\
@@ -366,8 +397,7 @@ test-live: ## test the engine of live pages in node; skipped if it cannot be bui
 
 test-static: $(BUILD)/attn-cli ## test the static program in an empty root; skipped if not built
 	@$(SETUP) static || true
-	@[ -d $(BUILD)/archives ] || CC='$(CC)' sh data/packages/archives.sh $(BUILD)/archives || \
-		[ $$? = 69 ]
+	@[ -d $(BUILD)/archives ] || $(FETCH) $(BUILD)/archives || [ $$? = 69 ]
 	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
 	@sh tests/static.sh $(BUILD)
 
@@ -505,5 +535,5 @@ help: ## list the targets
 .PHONY: coverage valgrind format format-check models bench-peers pictures tiny install
 .PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
 .PHONY: bench-tokenizers check-published arm64 test-live wasm site dist static test-static deb
-.PHONY: test-deb test-gguf test-clang test-real test-frozen test-programs
+.PHONY: wheel wheel-files test-deb test-gguf test-clang test-real test-frozen test-programs
 .DELETE_ON_ERROR:

@@ -24,32 +24,7 @@ if ! python=$(python_with 'numpy, pandas' || python_with numpy); then
     exit
 fi
 
-find_attn='import importlib.util; print(importlib.util.find_spec("attn").origin)'
-
-installs() {
-    "$scratch/venv/bin/pip" install --quiet --no-index --no-deps ./lib/bindings/python &&
-        (cd / && "$scratch/venv/bin/python" -I -c "$find_attn") | grep "^$scratch/venv/.*/attn.py$"
-}
-
-# The files of the sources, without Python's caches.
-beside() {
-    find lib/bindings/python -name __pycache__ -prune -o -print | sort
-}
-
-leaves_nothing() {
-    beside | diff "$scratch/sources" -
-}
-
-beside >"$scratch/sources"
-PYTHONPATH=$(pwd)/lib/bindings/python
-if "$python" -m venv "$scratch/venv" 2>/dev/null; then
-    check 'pip installs it without a network' installs
-    check 'pip adds no file to the sources' leaves_nothing
-    PYTHONPATH=$(dirname "$("$scratch/venv/bin/python" -I -c "$find_attn")")
-else
-    leave_out 'python3-venv is not installed'
-fi
-export PYTHONPATH
+export PYTHONPATH="$repository/lib/bindings/python"
 
 # A frame has the rows of the program's tidy table, and the masked cells, which the table omits.
 frames() { # TEXT OPTION...: of attn-cli run

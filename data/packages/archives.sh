@@ -5,8 +5,8 @@
 #     sh data/packages/archives.sh build/archives
 #     CC='clang --target=wasm32-wasi' CFLAGS=-O3 AR=llvm-ar sh data/packages/archives.sh FOLDER
 #
-# FOLDER must not exist. It is created, with include and lib, after everything was compiled. The
-# status is 69 if a tool is missing or the libraries cannot be fetched or compiled.
+# FOLDER must not exist. It is created, with include, lib and versions, after everything was
+# compiled. The status is 69 if a tool is missing or the libraries cannot be fetched or compiled.
 set -eu
 target=$1
 
@@ -78,7 +78,9 @@ fill_sysroot() {
         library utf8proc "$fetched"/utf8proc-*/utf8proc.c &&
         (cd "$onig" && library onig regcomp.c regenc.c regerror.c regexec.c regext.c \
             regparse.c regsyntax.c regtrav.c regversion.c st.c ascii.c utf8.c unicode.c \
-            unicode_fold1_key.c unicode_fold2_key.c unicode_fold3_key.c unicode_unfold_key.c)
+            unicode_fold1_key.c unicode_fold2_key.c unicode_fold3_key.c unicode_unfold_key.c) &&
+        (cd "$fetched" && ls -d ./*/) | sed -nE 's|^./libonig|./Oniguruma|; s|/cjson|/cJSON|
+            s|^./([^-]*)-([0-9.]*).*/$|\1 \2|p' >"$sysroot/versions"
 }
 
 for tool in apt-get dpkg-source; do

@@ -8,10 +8,10 @@
         run.frame()                     # pandas, a row for each cell, with tokens
         model.score("Life is short")    # log-probabilities, NaN for the first token
 
-The library is the file that $LIBATTN names, else libattn.so beside this file, on the loader's
-path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once, during
-the forward pass. A model serves one thread at a time; other threads wait, also in close(). Using a
-closed object raises ValueError.
+The library is the file that $LIBATTN names, else libattn.so beside this file (as in the wheel), on
+the loader's path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once,
+during the forward pass. A model serves one thread at a time; other threads wait, also in close().
+Using a closed object raises ValueError.
 """
 import ctypes
 import functools
