@@ -126,7 +126,8 @@ $(BUILD)/wheel/$(SONAME): $(LIB_OBJECTS) lib/attn.map $(wildcard $(BUILD)/archiv
 BUNDLED_LIBRARIES = -L$(BUILD)/archives/lib $(LIBRARIES)
 
 # The names and versions of the libraries.
-$(BUILD)/wheel/versions: $(wildcard $(BUILD)/archives) | $(BUILD)/dependencies
+$(BUILD)/wheel/versions: $(wildcard $(BUILD)/archives) | $(BUILD)/dependencies \
+		$(if $(filter static release,$(MAKECMDGOALS)),$(BUILD)/archives)
 	@mkdir -p $(@D)
 	@[ -d $(BUILD)/archives ] || { $(SETUP) static && $(FETCH) $(BUILD)/archives; } || \
 		echo 'the wheel will use libraries of this system, and is for this system only' >&2
@@ -202,7 +203,7 @@ note = @printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
 # Look for packages before compiling. `run`, the tests, and packages install missing ones, all at
 # once, so that sudo asks for a password once.
 INSTALLING = run test test-all test-programs $(BUILD)/unit test-cluster test-page test-live \
-	test-static test-gguf arm64 wasm format-check static wheel deb
+	test-static test-gguf arm64 wasm format-check static wheel deb release
 ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
 SET = $(or $(if $(filter test-all,$(MAKECMDGOALS)),everything),\
 	$(if $(filter test test-programs $(BUILD)/unit,$(MAKECMDGOALS)),tests),\
@@ -401,6 +402,9 @@ test-static: $(BUILD)/attn-cli ## test the static program in an empty root; skip
 	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
 	@sh tests/static.sh $(BUILD)
 
+test-release: $(BUILD)/attn-cli ## build a release twice and compare; run arm64's in qemu
+	+@MAKE='$(MAKE)' sh tests/release.sh $(BUILD)
+
 test-gguf: $(BUILD)/attn-cli ## compare GGUF files with llama.cpp, which npm installs
 	@$(SETUP) gguf || true # the test skips what is missing
 	@sh tests/gguf/run.sh $(BUILD)
@@ -521,6 +525,9 @@ dist: ## pack the sources as BUILD/attn-cli-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@sh data/packages/dist.sh $(BUILD)/attn-cli-$(VERSION).tar.gz
 
+release: dist static wheel ## write archive, programs, wheels and checksums to BUILD/release
+	+@MAKE='$(MAKE)' sh data/packages/release.sh $(BUILD) $(VERSION)
+
 deb: dist ## build Debian packages in BUILD/deb; installs debhelper and build-essential
 	@$(SETUP) deb
 	@sh data/packages/deb.sh $(BUILD) $(VERSION)
@@ -535,5 +542,6 @@ help: ## list the targets
 .PHONY: coverage valgrind format format-check models bench-peers pictures tiny install
 .PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
 .PHONY: bench-tokenizers check-published arm64 test-live wasm site dist static test-static deb
-.PHONY: wheel wheel-files test-deb test-gguf test-clang test-real test-frozen test-programs
+.PHONY: release test-release wheel wheel-files
+.PHONY: test-deb test-gguf test-clang test-real test-frozen test-programs
 .DELETE_ON_ERROR:
