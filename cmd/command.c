@@ -42,8 +42,6 @@ const struct command *command_find(const char *name, struct err *err)
             return commands[i];
         nearest_offer(&nearest, commands[i]->name);
     }
-    if (removed_refuse((struct option_set){0}, name, err))
-        return NULL;
     const char *near = nearest.name;
     if (strchr(name, ' ')) /* probably a text */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,

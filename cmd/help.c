@@ -499,8 +499,6 @@ static int unknown_page(const char *word, struct err *err)
     char guess[NAMES_GUESS_BYTES];
     struct nearest nearest;
     struct search search = {word, strlen(word), .in_names = true};
-    if (removed_refuse((struct option_set){0}, word, err))
-        return -1;
     nearest_begin(&nearest, word, search.size);
     for (size_t i = 0; i < command_count; i++)
         nearest_offer(&nearest, commands[i]->name);

@@ -91,8 +91,6 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
     struct nearest nearest;
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
-    if (removed_refuse(set, word, err))
-        return -1;
     /* explain has --token, other commands have --query */
     static const char *const same[][2] = {{"query", "token"}, {"token", "query"}};
     const char *near = find_text(set, word) ? word : NULL;

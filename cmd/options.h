@@ -311,10 +311,6 @@ int options_set(struct options *options, const char *name, const char *value, st
 /* Refuse a long name that the command does not have. */
 int options_check_name(struct option_set set, const char *name, struct err *err);
 
-/* Refuse an option or, with an empty set, a command of an earlier version; the message names its
- * replacement (removed.c). */
-int removed_refuse(struct option_set set, const char *name, struct err *err);
-
 /* True if --sweep may vary the option. */
 bool settings_may_vary(const struct option_row *row);
 
