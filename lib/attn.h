@@ -27,6 +27,10 @@
  * model fail with status 3: "'tiny/model.safetensors' became shorter while it was being read". For
  * this the first attn_open sets a SIGBUS handler, which the last attn_close resets; other faults go
  * to the previous handler. A SIGBUS handler that is set later must call the one that it replaced.
+ *
+ * A program that was linked with libattn.so.0.N runs with every later 0.N.M: functions keep names,
+ * arguments and meaning, structs keep size and fields; 0.N.M may only add functions. The next 0.N
+ * may change everything: its library and symbols have other names, so that both can be installed.
  */
 #ifndef ATTN_H
 #define ATTN_H

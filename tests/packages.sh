@@ -13,13 +13,14 @@ here=data/packages
 version=$("$build/attn-cli" --version | sed -n '1s/.* //p')
 
 names_version() {
-    grep -q "^attn-cli ($version-[0-9]*) " $here/debian/changelog
+    grep -q "^attn-cli ($version-[0-9]*) " $here/debian/changelog &&
+        grep -qx "version: $version" CITATION.cff && grep -qx "## $version" CHANGELOG.md
 }
 
 symbols_are_those_of_the_library() {
     node=$(sed -n 's/^\(ATTN_.*\) {$/\1/p' lib/attn.map)
     sed -n 's/^ *\(attn_[a-z_]*\);$/\1/p' lib/attn.map | sed "s/\$/@$node/" >"$scratch/exported"
-    sed -n 's/^ \(attn_[a-z_]*@[^ ]*\) .*/\1/p' $here/debian/libattn0.2.symbols |
+    sed -n 's/^ \(attn_[a-z_]*@[^ ]*\) .*/\1/p' $here/debian/libattn*.symbols |
         diff "$scratch/exported" - && [ -s "$scratch/exported" ] &&
         grep -q "^libattn.so.${node#ATTN_} libattn${node#ATTN_} " $here/debian/*.symbols
 }
@@ -39,7 +40,7 @@ drawing_is_recommended() {
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
-check 'packages have the version of the program' names_version
+check 'packages, CITATION.cff and CHANGELOG.md have the version of the program' names_version
 check 'symbols agree with the library' symbols_are_those_of_the_library
 check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
 check 'rsvg-convert is a recommended package' drawing_is_recommended

@@ -25,7 +25,7 @@ from ctypes import c_void_p
 
 import numpy
 
-VERSION = "0.2"  # of the library; each version 0.N has its own ABI
+VERSION = "0.3"  # of the library; each version 0.N has its own ABI
 
 
 class Error(Exception):
