@@ -40,6 +40,17 @@ drawing_is_recommended() {
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
+# The targets that the recipe of continuous integration names are in the Makefile.
+recipe_names_targets() {
+    sed -nE 's/.*make: ([a-z0-9-]+).*/\1/p; s/.* make ([a-z0-9-]+).*/\1/p' \
+        .github/workflows/ci.yml | sort -u >"$scratch/targets"
+    [ "$(wc -l <"$scratch/targets")" -gt 5 ] || return
+    while read -r target; do
+        grep -q "^$target:" Makefile || { echo "no target $target" && return 1; }
+    done <"$scratch/targets"
+}
+
+check 'continuous integration runs targets of the Makefile' recipe_names_targets
 check 'packages, CITATION.cff and CHANGELOG.md have the version of the program' names_version
 check 'symbols agree with the library' symbols_are_those_of_the_library
 check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
