@@ -12,16 +12,6 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 attn=${1:-build}/attn-cli
 
-# Names of version 0.1.0 that CHANGELOG.md does not mention; newer names do not belong here.
-OLDER='svg tex png previous-token first-token duplicate-token induction sink offset
-    successor needle-top self entropy distance attention transformer llama opt gpt2 mistral
-    qwen2 qwen3 granite smollm3 phi3 olmo2 gemma gemma2 gemma3_text phi stablelm starcoder2
-    gpt_neox gpt_neo gptj bloom falcon --source --scale --layer --hide-first --width --color
-    --font --font-size --dpi --view --color-scale --panel-labels --threads --quiet --verbose
-    --help --sort --pairs --digits --explain --lens --unedited --decode --tokens --hash
-    --stride --site --clean --corrupt --top-p --shard --fail-fast --config --draw --table
-    --steps --context --drills --save-every --list --sentence --man'
-
 "$attn" help --completion bash >"$scratch/lists"
 echo '{"model_type": "?"}' >"$scratch/config.json"
 "$attn" init --config "$scratch/config.json" -o "$scratch/none" 2>"$scratch/families"
@@ -45,22 +35,15 @@ each() { # KIND PATTERN FILES, as patterns of the shell
         grep -qE -e "$(echo "$2" | sed "s/NAME/$name/g")" "$scratch/text" || printf ' %s' "$name"
     done <"$scratch/names" >"$scratch/missing"
     if [ -s "$scratch/missing" ]; then
-        fail "${3%" $scratch"*}: no line for the $1$(cat "$scratch/missing")"
+        fail "$3: no line for the $1$(cat "$scratch/missing")"
     else
         pass
     fi
 }
 
-# CHANGELOG.md, and older names
-changes() { # KIND PATTERN
-    each "$1" "$2" "CHANGELOG.md $scratch/older"
-}
-
 cases='tests/cli/*/*/cmd tests/break/*.cases tests/papers.sh'
 readers='tests/results.py tests/readers.sh tests/pictures.sh tests/papers.sh tests/page/*'
 guides='data/guides/*.md'
-# shellcheck disable=SC2086 # a name a word
-printf '`%s`\n' $OLDER >"$scratch/older"
 for name in $(names command); do
     check "tests/cli/$name: no cases of the command $name" [ -d "tests/cli/$name" ]
 done
@@ -70,23 +53,22 @@ done
     each command 'attn-cli NAME( |$)' 'tests/break/*.cases'
     each command '`NAME`|attn-cli +NAME( |$)' README.md
     each command 'attn-cli NAME( |$)' "$guides"
-    changes command '`(attn-cli )?NAME[` ]'
+    each command '`(attn-cli )?NAME[` ]' CHANGELOG.md
     each writer '\["NAME"' tests/schemas.py
     each option '(^|[^a-z-])NAME([^a-z-]|$)' "$cases"
-    changes option '`([^`]* )?NAME[^a-z-]'
     each format '(for format in.* |--format |here\.)NAME( |;|$)' tests/faults.sh
     each format '(--format |\.)NAME([^a-z]|$)' "$cases"
     each format '(^|[^a-z])NAME([^a-z]|$)' "$readers"
     each format '`(\.|--format )?NAME`' README.md
     each format '[.`]NAME([^a-z]|$)' "$guides"
-    changes format '`(\.|.*--format )?NAME`'
+    each format '`(\.|.*--format )?NAME`' CHANGELOG.md
     each family '`NAME`' README.md
     each family '`NAME`' data/guides/models.md
     each family '"model_type": *"NAME"' 'tests/golden*/*/config.json models/*/config.json'
     each family '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' 'tests/break/[cf]*.cases'
-    changes family '`NAME`'
+    each family '`NAME`' CHANGELOG.md
     each score '`NAME[`:]' data/guides/heads.md
-    changes score '`NAME[`:]'
+    each score '`NAME[`:]' CHANGELOG.md
     each model '`NAME`' README.md
 }
 closing
