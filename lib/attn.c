@@ -1,11 +1,13 @@
 #include "attn.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "base/host_call.h"
 #include "base/mapping_list.h"
+#include "lens/continuation.h"
 #include "lens/edits.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"
@@ -15,7 +17,8 @@ struct attn_model {
     struct host_object object;
     struct viewer viewer;
     size_t runs, packing_bytes;
-    char name[]; /* a copy of the caller's, for messages */
+    size_t begin; /* the beginning token; SIZE_MAX: none */
+    char name[];  /* a copy of the caller's, for messages */
 };
 
 struct attn_cache {
@@ -40,13 +43,14 @@ static int check_given(const void *given, const char *thing, struct err *err)
     return given ? 0 : err_usage(err, "expected %s, found NULL", thing);
 }
 
-static int check_ids(const struct attn_ids *ids, const char *thing, struct err *err)
+static int check_ids(const struct attn_ids *ids, size_t count, const char *thing, struct err *err)
 {
-    if (check_given(ids, thing, err))
+    if (count && check_given(ids, thing, err))
         return -1;
-    return !ids->count || ids->ids
-               ? 0
-               : err_usage(err, "%s: expected %zu numbers, found NULL", thing, ids->count);
+    for (size_t i = 0; i < count; i++)
+        if (ids[i].count && !ids[i].ids)
+            return err_usage(err, "%s: expected %zu numbers, found NULL", thing, ids[i].count);
+    return 0;
 }
 
 /* Every call that runs the model or its tokenizer is between begin_call and end_call. */
@@ -69,6 +73,19 @@ static void free_model(struct host_object *object)
     heap_free(model);
 }
 
+static size_t find_begin(const struct viewer *viewer)
+{
+    uint32_t begin = 0;
+    bool found = false;
+    struct err none = {0};
+    return viewer->tokenizer &&
+                   !tokenizer_find_begin(&begin, &found, viewer->tokenizer, &viewer->model.folder,
+                                         &none) &&
+                   found
+               ? begin
+               : SIZE_MAX;
+}
+
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error)
 {
     struct err err = {0};
@@ -84,6 +101,7 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
     host_object_init(&model->object, free_model);
     host_call_begin(&call, &model->object, &err);
     int failed = viewer_open(&model->viewer, model->name, threads, &err);
+    model->begin = failed ? SIZE_MAX : find_begin(&model->viewer);
     if (!end_call(&call, failed, &err, error))
         return model;
     attn_close(model);
@@ -121,6 +139,7 @@ struct attn_counts attn_count(const struct attn_model *model)
         .value_channels = c->d_v,
         .vocabulary = c->vocab_size,
         .positions = c->n_positions,
+        .begin = model ? model->begin : 0,
     };
 }
 
@@ -130,13 +149,17 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
     ids->ids = heap_alloc(ids->count, sizeof *ids->ids, err);
     ids->starts = heap_alloc(ids->count, sizeof *ids->starts, err);
     ids->ends = heap_alloc(ids->count, sizeof *ids->ends, err);
-    if (!ids->ids || !ids->starts || !ids->ends)
+    ids->words = heap_alloc(ids->count, sizeof *ids->words, err);
+    if (!ids->ids || !ids->starts || !ids->ends || !ids->words)
         return -1;
     for (size_t i = 0; i < ids->count; i++) {
         ids->ids[i] = tokenized->tokens[i].id;
         ids->starts[i] = tokenized->tokens[i].start;
         ids->ends[i] = tokenized->tokens[i].end;
     }
+    for (size_t w = 0; w < tokenized->word_count; w++)
+        for (size_t i = 0; i < tokenized->words[w].count; i++)
+            ids->words[tokenized->words[w].first + i] = w;
     return 0;
 }
 
@@ -153,6 +176,7 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
     if (check_given(ids, "a buffer for ids", &err) || begin_call(&call, model, &err))
         return give_error(error, &err);
     int failed = viewer_read(&model->viewer, &pair, &input, NULL, &arena, &err) ||
+                 word_spans_find(&pair.sentence, model->viewer.tokenizer, &arena, &err) ||
                  copy_ids(ids, &pair.sentence, &err);
     arena_release(&arena);
     failed = end_call(&call, failed, &err, error);
@@ -168,6 +192,7 @@ void attn_ids_free(struct attn_ids *ids)
     heap_free(ids->ids);
     heap_free(ids->starts);
     heap_free(ids->ends);
+    heap_free(ids->words);
     *ids = (struct attn_ids){0};
 }
 
@@ -181,22 +206,33 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
     return end_call(&call, 0, &err, error);
 }
 
-/* The second run packs weights: a program that runs one text would end before that pays. For one
- * token it never does. */
-static void count_run(struct attn_model *model, size_t tokens)
+/* The second call packs weights: a program that runs one text would end before that pays. The first
+ * one does if it has enough tokens, and a call with one token never does. */
+static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
-    if (tokens > 1 && ++model->runs == 2)
-        viewer_pack(&model->viewer, model->packing_bytes);
+    struct viewer *viewer = &model->viewer;
+    size_t tokens = 0;
+    for (size_t i = 0; i < count; i++)
+        tokens += texts[i].count;
+    if (tokens <= count)
+        return;
+    if (++model->runs == 2)
+        viewer_pack(viewer, model->packing_bytes);
+    if (model->runs > 1 || count == 1)
+        return;
+    viewer_expect(viewer, tokens);
+    viewer_expect_steps(viewer, tokens);
+    viewer->model.weights.packing_bytes = model->packing_bytes;
 }
 
-static int check_run(const struct attn_ids *ids, const struct attn_request *request,
+static int check_run(const struct attn_ids *texts, size_t count, const struct attn_request *request,
                      struct err *err)
 {
-    if (check_ids(ids, "ids", err) || check_given(request, "a request", err))
+    if (check_ids(texts, count, "ids", err) || check_given(request, "a request", err))
         return -1;
     if (!request->sink)
         return err_usage(err, "expected a sink, found NULL");
-    return request->source ? check_ids(request->source, "ids of the source", err) : 0;
+    return request->source ? check_ids(request->source, count, "ids of the source", err) : 0;
 }
 
 static int read_edits(struct edit_list *list, const char *text, struct err *err)
@@ -223,20 +259,54 @@ static int read_mechanism(struct mechanism *mechanism, const struct attn_request
     return mechanism_check(mechanism, config, err);
 }
 
-static int read_selection(struct selection *selection, const struct attn_request *request,
-                          struct viewer *viewer, struct err *err)
+/* The attention pattern and edits of a request, which apply to one call. */
+struct settings {
+    struct viewer *viewer;
+    struct mechanism own;
+    struct edit_list list;
+    struct arena arena; /* of the call */
+};
+
+static void end_settings(struct settings *settings)
 {
-    const struct config *config = &viewer->model.config;
+    settings->viewer->model.config.mechanism = settings->own;
+    settings->viewer->edits = NULL;
+    arena_release(&settings->arena);
+}
+
+/* `request` may be NULL. End the settings also after a failure. */
+static int begin_settings(struct settings *settings, struct viewer *viewer,
+                          const struct attn_request *request, struct err *err)
+{
+    struct config *config = &viewer->model.config;
+    struct mechanism asked;
+    *settings = (struct settings){.viewer = viewer, .own = config->mechanism};
+    settings->list = (struct edit_list){.config = config, .arena = &settings->arena};
+    arena_clear(&viewer->scratch);
+    if (!request)
+        return 0;
+    if (read_mechanism(&asked, request, config, err) ||
+        read_edits(&settings->list, request->edits, err))
+        return -1;
+    viewer->edits = settings->list.edits.count ? &settings->list.edits : NULL;
+    config->mechanism = asked;
+    return 0;
+}
+
+static int read_selection(struct selection *selection, const struct attn_request *request,
+                          const struct config *config, struct arena *arena, struct err *err)
+{
     const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
     return err_if(selection_sites(selection, show, config, err) ||
-                  selection_layers(selection, request->layers, config, &viewer->scratch, err) ||
-                  selection_heads(selection, request->heads, config, &viewer->scratch, err));
+                  selection_layers(selection, request->layers, config, arena, err) ||
+                  selection_heads(selection, request->heads, config, arena, err));
 }
 
 /* A run with a sink of the caller. */
 struct showing {
     struct attn_model *model;
     const struct attn_request *request;
+    size_t first;           /* text of the pass */
     struct capture capture; /* holds one tensor at a time, where not all heads are selected */
     struct arena tensor;
 };
@@ -252,9 +322,11 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
     if (mapping_list_check(&showing->model->object, err))
         return -1;
     if (heads && capture->selection->heads) {
+        struct announcement alone = *seen;
+        alone.text = 0;
         arena_clear(&showing->tensor);
         list->count = 0;
-        if (capture_sink(capture, seen, err))
+        if (capture_sink(capture, &alone, err))
             return -1;
         heads = list->items->heads;
         values = tensor_dense(list->items->data, list->items->rank, list->items->shape);
@@ -265,6 +337,7 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
         .data = values.data,
         .rank = values.rank,
         .heads = heads,
+        .text = showing->first + seen->text,
     };
     for (size_t axis = 0; axis < tensor.rank; axis++) {
         tensor.shape[axis] = values.shape[axis];
@@ -276,88 +349,249 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
     return 0;
 }
 
-/* Run checked ids, after those in a cache if there is one, and pass on the selected tensors. The
- * request's attention pattern and edits apply to this run only. */
-static int run_request(struct attn_model *model, const struct attn_ids *ids,
+static int check_texts(const struct attn_model *model, const struct attn_ids *texts, size_t count,
+                       struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (batch_check_ids(&model->viewer.model.config, texts[i].ids, texts[i].count, 0, err))
+            return count > 1 ? err_prefix(err, "text %zu", i) : -1;
+    return 0;
+}
+
+static struct text *make_texts(const struct attn_ids *ids, size_t count,
+                               const struct attn_request *request, struct cache *cache,
+                               struct arena *arena, struct err *err)
+{
+    struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
+    for (size_t i = 0; texts && i < count; i++) {
+        texts[i] = (struct text){.ids = ids[i].ids, .count = ids[i].count, .cache = cache};
+        if (request->source) {
+            texts[i].source_ids = request->source[i].ids;
+            texts[i].source_count = request->source[i].count;
+        }
+    }
+    return texts;
+}
+
+/* Run checked texts, after the ids in a cache if there is one, and pass on the selected tensors. */
+static int run_texts(struct showing *showing, const struct selection *selection,
+                     const struct text *texts, size_t count, struct err *err)
+{
+    enum { PASS_TOKENS = 1024 }; /* texts share passes up to this many */
+    const struct tap tap = {.sink = pass_on, .context = showing};
+    for (size_t end = 0; (showing->first = end) < count;) {
+        for (size_t tokens = 0; end < count; tokens += texts[end++].count)
+            if (end > showing->first && tokens + texts[end].count > PASS_TOKENS)
+                break;
+        const struct text_list list = {.items = texts + showing->first,
+                                       .count = end - showing->first,
+                                       .first = showing->first};
+        if (viewer_run(&showing->model->viewer, selection, &list, tap, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_request(struct attn_model *model, const struct attn_ids *ids, size_t count,
                        const struct attn_request *request, struct cache *cache, struct err *err)
 {
-    struct viewer *viewer = &model->viewer;
-    struct config *config = &viewer->model.config;
-    const struct mechanism own = config->mechanism;
-    struct mechanism asked;
+    const struct config *config = &model->viewer.model.config;
+    struct settings settings;
     struct selection selection = {0};
-    struct edit_list list = {.config = config, .arena = &viewer->scratch};
     struct showing showing = {.model = model, .request = request};
-    struct tap tap = {.sink = pass_on, .context = &showing};
-    struct text text = {.ids = ids->ids, .count = ids->count, .cache = cache};
-    struct text_list one = {.items = &text, .count = 1};
-    if (request->source) {
-        text.source_ids = request->source->ids;
-        text.source_count = request->source->count;
+    const struct text *texts;
+    int failed =
+        begin_settings(&settings, &model->viewer, request, err) ||
+        read_selection(&selection, request, config, &settings.arena, err) ||
+        (cache && selection.sites >> SITE_COUNT &&
+         err_unsupported(err, "a step: effective attention is not available while generating")) ||
+        (count > 1 && check_texts(model, ids, count, err)) ||
+        capture_init(&showing.capture, &selection, config, 1, &settings.arena, err) ||
+        !(texts = make_texts(ids, count, request, cache, &settings.arena, err));
+    if (!failed) {
+        showing.capture.arena = &showing.tensor;
+        count_run(model, ids, count);
+        failed = run_texts(&showing, &selection, texts, count, err);
     }
-    arena_clear(&viewer->scratch);
-    if (read_mechanism(&asked, request, config, err) ||
-        read_selection(&selection, request, viewer, err) || read_edits(&list, request->edits, err))
-        return -1;
-    if (cache && selection.sites >> SITE_COUNT)
-        return err_unsupported(err,
-                               "a step: effective attention is not available while generating");
-    if (capture_init(&showing.capture, &selection, config, 1, &viewer->scratch, err))
-        return -1;
-    showing.capture.arena = &showing.tensor;
-    count_run(model, ids->count);
-    viewer->edits = list.edits.count ? &list.edits : NULL;
-    config->mechanism = asked;
-    int failed = viewer_run(viewer, &selection, &one, tap, err);
-    config->mechanism = own;
-    viewer->edits = NULL;
+    end_settings(&settings);
     arena_release(&showing.tensor);
-    return failed;
+    return err_if(failed);
+}
+
+int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
+                 const struct attn_request *request, struct attn_error *error)
+{
+    struct err err = {0};
+    struct host_call call;
+    if (begin_call(&call, model, &err))
+        return give_error(error, &err);
+    int failed = check_run(texts, count, request, &err) ||
+                 run_request(model, texts, count, request, NULL, &err);
+    return end_call(&call, failed, &err, error);
 }
 
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    if (begin_call(&call, model, &err))
-        return give_error(error, &err);
-    int failed = check_run(ids, request, &err) || run_request(model, ids, request, NULL, &err);
-    return end_call(&call, failed, &err, error);
+    return attn_run_all(model, ids, 1, request, error);
 }
 
-static int score_ids(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
-                     struct arena *arena, struct err *err)
+static int score_texts(struct settings *settings, struct attn_model *model,
+                       const struct attn_ids *texts, size_t count,
+                       const struct attn_request *request, float *logprobs, struct err *err)
 {
-    struct scored scored;
-    struct scoring scoring = {.viewer = &model->viewer};
-    if (check_ids(ids, "ids", err) ||
-        check_given(logprobs, "a buffer for log-probabilities", err) ||
-        batch_check_ids(&model->viewer.model.config, ids->ids, ids->count, 0, err))
+    struct viewer *viewer = &model->viewer;
+    struct scoring scoring = {.viewer = viewer};
+    struct arena *arena = &settings->arena;
+    struct text_pair *pairs = arena_alloc(arena, count, sizeof *pairs, err);
+    struct scored *scored = arena_alloc(arena, count, sizeof *scored, err);
+    struct look look = {.pairs = pairs, .count = count};
+    for (size_t i = 0; pairs && i < count; i++) {
+        pairs[i].sentence = (struct tokenized){.ids = texts[i].ids, .count = texts[i].count};
+        if (request && request->source)
+            pairs[i].source = (struct tokenized){.ids = request->source[i].ids,
+                                                 .count = request->source[i].count};
+    }
+    if (!pairs || !scored || check_texts(model, texts, count, err) || scoring_check(&scoring, err))
         return -1;
-    struct text_pair pair = {.sentence = {.ids = ids->ids, .count = ids->count}};
-    struct look look = {.pairs = &pair, .count = 1};
-    arena_clear(&model->viewer.scratch);
-    if (scoring_check(&scoring, err))
+    count_run(model, texts, count);
+    if (scoring_run(scored, &scoring, &look, arena, err))
         return -1;
-    count_run(model, ids->count);
-    if (scoring_run(&scored, &scoring, &look, arena, err))
-        return -1;
-    for (size_t i = 0; i < ids->count; i++)
-        logprobs[i] = scored.tokens[i].logprob;
+    for (size_t i = 0; i < count; i++)
+        for (size_t token = 0; token < texts[i].count; token++)
+            *logprobs++ = scored[i].tokens[token].logprob;
     return 0;
+}
+
+int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
+                   const struct attn_request *request, float *logprobs, struct attn_error *error)
+{
+    struct err err = {0};
+    struct host_call call;
+    struct settings settings;
+    if (begin_call(&call, model, &err))
+        return give_error(error, &err);
+    int failed =
+        check_ids(texts, count, "ids", &err) ||
+        check_given(logprobs, "a buffer for log-probabilities", &err) ||
+        (request && request->source && check_ids(request->source, count, "a source", &err));
+    if (!failed) {
+        failed = begin_settings(&settings, &model->viewer, request, &err) ||
+                 score_texts(&settings, model, texts, count, request, logprobs, &err);
+        end_settings(&settings);
+    }
+    return end_call(&call, failed, &err, error);
 }
 
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error)
 {
+    return attn_score_all(model, ids, 1, NULL, logprobs, error);
+}
+
+/* --- continuing a text ------------------------------------------------------------------------ */
+
+static int read_prompt(struct text_pair *pair, const struct viewer *viewer,
+                       const struct attn_ids *ids, const struct attn_request *request,
+                       struct arena *arena, struct err *err)
+{
+    struct tokens tokens = {.count = ids->count};
+    if (!ids->count) {
+        if (viewer_read(viewer, pair, NULL, NULL, arena, err))
+            return -1;
+    } else {
+        tokens.items = arena_alloc(arena, ids->count, sizeof *tokens.items, err);
+        for (size_t i = 0; tokens.items && i < ids->count; i++)
+            tokens.items[i].id = ids->ids[i];
+        if (!tokens.items || batch_check_ids(&viewer->model.config, ids->ids, ids->count, 0, err) ||
+            tokenized_label(&pair->sentence, &tokens, viewer->tokenizer, arena, err))
+            return -1;
+    }
+    if (request && request->source)
+        pair->source =
+            (struct tokenized){.ids = request->source->ids, .count = request->source->count};
+    return 0;
+}
+
+static int pass_token(const struct continuation *text, const struct attn_generation *asked,
+                      bool *more)
+{
+    float logprob =
+        text->choices ? text->choices[text->count - text->prompt_count - 1].chosen.logprob : NAN;
+    *more = !asked->sink(asked->context, text->chosen, text->text.bytes + text->shown,
+                         text->text.size - text->shown, logprob);
+    return 0;
+}
+
+static int generate(struct settings *settings, struct attn_model *model, const struct attn_ids *ids,
+                    const struct attn_request *request, const struct attn_generation *asked,
+                    struct err *err)
+{
+    const struct generation_config how = {
+        .tokens = asked->tokens ? asked->tokens : 32,
+        .sampling = {asked->temperature, asked->top_k, asked->top_p > 0 ? asked->top_p : 1,
+                     asked->seed},
+        .past_end = asked->past_end != 0,
+        .logits = asked->logprobs != 0,
+    };
+    struct viewer *viewer = &model->viewer;
+    struct continuation text;
+    struct text_pair pair = {.prompt_count = 0};
+    bool packs = viewer->model.weights.packing_words, more = true;
+    int failed = continuation_prepare(viewer, &how, 1, err) ||
+                 read_prompt(&pair, viewer, ids, request, &settings->arena, err) ||
+                 continuation_open(&text, viewer, &pair, &how, err);
+    viewer->model.weights.packing_words |= packs;
+    if (failed)
+        return -1;
+    count_run(model, ids, 1);
+    failed = asked->beams > 1 && continuation_search(&text, asked->beams, err);
+    while (!failed && more)
+        failed = continuation_next(&text, &more, err) || mapping_list_check(&model->object, err) ||
+                 (more && pass_token(&text, asked, &more));
+    continuation_release(&text);
+    return err_if(failed);
+}
+
+static int check_generation(const struct attn_generation *asked, struct err *err)
+{
+    if (check_given(asked, "a generation", err))
+        return -1;
+    if (!asked->sink)
+        return err_usage(err, "expected a sink, found NULL");
+    if (!(asked->temperature >= 0 && asked->temperature <= 1000))
+        return err_usage(err, "temperature: expected a number from 0 to 1000, found %g",
+                         asked->temperature);
+    if (!(asked->top_p >= 0 && asked->top_p <= 1))
+        return err_usage(err, "top_p: expected a number from 0 to 1, found %g", asked->top_p);
+    if (asked->temperature <= 0 && (asked->top_k || (asked->top_p > 0 && asked->top_p < 1)))
+        return err_usage(err, "top_k, top_p: expected a temperature above 0: at 0 the most likely "
+                              "token is always taken");
+    if (asked->beams > 100 || asked->tokens > 1000000)
+        return err_usage(err, "expected at most 100 beams and 1000000 tokens, found %zu and %zu",
+                         asked->beams, asked->tokens);
+    return asked->beams > 1 && asked->temperature > 0
+               ? err_usage(err, "beams and a temperature cannot be combined: beam search does not "
+                                "sample")
+               : 0;
+}
+
+int attn_generate(struct attn_model *model, const struct attn_ids *ids,
+                  const struct attn_request *request, const struct attn_generation *generation,
+                  struct attn_error *error)
+{
     struct err err = {0};
     struct host_call call;
-    struct arena arena = {0};
+    struct settings settings;
     if (begin_call(&call, model, &err))
         return give_error(error, &err);
-    int failed = score_ids(model, ids, logprobs, &arena, &err);
-    arena_release(&arena);
+    int failed = check_ids(ids, 1, "ids", &err) || check_generation(generation, &err) ||
+                 (request && request->source && check_ids(request->source, 1, "a source", &err));
+    if (!failed) {
+        failed = begin_settings(&settings, &model->viewer, request, &err) ||
+                 generate(&settings, model, ids, request, generation, &err);
+        end_settings(&settings);
+    }
     return end_call(&call, failed, &err, error);
 }
 
@@ -422,7 +656,7 @@ size_t attn_cache_count(const struct attn_cache *cache)
 static int check_step(const struct attn_cache *cache, const struct attn_ids *ids,
                       const struct attn_request *request, struct err *err)
 {
-    if (check_run(ids, request, err))
+    if (check_run(ids, 1, request, err))
         return -1;
     if (request->source || request->edits || request->attention || request->temperature != 0)
         return err_usage(err, "a step does not support a source, edits, attention or temperature");
@@ -448,7 +682,7 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
     size_t past = cache->cache.count;
     host_object_hold(&cache->object);
     int failed = check_step(cache, ids, request, &err) ||
-                 run_request(cache->model, ids, request, &cache->cache, &err) ||
+                 run_request(cache->model, ids, 1, request, &cache->cache, &err) ||
                  mapping_list_check(&cache->model->object, &err);
     if (failed && cache->cache.count > past) /* a file became shorter after the last tensor */
         cache_forget(&cache->cache, past);

@@ -62,17 +62,18 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
 void attn_close(struct attn_model *model);
 
 /* The second run, score or step of more than one token packs the matrices that it uses, and so do
- * later ones: they take less time, and have the same bits. Packed copies take four bytes for each
- * number, together at most `bytes` (0: nothing is packed; default: SIZE_MAX), and at most half of
- * the memory that is free at the second run. Other matrices are used as the file has them. To be
- * called before the second run. Returns 0, or -1 with `error`. */
+ * later ones, and a first one of many texts: they take less time, and have the same bits. Packed
+ * copies take four bytes for each number, together at most `bytes` (0: nothing is packed; default:
+ * SIZE_MAX), and at most half of the memory that is free at the second run. Other matrices are used
+ * as the file has them. To be called before the second run. Returns 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
 
-/* The ids of a text's tokens, and their bytes [starts, ends). */
+/* The ids of a text's tokens, and their bytes [starts, ends). Only `ids` and `count` are read. */
 struct attn_ids {
     uint32_t *ids; /* [count] */
     size_t *starts, *ends;
     size_t count;
+    size_t *words; /* [count] index of the word of each token, as in attn-cli score --words */
 };
 
 /* Tokenize with the model's own tokenizer, without special tokens. Returns 0, and `ids` to be
@@ -93,6 +94,7 @@ struct attn_counts {
     size_t key_channels, value_channels; /* of one head */
     size_t vocabulary;
     size_t positions; /* 0: any number of tokens */
+    size_t begin;     /* id of the token that begins texts; SIZE_MAX: none */
 };
 
 struct attn_counts attn_count(const struct attn_model *model);
@@ -110,6 +112,7 @@ struct attn_tensor {
                                       * or "word" */
     const size_t *heads; /* [shape[0]] indices in the model on the axis head or kv_head; NULL: the
                           * tensor has none */
+    size_t text;         /* index of its text in attn_run_all */
 };
 
 struct attn_request {
@@ -131,11 +134,41 @@ struct attn_request {
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 
+/* Run several texts, which share passes: less time, the same bits. `request->source` has as many.
+ * The sink gets the tensors of a pass in the order of layers. */
+int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
+                 const struct attn_request *request, struct attn_error *error);
+
 /* Write the natural log-probability of each id after those before it, NaN for the first, to
  * `logprobs`, which has room for ids->count. Returns 0, or -1 with `error`: unsupported (4) for
  * models that predict no next token. */
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error);
+
+/* The same for several texts, whose log-probabilities follow one another. The request has a source
+ * for each, edits, attention and temperature; NULL: none. */
+int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
+                   const struct attn_request *request, float *logprobs, struct attn_error *error);
+
+struct attn_generation {
+    /* Gets each new token and its bytes, including a blank before it. Not 0: end the text. */
+    int (*sink)(void *context, uint32_t id, const char *bytes, size_t size, float logprob);
+    void *context;
+    size_t tokens;      /* at most; 0: 32 */
+    double temperature; /* of sampling; 0: the most likely token */
+    size_t top_k;       /* 0: all */
+    double top_p;       /* 0: all */
+    size_t beams;       /* beam search; 0 and 1: none */
+    uint64_t seed;
+    int past_end; /* not 0: continue after the model's end-of-text token */
+    int logprobs; /* not 0: compute log-probabilities, else they are NaN */
+};
+
+/* Continue a text, as attn-cli generate does; without ids, from the model's beginning token. The
+ * request is that of attn_score_all. */
+int attn_generate(struct attn_model *model, const struct attn_ids *ids,
+                  const struct attn_request *request, const struct attn_generation *generation,
+                  struct attn_error *error);
 
 /* A cache holds the keys and values of earlier tokens, so that a step runs only the new ids: its
  * queries are the new tokens, its keys are all tokens, and its values those of one run of the whole

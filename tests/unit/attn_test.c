@@ -399,3 +399,37 @@ TEST(invalid_arguments_of_a_score_are_named)
     ck_assert_str_eq(error.text, "expected a buffer for log-probabilities, found NULL");
     attn_close(model);
 }
+
+static int keep_id(void *context, uint32_t id, const char *bytes, size_t size, float logprob)
+{
+    uint32_t *kept = context;
+    ck_assert(isnan(logprob));
+    ck_assert(size && bytes[0]);
+    kept[kept[0]++] = id;
+    return kept[0] == 3; /* kept[0] counts from 1 */
+}
+
+TEST(several_texts_have_the_scores_of_each_alone_and_a_text_is_continued)
+{
+    uint32_t numbers[] = {367, 274, 334, 11, 342}, kept[4] = {1};
+    float all[5], alone[3];
+    struct attn_error error = {0};
+    struct attn_ids texts[] = {{.ids = numbers, .count = 2}, {.ids = numbers, .count = 3}};
+    struct attn_model *model = attn_open("tiny", 1, NULL);
+    struct attn_generation how = {.sink = keep_id, .context = kept, .tokens = 5};
+    ck_assert_int_eq(attn_score_all(model, texts, 2, NULL, all, &error), 0);
+    ck_assert_int_eq(attn_score(model, &texts[1], alone, &error), 0);
+    ck_assert(isnan(all[0]) && isnan(all[2]));
+    ck_assert(all[3] == alone[1] && all[4] == alone[2] && all[1] == alone[1]);
+    ck_assert_int_eq(attn_generate(model, &texts[0], NULL, &how, &error), 0);
+    ck_assert(kept[0] == 3 && kept[1] == numbers[2] && kept[2] == numbers[3]);
+    ck_assert_int_eq(attn_run_all(model, NULL, 2, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "expected ids, found NULL");
+    ck_assert_int_eq(attn_score_all(model, NULL, 0, NULL, all, &error), 0);
+    ck_assert_int_eq(attn_generate(model, &texts[0], NULL, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "expected a generation, found NULL");
+    how.top_p = 0.5;
+    ck_assert_int_eq(attn_generate(model, &texts[0], NULL, &how, &error), -1);
+    ck_assert_msg(strstr(error.text, "expected a temperature above 0"), "%s", error.text);
+    attn_close(model);
+}
