@@ -76,7 +76,7 @@ check 'scores agree with the program' "$python" - "$scratch" <<'END'
 import json, sys
 import attn, numpy
 program = json.load(open(sys.argv[1] + "/score.json"))
-scores = attn.Model("tiny").score("Life is short")
+scores = attn.Model("tiny").score("Life is short")["logprob"]
 expected = [token["logprob_nats"] for token in program["tables"]["scores"]]
 assert numpy.isnan(scores[0]) and len(scores) == 3
 assert numpy.array_equal(scores[1:], numpy.array(expected[1:], numpy.float32)), (scores, expected)
@@ -101,6 +101,162 @@ whole = model.run("Life is short", show="logits")["logits"]
 cache = model.cache()
 parts = [cache.step([number])["logits"] for number in model.encode("Life is short")]
 assert numpy.array_equal(numpy.concatenate(parts), whole)
+END
+printf '%s\n' 'Life is short' 'eat the dessert, it is sweet' 'A cat' >"$scratch/texts"
+printf 'good,bad\nLife is short,Life is eat\nA cat sees,A cat see\n' >"$scratch/pairs.csv"
+for words in '' --words; do
+    # shellcheck disable=SC2086 # no word or one
+    "$build/attn-cli" score -q $words -f "$scratch/texts" --format json -o "$scratch/s$words.json"
+done
+"$build/attn-cli" score -q -f "$scratch/pairs.csv" --format csv -o "$scratch/good.csv"
+"$build/attn-cli" score -q 'Life is' --continue ' short' --continue ' a tale' --format csv \
+    -o "$scratch/continued.csv"
+check 'words, continuations and pairs have the scores of the program' "$python" - "$scratch" <<'END'
+import csv, json, sys
+import attn, numpy
+texts = open(sys.argv[1] + "/texts").read().splitlines()
+near = lambda ours, theirs: numpy.testing.assert_allclose(
+    ours, numpy.array([numpy.nan if x in (None, "") else x for x in theirs], float), rtol=2e-7)
+rows = lambda name, column: [row[column] for row in csv.DictReader(open(sys.argv[1] + name))]
+model = attn.Model("tiny")
+for words in (False, True):
+    program = json.load(open(sys.argv[1] + "/s%s.json" % (words * "--words")))
+    tables = model.score(texts, words=words)
+    assert len(tables) == len(program) == 3
+    for table, one in zip(tables, program):
+        scores = one["tables"]["scores"]
+        assert table["text"] == [row["text"] for row in scores], table
+        near(table["logprob"], [row["logprob_nats"] for row in scores])
+    assert numpy.array_equal(model.score(texts[1], words=words)["logprob"],
+                             tables[1]["logprob"], equal_nan=True)
+continued = model.score("Life is", continuations=[" short", " a tale"])
+near(continued["logprob"], rows("/continued.csv", "logprob_nats"))
+near(continued["difference"], rows("/continued.csv", "difference_nats"))
+pairs = model.score(pairs=list(zip(rows("/good.csv", "good"), rows("/good.csv", "bad"))))
+near(pairs["logprob_bad"], rows("/good.csv", "logprob_bad_nats"))
+near(pairs["correct"], rows("/good.csv", "accuracy"))
+edited = model.score("Life is short", edits="attn_out = 0")["logprob"]
+assert not numpy.allclose(edited[1:], model.score("Life is short")["logprob"][1:])
+for call in (lambda: model.score("Life i", continuations=["s"]), lambda: model.score(),
+             lambda: model.score("Life is", continuations=[""])):
+    try:
+        call()
+    except ValueError as error:
+        assert "expected" in str(error), error
+    else:
+        raise AssertionError("a continuation that changes the text")
+END
+"$build/attn-cli" generate -q 'Life is' -n 9 >"$scratch/greedy"
+"$build/attn-cli" generate -q 'Life is' -n 9 --temperature 0.9 --top-k 40 --seed 7 >"$scratch/drawn"
+"$build/attn-cli" generate -q 'Life is' -n 9 --beams 3 >"$scratch/beams"
+"$build/attn-cli" generate -q -m translate --source 'the small cat' </dev/null \
+    >"$scratch/translated"
+"$build/attn-cli" generate -q 'Life is' -n 3 --logprobs --format csv -o "$scratch/logprobs.csv"
+check 'generated texts are those of the program' "$python" - "$scratch" <<'END'
+import csv, sys
+import attn, numpy
+said = lambda name: open(sys.argv[1] + "/" + name).read()
+model, seen = attn.Model("tiny"), []
+greedy = model.generate("Life is", 9, then=seen.append)
+assert "Life is" + greedy.text + "\n" == said("greedy"), greedy
+assert seen == greedy["text"] and len(seen) == len(greedy["id"]) == 9
+drawn = model.generate("Life is", 9, temperature=0.9, top_k=40, seed=7)
+assert "Life is" + drawn.text + "\n" == said("drawn")
+assert "Life is" + model.generate("Life is", 9, beams=3).text + "\n" == said("beams")
+translated = attn.Model("translate").generate(source="the small cat").text
+assert translated.strip() == said("translated").strip(), translated
+logprobs = model.generate("Life is", 3, logprobs=True)["logprob"]
+rows = list(csv.DictReader(open(sys.argv[1] + "/logprobs.csv")))
+assert numpy.array_equal(logprobs, numpy.array([row["logprob"] for row in rows], numpy.float32))
+assert len(model.generate("Life is", 9, then=lambda text: True)["id"]) == 1
+assert model.generate(["Life is", "A cat"], 9)[0].text == greedy.text
+assert model.generate("Life is", 9, edits="attn_out = 0").text != greedy.text
+assert model.generate("Life is", 9).text == greedy.text
+for wrong in (dict(temperature=-1), dict(top_k=3), dict(top_p=2), dict(beams=2, temperature=1)):
+    try:
+        model.generate("Life is", **wrong)
+    except attn.Error as error:
+        assert error.status == 2, error
+    else:
+        raise AssertionError(wrong)
+END
+check 'several texts at once give the bits of each alone' "$python" - <<'END'
+import attn, numpy
+model = attn.Model("tiny")
+texts = ["Life is short", "eat dessert first", [5, 6, 7, 8], "is"] + [[i] * 60 for i in range(30)]
+runs = model.run(texts, show="all", heads="0,2")
+assert len(runs) == len(texts)
+for text, run in zip(texts, runs):
+    alone = model.run(text, show="all", heads="0,2")
+    assert list(alone) == list(run) and alone.tokens == run.tokens
+    assert all(numpy.array_equal(alone[name], run[name]) for name in alone)
+cross = attn.Model("life-cross")
+two = cross.run(["Life is", "short"], source=["short eat", "dessert"])
+for i, text in enumerate(["Life is", "short"]):
+    alone = cross.run(text, source=["short eat", "dessert"][i])
+    assert numpy.array_equal(two[i]["h.0.weights"], alone["h.0.weights"])
+for call in (lambda: model.run([[1], [2**31]]), lambda: model.score(["Life", [2**31]])):
+    try:
+        call()
+    except attn.Error as error:
+        assert "text 1" in str(error) and "2147483648" in str(error), error
+    else:
+        raise AssertionError("an id outside the vocabulary")
+END
+check 'a page is that of the program, and a notebook shows it' "$python" - "$scratch" <<'END'
+import attn, html, os, subprocess, sys
+path = sys.argv[1] + "/page.html"
+program = os.path.join(os.path.dirname(os.environ["LIBATTN"]), "attn-cli")
+subprocess.run([program, "page", "-q", "-m", "tiny", "-s", "Life is short", "--lens", "-o", path],
+               check=True)
+model = attn.Model("tiny")
+page, expected = model.page("Life is short", lens=True), open(path, encoding="utf-8").read()
+assert page.startswith("<!") and len(page) > 10000 and abs(len(page) - len(expected)) < 500
+assert page.partition("<body")[2][:2000] == expected.partition("<body")[2][:2000] != ""
+shown = page._repr_html_()
+assert shown.startswith("<iframe") and html.escape(page) in shown
+try:
+    model.page("Life is short", no_such=1)
+except attn.Error as error:
+    assert error.status == 2 and "no-such" in str(error), error
+else:
+    raise AssertionError("an unknown option")
+END
+check 'results can be copied and pickled; a model is refused after a fork' "$python" - <<'END'
+import copy, os, pickle
+import attn, numpy
+model = attn.Model("tiny")
+run, table = model.run("Life is short", show="weights,logits"), model.score("Life is short")
+for made in (pickle.loads(pickle.dumps(run)), copy.deepcopy(run), copy.copy(run)):
+    assert type(made) is attn.Run and list(made) == list(run) and made.tokens == run.tokens
+    assert numpy.array_equal(made["h.0.weights"], run["h.0.weights"])
+    assert made.axes == run.axes and made.heads == run.heads and made.layers == run.layers
+    try:
+        made.frame()
+    except (ValueError, ImportError) as error:
+        assert "vocabulary" in str(error) or "pandas" in str(error), error
+generated = model.generate("Life is", 3)
+assert pickle.loads(pickle.dumps(generated)).text == generated.text
+assert list(pickle.loads(pickle.dumps(table))) == list(table)
+cache = model.cache()
+cache.step("Life")
+child = os.fork()
+if not child:
+    try:
+        for call in (lambda: model.run("Life"), lambda: cache.step(" is"), model.cache):
+            try:
+                call()
+            except ValueError as error:
+                assert "another process" in str(error), error
+            else:
+                os._exit(1)
+        fresh = attn.Model("tiny").run("Life is short")["h.1.weights"]
+        model.close()
+        os._exit(0 if numpy.array_equal(fresh, run["h.1.weights"]) else 2)
+    finally:
+        os._exit(3)
+assert os.waitpid(child, 0)[1] == 0
+assert len(cache.step(" is")) == 1 and len(model.run("Life")) == 2
 END
 check 'errors have the status of the program' "$python" - <<'END'
 import attn
@@ -165,7 +321,7 @@ for call, expected, text in (
         (lambda: cache.step([2**70]), ValueError, "an id"),
         (lambda: model.run([5.9]), TypeError, "'float'"),
         (lambda: model.run([float("nan")]), TypeError, "'float'"),
-        (lambda: model.run([[1, 2]]), ValueError, "ids: expected a list, found an array of shape"),
+        (lambda: model.run(numpy.array([[1, 2]])), ValueError, "found an array of shape (1, 2)"),
         (lambda: model.run("Life", source=[1.5]), TypeError, "'float'"),
         (lambda: model.token(2**32 + 5), ValueError, "an id"),
         (lambda: model.encode(5), TypeError, "expected str, found int"),
@@ -216,7 +372,8 @@ for text in ids * 3:
     one, other = (model.run(text, show="all") for model in (plain, packed))
     assert list(one) == list(other)
     assert all(numpy.array_equal(one[name], other[name]) for name in one)
-    assert numpy.array_equal(plain.score(text), packed.score(text), equal_nan=True)
+    assert numpy.array_equal(plain.score(text)["logprob"], packed.score(text)["logprob"],
+                             equal_nan=True)
 END
 check 'a closed model raises; close waits for running calls' "$python" - <<'END'
 import threading, time
@@ -265,7 +422,7 @@ for call in (copy.copy, copy.deepcopy, pickle.dumps):
             assert str(error) == f"a {kind} cannot be copied or pickled: open another one", error
         else:
             raise AssertionError((call, kind))
-assert len(model.score([1, 2, 3])) == 3 and len(cache.step([1])) == 1
+assert len(model.score([1, 2, 3])["id"]) == 3 and len(cache.step([1])) == 1
 cache.close()
 model.close()
 END

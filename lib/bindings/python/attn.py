@@ -6,22 +6,34 @@
         run["h.1.weights"]              # numpy, [head, query, key]
         run.axes["h.1.weights"]         # ("head", "query", "key")
         run.frame()                     # pandas, a row for each cell, with tokens
-        model.score("Life is short")    # log-probabilities, NaN for the first token
+        model.run(["Life is", "short"]) # a list of runs, which share passes of the model
+        model.score("Life is short")["logprob"]             # NaN for the first token
+        model.score("Life is", continuations=[" short", " eat"]).frame()
+        model.score(pairs=[("Life is short", "Life is eat")]).frame()
+        model.generate("Life is", 8).text
+        model.page("Life is short")     # the program's interactive page, shown in a notebook
+
+Text arguments are str or lists of ids; a list of texts gives a list of results.
 
 The library is the file that $LIBATTN names, else libattn.so beside this file (as in the wheel), on
 the loader's path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once,
-during the forward pass. A model serves one thread at a time; other threads wait, also in close().
-Using a closed object raises ValueError.
+during the forward pass. A model serves one thread at a time; other threads wait, also in close(). Using a
+closed object, or in a forked process one that was opened before, raises ValueError. Models and
+caches cannot be copied or pickled; results can.
 """
 import ctypes
 import functools
+import html
 import operator
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import weakref
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint32
-from ctypes import c_void_p
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int
+from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy
 
@@ -45,21 +57,23 @@ class _Error(Structure):
 
 class _Ids(Structure):
     _fields_ = [("ids", POINTER(c_uint32)), ("starts", POINTER(c_size_t)),
-                ("ends", POINTER(c_size_t)), ("count", c_size_t)]
+                ("ends", POINTER(c_size_t)), ("count", c_size_t), ("words", POINTER(c_size_t))]
 
 
 class _Tensor(Structure):
     _fields_ = [("name", c_char_p), ("layer", c_int), ("data", POINTER(c_float)),
                 ("rank", c_size_t), ("shape", c_size_t * 3), ("stride", c_size_t * 3),
-                ("axes", c_char_p * 3), ("heads", POINTER(c_size_t))]
+                ("axes", c_char_p * 3), ("heads", POINTER(c_size_t)),
+                ("text", c_size_t)]
 
 
 class Counts(Structure):
-    """Sizes of a model. `positions` is 0 if the number of tokens is not limited."""
+    """Sizes of a model. `positions` is 0 if the number of tokens is not limited. `begin` is the id
+    of the token that begins texts; it is not below `vocabulary` if there is none."""
 
     _fields_ = [(name, c_size_t) for name in
                 ("layers", "encoder_layers", "heads", "kv_heads", "channels", "hidden_channels",
-                 "key_channels", "value_channels", "vocabulary", "positions")]
+                 "key_channels", "value_channels", "vocabulary", "positions", "begin")]
 
 
 _Sink = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Tensor))
@@ -71,6 +85,15 @@ class _Request(Structure):
                 ("attention", c_char_p), ("temperature", c_float)]
 
 
+_Token = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint32, POINTER(c_char), c_size_t, c_float)
+
+
+class _Generation(Structure):
+    _fields_ = [("sink", _Token), ("context", c_void_p), ("tokens", c_size_t),
+                ("temperature", c_double), ("top_k", c_size_t), ("top_p", c_double),
+                ("beams", c_size_t), ("seed", c_uint64), ("past_end", c_int), ("logprobs", c_int)]
+
+
 _FUNCTIONS = {
     "attn_open": (c_void_p, c_char_p, c_size_t, POINTER(_Error)),
     "attn_close": (None, c_void_p),
@@ -79,8 +102,11 @@ _FUNCTIONS = {
     "attn_ids_free": (None, POINTER(_Ids)),
     "attn_token_text": (c_void_p, c_void_p, c_uint32, POINTER(c_size_t)),
     "attn_count": (Counts, c_void_p),
-    "attn_run": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Error)),
-    "attn_score": (c_int, c_void_p, POINTER(_Ids), POINTER(c_float), POINTER(_Error)),
+    "attn_run_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request), POINTER(_Error)),
+    "attn_score_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request),
+                       POINTER(c_float), POINTER(_Error)),
+    "attn_generate": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Generation),
+                      POINTER(_Error)),
     "attn_cache_open": (c_void_p, c_void_p, POINTER(_Error)),
     "attn_step": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Error)),
     "attn_cache_close": (None, c_void_p),
@@ -147,7 +173,62 @@ def _ids(numbers):
     return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
 
 
-# --- results of a run -----------------------------------------------------------------------------
+def _several(texts):
+    """True for a list of texts: of str, or of lists of ids, such as [[1, 2], [3]]."""
+    return isinstance(texts, (list, tuple)) and len(texts) > 0 and all(
+        isinstance(text, (str, list, tuple, numpy.ndarray)) and numpy.ndim(text) < 2
+        for text in texts)
+
+
+def _structs(lists):
+    """Arrays of ids, as `struct attn_ids[]`, and the memory that they need."""
+    pairs = [_ids(numbers) for numbers in lists]
+    return (_Ids * len(pairs))(*[ids for _, ids in pairs]), [numbers for numbers, _ in pairs]
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+class Results(list):
+    """Results of several texts."""
+
+    def frame(self) -> "pandas.DataFrame":
+        """One table of all; the first column is the number of the text."""
+        import pandas
+        return pandas.concat([result.frame() for result in self], keys=range(len(self)),
+                             names=["text_index"]).reset_index("text_index").reset_index(drop=True)
+
+
+class Table(dict):
+    """Columns by name, as numpy arrays or lists of the same length. `text`: a generated text."""
+
+    text = None
+
+    def frame(self) -> "pandas.DataFrame":
+        """The columns as a pandas table."""
+        import pandas
+        return pandas.DataFrame(self)
+
+
+class Page(str):
+    """An HTML page as attn-cli writes it. A notebook shows it."""
+
+    def _repr_html_(self):
+        return ('<iframe srcdoc="%s" style="width: 100%%; height: 40em; border: 0"></iframe>'
+                % html.escape(self))
+
+
+def _program():
+    """The program: $ATTN, else attn-cli beside the library, in the folders of programs of ~/.local
+    or this Python, or on the PATH."""
+    name, library = "attn-cli", os.path.dirname(os.path.abspath(_library._name))
+    folders = [library, os.path.join(library, os.pardir, "bin"), os.path.dirname(sys.executable)]
+    found = os.environ.get("ATTN") or shutil.which(name, path=os.pathsep.join(folders))
+    found = found or shutil.which(name)
+    if not found:
+        raise FileNotFoundError("expected %s in %s or on the PATH, found none: set ATTN to its path"
+                                % (name, ", ".join(folders)))
+    return found
 
 
 class Run(dict):
@@ -157,13 +238,18 @@ class Run(dict):
         super().__init__()
         self.ids = ids
         self._model = model
+        self._counts = model.counts
         self._source, self._before = source, before  # ids; `before`: earlier ones, in a cache
         self.axes = {}    # ("head", "query", "key")
         self.heads = {}   # numbers of the heads (of k and v: of the key/value heads)
         self.layers = {}  # None: no layer
 
+    def __reduce_ex__(self, protocol):  # of copy and pickle: the texts are kept, the model is not
+        state = dict(self.__dict__, tokens=self.tokens, _labels=self._labels, _model=None)
+        return Run.__new__, (Run,), state, None, iter(self.items())
+
     @functools.cached_property
-    def tokens(self):
+    def tokens(self) -> list:
         """The text of each id, or None if it has none."""
         return [self._model._text(number) for number in self.ids.tolist()]
 
@@ -190,11 +276,13 @@ class Run(dict):
         """The index of the first token of an axis, and all texts; None if it has no tokens."""
         what = self.axes[tensor][axis]
         if what == "word":
+            if not self._model:
+                raise ValueError("a copy has no vocabulary: call frame() on the run")
             return 0, self._model._vocabulary()
         if what not in ("token", "query", "key"):
             return 0, None
         of_keys = what == "key" or self.axes[tensor][0] == "kv_head"
-        across = ".cross_" in tensor or not self._model.counts.encoder_layers
+        across = ".cross_" in tensor or not self._counts.encoder_layers
         names, source, before = self._labels
         if tensor.startswith(("enc.", "source_")) or of_keys and across and source:
             return 0, source
@@ -208,12 +296,12 @@ class Run(dict):
         labels = numpy.array(texts or [str(n) for n in range(self[tensor].shape[axis])], object)
         return numbers + first, labels[numbers]
 
-    def frame(self, name=None):
+    def frame(self, name=None) -> "pandas.DataFrame":
         """A data frame with a row for each cell of a tensor or of all, and the columns of attn-cli
         run --format tidy: tensor, layer, head, row, row_token, column, column_token, value. With
         keys or values, kv_head follows head, which is empty where query heads share it."""
         import pandas
-        counts, parts = self._model.counts, []
+        counts, parts = self._counts, []
         for tensor in [name] if name else self:
             values, layer = self[tensor], self.layers[tensor]
             cells = numpy.indices(values.shape).reshape(values.ndim, -1)
@@ -243,11 +331,19 @@ class _Closing:
     the first call ends."""
 
     _handle = None
+    _why = "is closed"
+    _all = weakref.WeakSet()
 
     def _opened(self):
         if not self._handle:
-            raise ValueError("the %s is closed" % type(self).__name__.lower())
+            raise ValueError("the %s %s" % (type(self).__name__.lower(), self._why))
         return self._handle
+
+    @staticmethod
+    def _after_fork():  # threads of the library exist only in the first process
+        for one in list(_Closing._all):
+            one._handle, one._lock = None, threading.RLock()
+            one._why = "was opened in another process: open another one after the fork"
 
     def close(self):
         """Free the memory, after calls of other threads have ended. Closing twice does nothing."""
@@ -271,13 +367,18 @@ class _Closing:
             self._free(handle)
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Closing._after_fork)
+
+
 class Model(_Closing):
     """A model directory or a bundled model by name; `threads` 0: one for each processor. `packing`
     limits the bytes of the copies of weights that the second run makes so that later ones take less
     time (0: none; None: four for each number, but no more than half of the free memory)."""
 
-    def __init__(self, name="tiny", threads=0, packing=None):
+    def __init__(self, name: str = "tiny", threads: int = 0, packing: "int | None" = None):
         error = _Error()
+        self.name = str(name)
         self._lock = threading.RLock()
         self._free = _library.attn_close
         self._words = None  # vocabulary, read when first used
@@ -286,6 +387,7 @@ class Model(_Closing):
         self._handle = _library.attn_open(_words("a model", name),
                                           _whole("threads", threads, 257), byref(error))
         _check(not self._handle, error)
+        self._all.add(self)
         self.counts = _library.attn_count(self._handle)
         if packing is not None:
             packing = _whole("packing", packing, 2**64)
@@ -298,8 +400,12 @@ class Model(_Closing):
                 run._labels  # read once
             super().close()
 
-    def encode(self, text):
-        """The ids of a text, by the model's tokenizer."""
+    def encode(self, text: str) -> numpy.ndarray:
+        """The ids of a text, by the model's tokenizer, without special tokens."""
+        return self._encode(text)[0]
+
+    def _encode(self, text):
+        """The ids of a text, and the index of the word of each."""
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
         error, ids, text = _Error(), _Ids(), text.encode()
@@ -307,10 +413,11 @@ class Model(_Closing):
             _check(_library.attn_encode(self._opened(), text, len(text), byref(ids), byref(error)),
                    error)
         numbers = numpy.array(ids.ids[:ids.count], dtype=numpy.uint32)
+        words = numpy.array(ids.words[:ids.count], dtype=int)
         _library.attn_ids_free(byref(ids))
-        return numbers
+        return numbers, words
 
-    def token(self, number):
+    def token(self, number: int) -> "str | None":
         """The text of an id, or None if there is none. Bytes that are not UTF-8 become U+FFFD."""
         size, number = c_size_t(), _whole("an id", number, 2**32)
         with self._lock:
@@ -337,48 +444,200 @@ class Model(_Closing):
     def _numbers(self, text):
         return self.encode(text) if isinstance(text, str) else text
 
-    def _look(self, function, opened, text, source=None, before=(), **fields):
-        numbers, ids = _ids(self._numbers(text))
-        looked_at, of_source = _ids([] if source is None else self._numbers(source))
-        run, error, raised = Run(self, numbers, looked_at, before), _Error(), []
+    def _request(self, sources=None, temperature=0, **fields):
+        """A request, and the memory that it needs."""
+        request, kept = _Request(temperature=temperature), None
+        for name, value in fields.items():
+            setattr(request, name, _words(name, value))
+        if sources is not None:
+            ids, kept = _structs(sources)
+            request.source = ids
+        return request, kept
+
+    def _look(self, call, opened, texts, sources, before=(), **fields):
+        lists, numbers = _structs(texts)
+        request, of_sources = self._request(sources, **fields)
+        runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before)
+                       for i, ids in enumerate(numbers))
+        error, raised = _Error(), []
 
         def take(_, tensor):
             try:
-                run._take(tensor.contents)
+                runs[tensor.contents.text]._take(tensor.contents)
             except BaseException as problem:  # ctypes would ignore it
                 raised.append(problem)
             return len(raised)
 
-        request = _Request(sink=_Sink(take), temperature=fields.pop("temperature", 0))
-        for name, value in fields.items():
-            setattr(request, name, _words(name, value))
-        if source is not None:
-            request.source = ctypes.pointer(of_source)
+        request.sink = _Sink(take)
         with self._lock:
-            self._runs[id(run)] = run
-            failed = function(opened._opened(), byref(ids), byref(request), byref(error))
+            self._runs.update((id(run), run) for run in runs)
+            failed = call(opened._opened(), lists, request, error)
         if raised:
             raise raised[0]
         _check(failed, error)
-        return run
+        return runs
 
-    def run(self, text, show="weights", layers=None, heads=None, source=None, edits=None,
-            attention=None, temperature=0):
-        """Run a text or ids. The arguments have the values of attn-cli run --show, --layer, --head,
-        --source, --edit, --attention and --attention-temperature."""
-        return self._look(_library.attn_run, self, text, source, show=show, layers=layers,
-                          heads=heads, edits=edits, attention=attention, temperature=temperature)
+    def _sources(self, texts, source):
+        """The ids of a source for each text: the same for all, or one for each."""
+        if source is None:
+            return None
+        sources = source if _several(source) else [source] * len(texts)
+        if len(sources) != len(texts):
+            raise ValueError("source: expected one, or %d as texts, found %d"
+                             % (len(texts), len(sources)))
+        return [self._numbers(text) for text in sources]
 
-    def score(self, text):
-        """Log-probability of each token after the tokens before it, in nats; NaN for the first."""
-        numbers, ids = _ids(self._numbers(text))
-        error, scores = _Error(), numpy.empty(numbers.size, numpy.float32)
+    def run(self, text, show: str = "weights", layers=None, heads=None, source=None,
+            edits: "str | None" = None, attention: "str | None" = None, temperature: float = 0
+            ) -> "Run | Results":
+        """Run a text or ids, or a list of these. The other arguments have the values of attn-cli
+        run --show, --layer, --head, --source, --edit, --attention and --attention-temperature."""
+        texts = text if _several(text) else [text]
+        runs = self._look(
+            lambda model, lists, request, error: _library.attn_run_all(
+                model, lists, len(lists), byref(request), byref(error)),
+            self, [self._numbers(one) for one in texts], self._sources(texts, source), show=show,
+            layers=layers, heads=heads, edits=edits, attention=attention, temperature=temperature)
+        return runs if texts is text else runs[0]
+
+    def _logprobs(self, texts, sources=None, **fields):
+        """The log-probabilities of lists of ids, each as an array."""
+        lists, numbers = _structs(texts)
+        request, _kept = self._request(sources, **fields)
+        ends = numpy.cumsum([0] + [ids.size for ids in numbers])
+        error, scores = _Error(), numpy.empty(ends[-1], numpy.float32)
         with self._lock:
-            room = scores.ctypes.data_as(POINTER(c_float))
-            _check(_library.attn_score(self._opened(), byref(ids), room, byref(error)), error)
-        return scores
+            _check(_library.attn_score_all(self._opened(), lists, len(lists), byref(request),
+                                           scores.ctypes.data_as(POINTER(c_float)), byref(error)),
+                   error)
+        return numpy.split(scores, ends[1:-1])
 
-    def cache(self):
+    def score(self, text=None, words: bool = False, continuations=None, pairs=None,
+              begin: "bool | None" = None, source=None, edits: "str | None" = None,
+              attention: "str | None" = None, temperature: float = 0) -> "Table | Results":
+        """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
+        the first. Or of its words (`words`), of `continuations` of a text, or of `pairs` of a good
+        and a bad text. A list of texts gives a list of tables.
+
+        With `begin`, the model's beginning token comes before each text, so that all tokens have a
+        score. Words and pairs have it by default if the model has one, as in attn-cli."""
+        fields = dict(edits=edits, attention=attention, temperature=temperature)
+        begin = (words or pairs is not None) if begin is None else begin
+        first = [self.counts.begin] if begin and self.counts.begin < self.counts.vocabulary else []
+        if (text is None) == (pairs is None):
+            raise ValueError("score: expected a text or pairs, found %s"
+                             % ("both" if pairs else "neither"))
+        if pairs is not None:
+            return self._pairs([tuple(pair) for pair in pairs], first, fields)
+        if continuations is not None:
+            return self._continued(text, list(continuations), first, fields)
+        asked = text if _several(text) else [text]
+        read = [self._encode(one) if words or isinstance(one, str) else (_ids(one)[0], None)
+                for one in asked]
+        scores = self._logprobs([numpy.append(first, ids).astype(ids.dtype) for ids, _ in read],
+                                self._sources(asked, source), **fields)
+        tables = Results()
+        for (ids, word), logprob in zip(read, scores):
+            logprob, texts = logprob[len(first):], self._names(ids.tolist())
+            if words:  # a word with a token that has no score has none
+                of_words = numpy.unique(word)
+                texts = ["".join(texts[i] for i in numpy.flatnonzero(word == w)).strip()
+                         for w in of_words]
+                logprob = numpy.array([logprob[word == w].sum(dtype=float) for w in of_words])
+            tables.append(Table(position=numpy.arange(len(texts)), text=texts, logprob=logprob,
+                                **({} if words else {"id": ids})))
+        return tables if asked is text else tables[0]
+
+    def _continued(self, text, continuations, first, fields):
+        alone = self.encode(text)
+        whole = [self.encode(text + more) for more in continuations]
+        for ids, more in zip(whole, continuations):
+            if ids[:alone.size].tolist() != alone.tolist() or ids.size == alone.size:
+                raise ValueError("continuation %r: expected the text's %d tokens unchanged, and "
+                                 "more: begin it at a token boundary, for example with a space"
+                                 % (more, alone.size))
+        first = numpy.array(first, numpy.uint32)
+        scores = [score[first.size + alone.size:].sum(dtype=float) for score in
+                  self._logprobs([numpy.append(first, ids) for ids in whole], **fields)]
+        return Table(continuation=continuations, logprob=numpy.array(scores),
+                     tokens=numpy.array([ids.size - alone.size for ids in whole]),
+                     difference=numpy.array(scores) - scores[0])
+
+    def _pairs(self, pairs, first, fields):
+        texts = [numpy.append(first, self._numbers(text)).astype(numpy.uint32)
+                 for pair in pairs for text in pair]
+        if len(texts) != 2 * len(pairs):
+            raise ValueError("pairs: expected pairs of a good and a bad text")
+        sums = [numpy.nansum(score, dtype=float) for score in self._logprobs(texts, **fields)]
+        good, bad = numpy.array(sums[::2]), numpy.array(sums[1::2])
+        return Table(good=[pair[0] for pair in pairs], bad=[pair[1] for pair in pairs],
+                     logprob_good=good, logprob_bad=bad, difference=good - bad,
+                     correct=good > bad)
+
+    def generate(self, text="", tokens: int = 32, temperature: float = 0, top_k: int = 0,
+                 top_p: float = 1, beams: int = 1, seed: int = 0, ignore_eos: bool = False,
+                 logprobs: bool = False, source=None, edits: "str | None" = None,
+                 attention: "str | None" = None, then=None) -> "Table | Results":
+        """Continue a text or ids, or a list of these, as attn-cli generate does: a table of the new
+        tokens, and its `.text`. `then(text)` is called for each new token; if it returns True, the
+        text ends. Text N of a list uses the random numbers of the seed `seed` + N * 2**32."""
+        texts = text if _several(text) else [text]
+        sources = self._sources(texts, source)
+        tokens, beams = _whole("tokens", tokens - 1, 10**6) + 1, _whole("beams", beams, 101)
+        tables = Results()
+        for i, prompt in enumerate(texts):
+            _numbers, ids = _ids([] if prompt == "" else self._numbers(prompt))
+            request, _kept = self._request(sources and sources[i:i + 1], edits=edits,
+                                           attention=attention)
+            error, raised, new = _Error(), [], []
+
+            def take(_, number, at, size, logprob):
+                try:
+                    new.append((number, ctypes.string_at(at, size), logprob))
+                    return 0 if then is None else bool(then(new[-1][1].decode("utf-8", "replace")))
+                except BaseException as problem:
+                    raised.append(problem)
+                    return 1
+
+            how = _Generation(
+                sink=_Token(take), tokens=tokens, temperature=temperature,
+                top_k=_whole("top_k", top_k, 10**8 + 1), top_p=top_p, beams=beams,
+                seed=_whole("seed", seed, 2**63) + (i << 32), past_end=ignore_eos,
+                logprobs=logprobs)
+            with self._lock:
+                failed = _library.attn_generate(self._opened(), byref(ids), byref(request),
+                                                byref(how), byref(error))
+            if raised:
+                raise raised[0]
+            _check(failed, error)
+            table = Table(step=numpy.arange(len(new)),
+                          id=numpy.array([one[0] for one in new], numpy.uint32),
+                          text=[one[1].decode("utf-8", "replace") for one in new])
+            if logprobs:
+                table["logprob"] = numpy.array([one[2] for one in new], numpy.float32)
+            table.text = b"".join(one[1] for one in new).decode("utf-8", "replace")
+            tables.append(table)
+        return tables if texts is text else tables[0]
+
+    def page(self, text: str, **options) -> Page:
+        """The interactive page of attn-cli page. `options` are the program's, with _ for -:
+        source="…", lens=True, edit=["…", "…"]. A notebook shows the page."""
+        words = []
+        for name, value in dict(options, model=self.name, sentence=text).items():
+            for one in value if isinstance(value, (list, tuple)) else [value]:
+                if one is not None and one is not False:
+                    name_given = "--" + name.replace("_", "-")
+                    words.append(name_given if one is True else "%s=%s" % (name_given, one))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.html")
+            ran = subprocess.run([_program(), "page", "-q", *words, "-o", path],
+                                 stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
+            if ran.returncode:
+                raise Error(ran.stderr.strip(), ran.returncode)
+            with open(path, encoding="utf-8") as page:
+                return Page(page.read())
+
+    def cache(self) -> "Cache":
         """A Cache, for a text that is extended step by step."""
         return Cache(self)
 
@@ -395,12 +654,17 @@ class Cache(_Closing):
         self._read = numpy.empty(0, numpy.uint32)  # ids so far
         with self._lock:
             self._handle = _library.attn_cache_open(model._opened(), byref(error))
+            self._all.add(self)
         _check(not self._handle, error)
 
-    def step(self, text, show="logits", layers=None, heads=None):
+    def step(self, text, show: str = "logits", layers=None, heads=None) -> Run:
+        """Add a text or ids, and run them. The arguments are those of Model.run."""
         with self._lock:
             self._model._opened()
-            run = self._model._look(_library.attn_step, self, text, before=self._read,
-                                    show=show, layers=layers, heads=heads)
+            run, = self._model._look(
+                lambda cache, lists, request, error: _library.attn_step(
+                    cache, lists, byref(request), byref(error)),
+                self, [self._model._numbers(text)], None, before=self._read, show=show,
+                layers=layers, heads=heads)
             self._read = numpy.concatenate((self._read, run.ids))
         return run
