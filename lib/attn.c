@@ -12,13 +12,14 @@
 #include "measure/token_scores.h"
 #include "model/cache.h"
 #include "text/label.h"
+#include "text/post_processor.h"
 
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
     size_t runs, packing_bytes;
-    size_t begin; /* the beginning token; SIZE_MAX: none */
-    char name[];  /* a copy of the caller's, for messages */
+    size_t begin, adds_begin; /* as in attn_counts */
+    char name[];              /* a copy of the caller's, for messages */
 };
 
 struct attn_cache {
@@ -73,17 +74,21 @@ static void free_model(struct host_object *object)
     heap_free(model);
 }
 
-static size_t find_begin(const struct viewer *viewer)
+static void find_begin(struct attn_model *model)
 {
+    const struct tokenizer *tokenizer = model->viewer.tokenizer;
     uint32_t begin = 0;
     bool found = false;
+    struct special_ids special = {.before_count = 0};
     struct err none = {0};
-    return viewer->tokenizer &&
-                   !tokenizer_find_begin(&begin, &found, viewer->tokenizer, &viewer->model.folder,
-                                         &none) &&
-                   found
-               ? begin
-               : SIZE_MAX;
+    model->begin = SIZE_MAX;
+    model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
+    if (!tokenizer ||
+        tokenizer_find_begin(&begin, &found, tokenizer, &model->viewer.model.folder, &none) ||
+        tokenizer_special(&special, tokenizer, &none) || !found)
+        return;
+    model->begin = begin;
+    model->adds_begin = special.before_count && special.before[0] == begin;
 }
 
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error)
@@ -101,7 +106,8 @@ struct attn_model *attn_open(const char *name, size_t threads, struct attn_error
     host_object_init(&model->object, free_model);
     host_call_begin(&call, &model->object, &err);
     int failed = viewer_open(&model->viewer, model->name, threads, &err);
-    model->begin = failed ? SIZE_MAX : find_begin(&model->viewer);
+    if (!failed)
+        find_begin(model);
     if (!end_call(&call, failed, &err, error))
         return model;
     attn_close(model);
@@ -140,6 +146,7 @@ struct attn_counts attn_count(const struct attn_model *model)
         .vocabulary = c->vocab_size,
         .positions = c->n_positions,
         .begin = model ? model->begin : 0,
+        .adds_begin = model ? model->adds_begin : 0,
     };
 }
 
@@ -438,7 +445,8 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
 
 static int score_texts(struct settings *settings, struct attn_model *model,
                        const struct attn_ids *texts, size_t count,
-                       const struct attn_request *request, float *logprobs, struct err *err)
+                       const struct attn_request *request, struct attn_token_score *scores,
+                       struct err *err)
 {
     struct viewer *viewer = &model->viewer;
     struct scoring scoring = {.viewer = viewer};
@@ -459,12 +467,15 @@ static int score_texts(struct settings *settings, struct attn_model *model,
         return -1;
     for (size_t i = 0; i < count; i++)
         for (size_t token = 0; token < texts[i].count; token++)
-            *logprobs++ = scored[i].tokens[token].logprob;
+            *scores++ = (struct attn_token_score){scored[i].tokens[token].logprob,
+                                                  scored[i].tokens[token].entropy,
+                                                  scored[i].tokens[token].rank};
     return 0;
 }
 
 int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
-                   const struct attn_request *request, float *logprobs, struct attn_error *error)
+                   const struct attn_request *request, struct attn_token_score *scores,
+                   struct attn_error *error)
 {
     struct err err = {0};
     struct host_call call;
@@ -472,12 +483,11 @@ int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_
     if (begin_call(&call, model, &err))
         return give_error(error, &err);
     int failed =
-        check_ids(texts, count, "ids", &err) ||
-        check_given(logprobs, "a buffer for log-probabilities", &err) ||
+        check_ids(texts, count, "ids", &err) || check_given(scores, "a buffer for scores", &err) ||
         (request && request->source && check_ids(request->source, count, "a source", &err));
     if (!failed) {
         failed = begin_settings(&settings, &model->viewer, request, &err) ||
-                 score_texts(&settings, model, texts, count, request, logprobs, &err);
+                 score_texts(&settings, model, texts, count, request, scores, &err);
         end_settings(&settings);
     }
     return end_call(&call, failed, &err, error);
@@ -486,7 +496,15 @@ int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error)
 {
-    return attn_score_all(model, ids, 1, NULL, logprobs, error);
+    struct err err = {0};
+    size_t count = ids ? ids->count : 0;
+    struct attn_token_score *scores = heap_alloc(count, sizeof *scores, &err);
+    int failed = check_given(logprobs, "a buffer for log-probabilities", &err) || !scores;
+    failed = failed ? give_error(error, &err) : attn_score_all(model, ids, 1, NULL, scores, error);
+    for (size_t i = 0; !failed && i < count; i++)
+        logprobs[i] = scores[i].logprob;
+    heap_free(scores);
+    return failed;
 }
 
 /* --- continuing a text ------------------------------------------------------------------------ */

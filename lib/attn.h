@@ -76,8 +76,8 @@ struct attn_ids {
     size_t *words; /* [count] index of the word of each token, as in attn-cli score --words */
 };
 
-/* Tokenize with the model's own tokenizer, without special tokens. Returns 0, and `ids` to be
- * freed; or -1 with `error`. A NULL text is empty. */
+/* Tokenize a text of any length with the model's own tokenizer, without special tokens. Returns 0,
+ * and `ids` to be freed; or -1 with `error`. A NULL text is empty. */
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
@@ -93,8 +93,9 @@ struct attn_counts {
     size_t channels, hidden_channels;    /* of the residual stream, of the MLP */
     size_t key_channels, value_channels; /* of one head */
     size_t vocabulary;
-    size_t positions; /* 0: any number of tokens */
-    size_t begin;     /* id of the token that begins texts; SIZE_MAX: none */
+    size_t positions;  /* 0: any number of tokens */
+    size_t begin;      /* id of the token that begins texts; SIZE_MAX: none */
+    size_t adds_begin; /* 1: the tokenizer's own program begins each text with it */
 };
 
 struct attn_counts attn_count(const struct attn_model *model);
@@ -145,10 +146,16 @@ int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t 
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error);
 
-/* The same for several texts, whose log-probabilities follow one another. The request has a source
- * for each, edits, attention and temperature; NULL: none. */
+struct attn_token_score {
+    float logprob, entropy; /* in nats; NaN for the first token of a text */
+    size_t rank;            /* from 1, the most likely; 0: none */
+};
+
+/* Score several texts, whose tokens follow one another in `scores`. The request has a source for
+ * each, edits, attention and temperature; NULL: none. */
 int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
-                   const struct attn_request *request, float *logprobs, struct attn_error *error);
+                   const struct attn_request *request, struct attn_token_score *scores,
+                   struct attn_error *error);
 
 struct attn_generation {
     /* Gets each new token and its bytes, including a blank before it. Not 0: end the text. */

@@ -127,6 +127,8 @@ for words in (False, True):
         scores = one["tables"]["scores"]
         assert table["text"] == [row["text"] for row in scores], table
         near(table["logprob"], [row["logprob_nats"] for row in scores])
+        near(table["entropy"], [row["entropy_nats"] for row in scores])
+        assert words or table["rank"].tolist() == [row["rank"] or 0 for row in scores]
     assert numpy.array_equal(model.score(texts[1], words=words)["logprob"],
                              tables[1]["logprob"], equal_nan=True)
 continued = model.score("Life is", continuations=[" short", " a tale"])
@@ -447,6 +449,43 @@ try:
 except ValueError as error:
     assert str(error) == "the model is closed", error
 END
+# The model of lm-evaluation-harness, compared with its own `hf` model and with score().
+if harness=$(python_with 'lm_eval, accelerate, transformers'); then
+    check 'lm-evaluation-harness has the numbers of its hf model and of score' \
+        env HF_HUB_OFFLINE=1 "$harness" -W ignore - models/tiny <<'END'
+import sys
+import attn, attn_lm_eval, lm_eval.models
+from lm_eval.api.instance import Instance
+from lm_eval.api.registry import get_model
+asked = [(context, more) for context in ("Life is", "A cat sees the ", "The small dog and")
+         for more in (" short", " the cat, and the cat runs", " a")] + [("Life is " * 60, "short")]
+make = lambda kind, arguments: [Instance(request_type=kind, doc={}, arguments=one, idx=i)
+                                for i, one in enumerate(arguments)]
+ours = get_model("attn")(model=sys.argv[1], max_length=60)
+theirs = get_model("hf")(pretrained=sys.argv[1], dtype="float32", device="cpu", max_length=60)
+scored = ours.loglikelihood(make("loglikelihood", asked))
+for (logprob, greedy), other, (context, more) in zip(
+        scored, theirs.loglikelihood(make("loglikelihood", asked)), asked):
+    assert abs(logprob - other[0]) < 1e-3 and greedy == other[1], (logprob, other, context, more)
+assert any(greedy for _, greedy in scored) and not all(greedy for _, greedy in scored)
+alone = ours.model.score("Life is", continuations=[" short"])["logprob"][0]
+assert abs(scored[0][0] - alone) < 1e-6, (scored[0], alone)
+# Without a beginning token, any token can stand for it.
+ours.model.counts.begin = 5
+type(theirs).prefix_token_id = 5
+texts = [("Life is short, eat dessert first",), ("Life is short. " * 60,)]
+rolled = ours.loglikelihood_rolling(make("loglikelihood_rolling", texts))
+for logprob, other in zip(rolled, theirs.loglikelihood_rolling(
+        make("loglikelihood_rolling", texts))):
+    assert abs(logprob - other) < 1e-3 * max(1, abs(other) / 100), (logprob, other)
+alone = ours.model.score(texts[0][0], begin=True)["logprob"].sum(dtype=float)
+assert abs(rolled[0] - alone) < 1e-6, (rolled, alone)
+until = make("generate_until", [("Life is", {"until": [","], "max_gen_toks": 9})])
+assert ours.generate_until(until) == [" short"]
+END
+else
+    leave_out 'lm_eval with accelerate and transformers is not installed'
+fi
 if "$python" -c 'import pandas' 2>/dev/null; then
     frames 'Life is short' -m tiny
     frames '  Caf, "eat" 1' -m tiny --show logits,weights,k

@@ -412,15 +412,16 @@ static int keep_id(void *context, uint32_t id, const char *bytes, size_t size, f
 TEST(several_texts_have_the_scores_of_each_alone_and_a_text_is_continued)
 {
     uint32_t numbers[] = {367, 274, 334, 11, 342}, kept[4] = {1};
-    float all[5], alone[3];
+    struct attn_token_score all[5];
+    float alone[3];
     struct attn_error error = {0};
     struct attn_ids texts[] = {{.ids = numbers, .count = 2}, {.ids = numbers, .count = 3}};
     struct attn_model *model = attn_open("tiny", 1, NULL);
     struct attn_generation how = {.sink = keep_id, .context = kept, .tokens = 5};
     ck_assert_int_eq(attn_score_all(model, texts, 2, NULL, all, &error), 0);
     ck_assert_int_eq(attn_score(model, &texts[1], alone, &error), 0);
-    ck_assert(isnan(all[0]) && isnan(all[2]));
-    ck_assert(all[3] == alone[1] && all[4] == alone[2] && all[1] == alone[1]);
+    ck_assert(isnan(all[0].logprob) && isnan(all[2].logprob) && all[2].rank == 0);
+    ck_assert(all[3].logprob == alone[1] && all[4].logprob == alone[2] && all[4].rank == 1);
     ck_assert_int_eq(attn_generate(model, &texts[0], NULL, &how, &error), 0);
     ck_assert(kept[0] == 3 && kept[1] == numbers[2] && kept[2] == numbers[3]);
     ck_assert_int_eq(attn_run_all(model, NULL, 2, NULL, &error), -1);

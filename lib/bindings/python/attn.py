@@ -69,11 +69,13 @@ class _Tensor(Structure):
 
 class Counts(Structure):
     """Sizes of a model. `positions` is 0 if the number of tokens is not limited. `begin` is the id
-    of the token that begins texts; it is not below `vocabulary` if there is none."""
+    of the token that begins texts; it is not below `vocabulary` if there is none. `adds_begin` is 1
+    if the tokenizer's own program begins each text with it."""
 
     _fields_ = [(name, c_size_t) for name in
                 ("layers", "encoder_layers", "heads", "kv_heads", "channels", "hidden_channels",
-                 "key_channels", "value_channels", "vocabulary", "positions", "begin")]
+                 "key_channels", "value_channels", "vocabulary", "positions", "begin",
+                 "adds_begin")]
 
 
 _Sink = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Tensor))
@@ -85,6 +87,8 @@ class _Request(Structure):
                 ("attention", c_char_p), ("temperature", c_float)]
 
 
+_SCORE = numpy.dtype([("logprob", numpy.float32), ("entropy", numpy.float32),
+                      ("rank", numpy.uintp)])
 _Token = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint32, POINTER(c_char), c_size_t, c_float)
 
 
@@ -104,7 +108,7 @@ _FUNCTIONS = {
     "attn_count": (Counts, c_void_p),
     "attn_run_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request), POINTER(_Error)),
     "attn_score_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request),
-                       POINTER(c_float), POINTER(_Error)),
+                       c_void_p, POINTER(_Error)),
     "attn_generate": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Generation),
                       POINTER(_Error)),
     "attn_cache_open": (c_void_p, c_void_p, POINTER(_Error)),
@@ -500,29 +504,30 @@ class Model(_Closing):
             layers=layers, heads=heads, edits=edits, attention=attention, temperature=temperature)
         return runs if texts is text else runs[0]
 
-    def _logprobs(self, texts, sources=None, **fields):
-        """The log-probabilities of lists of ids, each as an array."""
+    def _scores(self, texts, sources=None, **fields):
+        """The scores of lists of ids, each as an array of `logprob`, `entropy` and `rank`."""
         lists, numbers = _structs(texts)
         request, _kept = self._request(sources, **fields)
         ends = numpy.cumsum([0] + [ids.size for ids in numbers])
-        error, scores = _Error(), numpy.empty(ends[-1], numpy.float32)
+        error, scores = _Error(), numpy.empty(ends[-1], _SCORE)
         with self._lock:
             _check(_library.attn_score_all(self._opened(), lists, len(lists), byref(request),
-                                           scores.ctypes.data_as(POINTER(c_float)), byref(error)),
-                   error)
+                                           scores.ctypes.data, byref(error)), error)
         return numpy.split(scores, ends[1:-1])
 
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
               begin: "bool | None" = None, source=None, edits: "str | None" = None,
               attention: "str | None" = None, temperature: float = 0) -> "Table | Results":
         """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
-        the first. Or of its words (`words`), of `continuations` of a text, or of `pairs` of a good
+        the first; with their entropies and ranks. Or of its words (`words`), of `continuations` of a text, or of `pairs` of a good
         and a bad text. A list of texts gives a list of tables.
 
         With `begin`, the model's beginning token comes before each text, so that all tokens have a
-        score. Words and pairs have it by default if the model has one, as in attn-cli."""
+        score; it has no row. By default it does where the model's own tokenizer adds it, and before
+        words and pairs where the model has one, as in attn-cli."""
         fields = dict(edits=edits, attention=attention, temperature=temperature)
-        begin = (words or pairs is not None) if begin is None else begin
+        if begin is None:
+            begin = words or pairs is not None or self.counts.adds_begin
         first = [self.counts.begin] if begin and self.counts.begin < self.counts.vocabulary else []
         if (text is None) == (pairs is None):
             raise ValueError("score: expected a text or pairs, found %s"
@@ -534,18 +539,23 @@ class Model(_Closing):
         asked = text if _several(text) else [text]
         read = [self._encode(one) if words or isinstance(one, str) else (_ids(one)[0], None)
                 for one in asked]
-        scores = self._logprobs([numpy.append(first, ids).astype(ids.dtype) for ids, _ in read],
-                                self._sources(asked, source), **fields)
+        scores = self._scores([numpy.append(first, ids).astype(ids.dtype) for ids, _ in read],
+                              self._sources(asked, source), **fields)
         tables = Results()
-        for (ids, word), logprob in zip(read, scores):
-            logprob, texts = logprob[len(first):], self._names(ids.tolist())
+        for (ids, word), score in zip(read, scores):
+            score, texts = score[len(first):], self._names(ids.tolist())
+            columns = dict(logprob=score["logprob"].copy(), entropy=score["entropy"].copy())
             if words:  # a word with a token that has no score has none
                 of_words = numpy.unique(word)
                 texts = ["".join(texts[i] for i in numpy.flatnonzero(word == w)).strip()
                          for w in of_words]
-                logprob = numpy.array([logprob[word == w].sum(dtype=float) for w in of_words])
-            tables.append(Table(position=numpy.arange(len(texts)), text=texts, logprob=logprob,
-                                **({} if words else {"id": ids})))
+                columns = dict(
+                    logprob=numpy.array([score["logprob"][word == w].sum(dtype=float)
+                                         for w in of_words]),
+                    entropy=numpy.array([score["entropy"][word == w][0] for w in of_words]))
+            else:
+                columns.update(rank=score["rank"].copy(), id=ids)
+            tables.append(Table(position=numpy.arange(len(texts)), text=texts, **columns))
         return tables if asked is text else tables[0]
 
     def _continued(self, text, continuations, first, fields):
@@ -557,8 +567,8 @@ class Model(_Closing):
                                  "more: begin it at a token boundary, for example with a space"
                                  % (more, alone.size))
         first = numpy.array(first, numpy.uint32)
-        scores = [score[first.size + alone.size:].sum(dtype=float) for score in
-                  self._logprobs([numpy.append(first, ids) for ids in whole], **fields)]
+        scores = [score["logprob"][first.size + alone.size:].sum(dtype=float) for score in
+                  self._scores([numpy.append(first, ids) for ids in whole], **fields)]
         return Table(continuation=continuations, logprob=numpy.array(scores),
                      tokens=numpy.array([ids.size - alone.size for ids in whole]),
                      difference=numpy.array(scores) - scores[0])
@@ -568,7 +578,8 @@ class Model(_Closing):
                  for pair in pairs for text in pair]
         if len(texts) != 2 * len(pairs):
             raise ValueError("pairs: expected pairs of a good and a bad text")
-        sums = [numpy.nansum(score, dtype=float) for score in self._logprobs(texts, **fields)]
+        sums = [numpy.nansum(score["logprob"], dtype=float)
+                for score in self._scores(texts, **fields)]
         good, bad = numpy.array(sums[::2]), numpy.array(sums[1::2])
         return Table(good=[pair[0] for pair in pairs], bad=[pair[1] for pair in pairs],
                      logprob_good=good, logprob_bad=bad, difference=good - bad,
