@@ -449,6 +449,15 @@ try:
 except ValueError as error:
     assert str(error) == "the model is closed", error
 END
+blocks() { # LANGUAGE DOCUMENT...
+    language=$1
+    shift
+    awk -v start="\`\`\`$language" '/^```/ { inside = $0 == start; next } inside' "$@"
+}
+
+blocks python data/guides/library.md data/guides/python.md >"$scratch/guide.py"
+"$python" -c 'import pandas' 2>/dev/null || sed -i '/[.]frame()/d' "$scratch/guide.py"
+check 'the guide runs' "$python" "$scratch/guide.py"
 # The model of lm-evaluation-harness, compared with its own `hf` model and with score().
 if harness=$(python_with 'lm_eval, accelerate, transformers'); then
     check 'lm-evaluation-harness has the numbers of its hf model and of score' \
