@@ -86,9 +86,11 @@ check 'options and non-ASCII text reach the engine' in_r \
 # The lines of the guide, in a library of their own.
 guide() {
     mkdir "$scratch/library" && export R_LIBS="$scratch/library" || return
-    awk '/^```/ { language = substr($0, 4); next } language == "sh"' data/guides/r.md >"$scratch/guide.sh"
-    awk '/^```/ { language = substr($0, 4); next } language == "r"' data/guides/r.md >"$scratch/guide.R"
-    grep -q . "$scratch/guide.R" && sh -e "$scratch/guide.sh" && Rscript "$scratch/guide.R"
+    for language in sh r; do
+        awk -v start="\`\`\`$language" '/^```/ { inside = $0 == start; next } inside' \
+            data/guides/r.md >"$scratch/guide.$language"
+    done
+    grep -q . "$scratch/guide.r" && sh -e "$scratch/guide.sh" && Rscript "$scratch/guide.r"
 }
 check 'the guide runs' guide
 check 'an error has the message of the program' in_r \

@@ -519,8 +519,8 @@ class Model(_Closing):
               begin: "bool | None" = None, source=None, edits: "str | None" = None,
               attention: "str | None" = None, temperature: float = 0) -> "Table | Results":
         """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
-        the first; with their entropies and ranks. Or of its words (`words`), of `continuations` of a text, or of `pairs` of a good
-        and a bad text. A list of texts gives a list of tables.
+        the first; with their entropies and ranks. Or of its words (`words`), of `continuations` of
+        a text, or of `pairs` of a good and a bad text. A list of texts gives a list of tables.
 
         With `begin`, the model's beginning token comes before each text, so that all tokens have a
         score; it has no row. By default it does where the model's own tokenizer adds it, and before

@@ -1,4 +1,4 @@
-"""attn_lm_eval: the model "attn" of lm-evaluation-harness: a GGUF file or a folder, without a server.
+"""attn_lm_eval: the model "attn" of lm-evaluation-harness: GGUF files or folders, without a server.
 
     python3 -m attn_lm_eval run --model attn --model_args model=smollm2.gguf --tasks lambada_openai
 
@@ -38,7 +38,7 @@ class AttnLM(TemplateLM):
         return [begin] + ids if adds and ids[:1] != [begin] else ids
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, **_):
-        order = sorted(range(len(requests)), key=lambda i: len(requests[i][1]) + len(requests[i][2]))
+        order = sorted(range(len(requests)), key=lambda i: len(requests[i][1] + requests[i][2]))
         results = [None] * len(requests)
         for start in range(0, len(order), TEXTS):
             part = order[start:start + TEXTS]
@@ -77,7 +77,8 @@ class AttnLM(TemplateLM):
             made = self.model.generate(
                 ids, tokens, then=ends,
                 temperature=options.get("temperature", 0) if options.get("do_sample") else 0).text
-            texts.append(min((made.split(stop)[0] for stop in stops if stop), key=len, default=made))
+            ended = (made.split(stop)[0] for stop in stops if stop)
+            texts.append(min(ended, key=len, default=made))
         return texts
 
 
