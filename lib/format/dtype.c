@@ -189,7 +189,7 @@ static ALWAYS_INLINE int q6_k_times(const struct blocks *some, int row, int i, i
     return as_signed(byte_bits(some, row, 192 + i, 0, 8));
 }
 
-/* --- four bits that name one of sixteen numbers: of numbers n and n + 16 of 32 in one byte ------ */
+/* --- four bits that name one of sixteen numbers, of numbers n and n + 16 in one byte ---------- */
 
 static ALWAYS_INLINE int named(int index)
 {

@@ -70,8 +70,8 @@ static inline bool dtype_is_quantised(enum dtype dtype)
  * quantised number means is rounded once for each product and sum. */
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
 
-/* Quantised rows as columns: to[i * stride + row] = number i of a row, `count` in whole blocks. What
- * lies `jump` bytes after a row is read next, and prefetched. */
+/* Quantised rows as columns: to[i * stride + row] = number i of a row; `count` are whole blocks.
+ * What lies `jump` bytes after a row is read next, and prefetched. */
 enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);

@@ -265,7 +265,7 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     }
 }
 
-/* The same of a segment that begins at number `first`, where a block of quantised numbers begins. */
+/* The same of a segment from number `first` on, where a block of quantised numbers begins. */
 static void add_segment(float (*chains)[LANES], struct matrix x, const struct number_rows *rows,
                         size_t first)
 {

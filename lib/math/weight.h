@@ -107,8 +107,8 @@ float number_at(const struct number_rows *rows, size_t row, size_t i);
 enum { GEMV_ROWS = 12 };
 
 /* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
- * `linear`, for at most gemv_rows_most() rows of x: W is read once, and their sums stay in registers.
- * W is stored as [out, in]. `strips`: read LANES strips side by side, if the columns are LANES
+ * `linear`, for at most gemv_rows_most() rows of x: W, which is stored as [out, in], is read once,
+ * and the sums stay in registers. `strips`: read LANES strips side by side, if the columns are LANES
  * strips of rows that follow each other: some processors prefetch more from streams on pages of
  * their own. gemv_rows multiplies up to LANES rows. */
 size_t gemv_rows_most(void);
