@@ -108,7 +108,7 @@ enum { GEMV_ROWS = 12 };
 
 /* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
  * `linear`, for at most gemv_rows_most() rows of x: W, which is stored as [out, in], is read once,
- * and the sums stay in registers. `strips`: read LANES strips side by side, if the columns are LANES
+ * and the sums stay in registers. `strips`: read LANES strips side by side, if columns are LANES
  * strips of rows that follow each other: some processors prefetch more from streams on pages of
  * their own. gemv_rows multiplies up to LANES rows. */
 size_t gemv_rows_most(void);

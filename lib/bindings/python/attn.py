@@ -17,9 +17,9 @@ Text arguments are str or lists of ids; a list of texts gives a list of results.
 
 The library is the file that $LIBATTN names, else libattn.so beside this file (as in the wheel), on
 the loader's path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once,
-during the forward pass. A model serves one thread at a time; other threads wait, also in close(). Using a
-closed object, or in a forked process one that was opened before, raises ValueError. Models and
-caches cannot be copied or pickled; results can.
+during the forward pass. A model serves one thread at a time; other threads wait, also in close().
+Using a closed object, or in a forked process one that was opened before, raises ValueError. Models
+and caches cannot be copied or pickled; results can.
 """
 import ctypes
 import functools
