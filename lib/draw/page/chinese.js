@@ -21,8 +21,8 @@ const CHINESE = {
     word: '词',
 
     // its diagram (walk.js, stations.js)
-    'The tensor of the station': '站点的张量',
-    '# stations, # with their tensors; arrow keys go on': '# 个站点，其中 # 个有张量；方向键移动',
+    'The tensor of the station': '节点的张量',
+    '# stations, # with their tensors; arrow keys go on': '# 个节点，其中 # 个有张量；方向键移动',
     '# heads of # × # numbers': '# 个头，每个头 # × # 个数',
     '# kv_heads of # × # numbers': '# 个键值头，每个头 # × # 个数',
     '# × # numbers': '# × # 个数',
@@ -36,7 +36,7 @@ const CHINESE = {
     // the tensors of a pass (lib/model/site.c)
     'token + position embedding': '词元嵌入 + 位置嵌入',
     'token + position embedding of the second text': '第二个文本的词元嵌入 + 位置嵌入',
-    'encoder: residual stream before the block': '编码器：进入本层之前的残差流',
+    'encoder: residual stream before the block': '编码器：本层之前的残差流',
     'encoder: first layer norm': '编码器：第一个层归一化',
     'encoder: queries': '编码器：查询',
     'encoder: keys': '编码器：键',
@@ -50,9 +50,9 @@ const CHINESE = {
     'encoder: second layer norm': '编码器：第二个层归一化',
     'encoder: hidden channels of the MLP, after the activation': '编码器：激活函数之后的 MLP 隐藏通道',
     'encoder: output of the MLP': '编码器：MLP 的输出',
-    'encoder: residual stream after the block': '编码器：离开本层的残差流',
+    'encoder: residual stream after the block': '编码器：本层之后的残差流',
     'encoder: final layer norm': '编码器：最后的层归一化',
-    'residual stream before the block': '进入本层之前的残差流',
+    'residual stream before the block': '本层之前的残差流',
     'first layer norm': '第一个层归一化',
     'queries before the rotary embedding': '旋转位置编码之前的查询',
     'keys before the rotary embedding': '旋转位置编码之前的键',
@@ -89,7 +89,7 @@ const CHINESE = {
     'hidden channels of the MLP, after the activation': '激活函数之后的 MLP 隐藏通道',
     'output of the MLP': 'MLP 的输出',
     'norm of mlp_out': 'mlp_out 的归一化',
-    'residual stream after the block': '离开本层的残差流',
+    'residual stream after the block': '本层之后的残差流',
     'final layer norm': '最后的层归一化',
     'logits of the next token': '下一个词元的 logits',
 
