@@ -94,23 +94,28 @@ redrawn() { # NAME OPTIONS...: gives the same bytes, except for the metadata
         grep -v '^<metadata>' redrawn.svg | cmp - "$ROOT/data/pictures/$name"
 }
 
-# Names, estimated as 0.6 of their size for each letter, overlap neither names nor tips of others.
+# Names, estimated as 0.6 of their size for each letter, overlap no other name, and are 1.5 points
+# from the heads of other arrows.
 names_are_apart() { # FILE
     python3 - "$1" <<'END'
 import re, sys
-groups = re.findall(r"<g><title>(\w+)</title>\n(.*?)</g>", open(sys.argv[1]).read(), re.S)
-boxes, tips = [], []
+svg = open(sys.argv[1]).read()
+groups = re.findall(r"<g><title>(\w+)</title>\n((?:(?!<g>).)*?)</g>", svg, re.S)
+boxes, heads = [], []
 for name, drawn in groups:
     text = re.search(r'<text x="(.*?)" y="(.*?)" font-size="(.*?)"', drawn)
     x, y, size = map(float, text.groups())
     boxes.append((x, y - 0.7 * size, x + 0.6 * size * len(name), y))
-    tips.append([float(n) for n in re.findall(r"[-\d.]+", re.search(r' d="(.*?)"', drawn)[1])][-2:])
-assert len(boxes) == 6, groups
+    numbers = [float(n) for n in re.findall(r"[-\d.]+", re.findall(r' d="(.*?)"', drawn)[1])]
+    heads.append([numbers[at:at + 2] for at in (0, 2, 4)])
+assert " ".join(name for name, _ in groups) == "Your journey starts with one step", groups
 for i, (left, top, right, bottom) in enumerate(boxes):
     for j, (l, t, r, b) in enumerate(boxes):
         assert i == j or right < l or r < left or bottom < t or b < top, groups[i][0]
-    for j, (x, y) in enumerate(tips):
-        assert not (left < x < right and top < y < bottom), (groups[i][0], groups[j][0])
+    for j, head in enumerate(heads):
+        for x, y in head:
+            away = max(left - x, x - right, top - y, y - bottom)
+            assert i == j or away > 1.5, (groups[i][0], groups[j][0], away)
 END
 }
 

@@ -143,8 +143,10 @@ static struct box place_name(const struct scene *scene, size_t own, double width
             bool is_free = box.x >= area->x && box.x + width <= area->x + area->width;
             for (size_t i = 0; i < own && is_free; i++)
                 is_free = !boxes_meet(box, scene->names[i]);
+            double head = BARB * sin(BARB_TURN); /* half as wide as the head of an arrow */
+            struct box wider = {box.x - head, box.y - head, width + 2 * head, height + 2 * head};
             for (size_t i = 0; i < scene->count && is_free && ring < RINGS_CLEAR; i++)
-                is_free = !box_is_crossed(box, origin, scene->tips[i]);
+                is_free = !box_is_crossed(i == own ? box : wider, origin, scene->tips[i]);
             if (is_free)
                 return box;
         }
