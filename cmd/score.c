@@ -34,9 +34,9 @@ static const struct option_row own_options[] = {
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "likeliest tokens shown at each position (default: 3)", .preset = 3),
     FLAG("words", 0, IN(select.words),
-         "print words (split at white space) instead of tokens, with summed surprisals; as with "
-         "--total, --per and pairs, a beginning token comes before each text (--special none omits "
-         "it)"),
+         "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
+         "with summed surprisals; as with --total, --per and pairs, a beginning token comes before "
+         "each text (--special none omits it)"),
     {0},
 };
 

@@ -38,8 +38,9 @@ const struct option_row text_options[] = {
          "read special tokens in a text as plain text"),
     FLAG("words", 0, IN(select.words),
          "show words instead of subword tokens: the weights of a word's tokens are summed over "
-         "keys and averaged over queries; run, page: a beginning token, which is no word, comes "
-         "before each text, as for score (--special none omits it)"),
+         "keys and averaged over queries; Chinese and other text without spaces: its tokens, or "
+         "characters where a character is several; run, page: a beginning token, which is no "
+         "word, comes before each text, as for score (--special none omits it)"),
     FLAG("long", 0, IN(input.any_length), "allow texts beyond the trained context (rotary, ALiBi)"),
     {0},
 };
