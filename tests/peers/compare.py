@@ -58,7 +58,7 @@ class Worker:
     def __call__(self, task, tokens):
         if task == "capture" and not self.captures:
             return None
-        time.sleep(0.01)  # until the threads of the last program no longer spin
+        time.sleep(0.1)  # until the threads of the last program no longer spin
         print(json.dumps({"task": task, "tokens": tokens}), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline())
 
