@@ -215,8 +215,8 @@ else
     check 'the example of attn.h prints a tensor' says_weights
     check 'functions with common names do not collide with the library' links_beside_others
     check 'the first example of libattn(3)' example_of_page 1 "$(looks_of_last_token)"
-    check 'the second example of libattn(3)' example_of_page 2 ' is -0.001
- short -0.568'
+    check 'the second example of libattn(3)' example_of_page 2 ' is -0.000
+ short -0.530'
     check 'the third example of libattn(3)' example_of_page 3 ' short, eat'
 fi
 check 'libattn(3) lists every function' page_names_all
