@@ -120,7 +120,11 @@ await test('the panel supports linear and cross-attention and bare vectors', asy
         const found = attnJson('explain', '-q', ...linear, '--token', '3');
         const products = found.steps.find((step) => step.columns?.score && step.columns?.g);
         same(String(products.columns.score[1]), await number(page, 'score'));
-        same(texts(products.columns.g[1]), await column(page, 'φ(k)'));
+        const shown = (await column(page, 'φ(k)')).map(Number);
+        same(products.columns.g[1].length, shown.length);
+        products.columns.g[1].forEach((value, i) => // the browser's exp may round the last bit
+            yes(Math.abs(value - shown[i]) <= 1e-7 * Math.max(1, value), `${value} ${shown[i]}`),
+        );
     });
     const both = ['-m', 'translate', '-s', '<s> le', '--source', 'the small cat'];
     await withPage(writePage(...both, '--show', 'cross_weights'), async (page) => {
@@ -202,12 +206,12 @@ const BOTH = ['The keys to the cabinet', 'The key to the cabinets'];
 await test('numbers of the other text and of a change are explained as shown', () =>
     withPage(writePage(...BOTH), async (page) => {
         const [b, a] = BOTH.map((text) => {
-            const row = json('-s', text).tensors['h.1.weights'][1][4];
+            const row = json('-s', text).tensors['h.1.weights'][3][4];
             return `${(100 * row[1]).toFixed(1)} % of this query’s attention`;
         });
         yes(a !== b, 'the texts have the same number');
         const check = async (view, verdicts, names) => {
-            await go(page, `pin=1&head=1.1&cell=4,1&view=${view}`);
+            await go(page, `pin=1&head=1.3&cell=4,1&view=${view}`);
             await page.click('#why-button');
             const found = await page.locator('#why .verdict').allInnerTexts();
             same(verdicts, found.map((text) => text.replace(/,.*/, '')), view);
@@ -220,8 +224,8 @@ await test('numbers of the other text and of a change are explained as shown', (
             const hash = await page.evaluate(() => location.hash);
             yes(hash.includes(`view=${view}`), `the view changed: ${hash}`);
         };
-        await check('pinned', [a], ['1.1 in A']);
+        await check('pinned', [a], ['1.3 in A']);
         yes((await page.innerText('#why .why-head')).includes('cabinets'), 'the words of B');
-        await check('change', [a, b], ['1.1 in A', '1.1 in B']);
-        await check('now', [b], ['1.1 in B']);
+        await check('change', [a, b], ['1.3 in A', '1.3 in B']);
+        await check('now', [b], ['1.3 in B']);
     }));
