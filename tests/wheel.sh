@@ -12,7 +12,9 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=$(cd "${1:-build}" && pwd)
+given=${1:-build} # make takes no blank, which the path to it may have
+build=$(cd "$given" && pwd)
+wheel=
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 unset LIBATTN ATTN_MODEL PYTHONPATH
 
@@ -33,7 +35,7 @@ if sys.version_info >= (3, 8): print(sys.version_info[1], sys.executable)' 2>/de
 }
 
 packs() {
-    make --no-print-directory BUILD="$build" DEPS=0 wheel || return
+    make --no-print-directory BUILD="$given" DEPS=0 wheel || return
     wheel=$(ls -t "$build"/wheel/*.whl | head -n 1)
     cp "$wheel" "$scratch" && wheel=$scratch/$(basename "$wheel")
 }
@@ -142,6 +144,10 @@ compiles() {
 }
 
 check 'make wheel' packs
+if [ -z "$wheel" ]; then
+    closing
+    exit
+fi
 case $wheel in
 *manylinux*) ;;
 *) leave_out 'a portable wheel: the sources of its libraries cannot be fetched' ;;

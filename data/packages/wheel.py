@@ -138,7 +138,8 @@ def pack(build, folder):
 
 def build_wheel(folder, config_settings=None, metadata_directory=None):
     build = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-    subprocess.check_call(["make", "-C", ROOT, "--no-print-directory", "DEPS=0", "BUILD=" + build,
+    within = os.path.relpath(build, ROOT)  # make takes no blank, which the folder may have
+    subprocess.check_call(["make", "-C", ROOT, "--no-print-directory", "DEPS=0", "BUILD=" + within,
                            "wheel-files"])
     return pack(build, folder)
 
