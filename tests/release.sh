@@ -18,7 +18,10 @@ releases() { # TREE BUILD
     (cd "$1" && ${MAKE:-make} --no-print-directory BUILD="$2" CCACHE_DISABLE=1 release)
 }
 
+# With the same engine of live pages, if `make wasm` has compiled it.
 builds_the_same() {
+    mkdir -p "$scratch/build/wasm" || return
+    [ ! -e "$build/wasm/live.wasm" ] || cp "$build/wasm/live.wasm" "$scratch/build/wasm" || return
     mkdir "$scratch/else where" && tar xzf "$release/attn-cli-$version.tar.gz" \
         -C "$scratch/else where" && (umask 027 && unset SOURCE_DATE_EPOCH && TZ=Asia/Kathmandu \
         releases "$scratch/else where/attn-cli-$version" "$scratch/build") &&
