@@ -683,10 +683,13 @@ static int run_wave(struct wave *wave, struct err *err)
     size_t end = end_of_setting(driver, driver->setting);
     size_t tokens = 0;
     double start = clock_seconds();
+    double left = (double)(end - driver->next) / (double)(driver->end - driver->first);
+    double share = left * (double)driver->survey.tokens / (double)wave->threads; /* of a thread */
+    size_t limit = num_min(wave->tokens, num_max(1, (size_t)share + driver->survey.longest));
     wave->count = wave->written = 0;
     while (wave->count < wave->most && driver->next < end) {
         struct round *round = &wave->rounds[wave->count++];
-        if (read_round(driver, round, wave->tokens, err))
+        if (read_round(driver, round, limit, err))
             return -1;
         driver->next += round->count;
         tokens += round->tokens;
