@@ -266,18 +266,18 @@ static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const fro
         }
 }
 
-/* What is done with the numbers of a block of all rows: as columns, or their products with x. */
-struct task {
+/* What the numbers of a block of all rows are used for: columns, or products with x. */
+struct use {
     float *to; /* columns, `stride` apart; or sums, one of each row */
     size_t stride;
     const float *x; /* NULL: columns are wanted */
 };
 
-static ALWAYS_INLINE void take(const struct task *task, const struct blocks *restrict some,
-                               int count, part_of_block *q, part_of_block *times,
-                               part_of_block *less, bool dots)
+static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks *restrict some,
+                                      int count, part_of_block *q, part_of_block *times,
+                                      part_of_block *less, bool dots)
 {
-    float *restrict to = task->to;
+    float *restrict to = use->to;
     float scale[DTYPE_ROWS];
     float min[DTYPE_ROWS];
     float sums[DTYPE_ROWS];
@@ -285,7 +285,7 @@ static ALWAYS_INLINE void take(const struct task *task, const struct blocks *res
     for (int row = 0; row < DTYPE_ROWS; row++) {
         scale[row] = float_of_half((uint16_t)some->scales[row]);
         min[row] = less ? float_of_half((uint16_t)(some->scales[row] >> HALF)) : 0;
-        sums[row] = to[row];
+        sums[row] = dots ? to[row] : 0;
     }
     for (int i = 0; i < count / SLICE; i++) {
         float step[DTYPE_ROWS];
@@ -297,23 +297,23 @@ static ALWAYS_INLINE void take(const struct task *task, const struct blocks *res
         }
         float values[SLICE][DTYPE_ROWS];
         for (int j = 0; j < SLICE; j++) {
-            float *restrict value = dots ? values[j] : to + j * task->stride;
+            float *restrict value = dots ? values[j] : to + j * use->stride;
 #pragma omp simd
             for (int row = 0; row < DTYPE_ROWS; row++) {
                 float product = (float)q(some, row, i, j) * step[row];
                 value[row] = less ? product - low[row] : product;
             }
         }
-        to += SLICE * task->stride;
+        to += SLICE * use->stride;
 #pragma GCC unroll 16
         for (int j = 0; dots && j < SLICE; j++) {
 #pragma omp simd
             for (int row = 0; row < DTYPE_ROWS; row++)
-                sums[row] = fmaf(task->x[i * SLICE + j], values[j][row], sums[row]);
+                sums[row] = fmaf(use->x[i * SLICE + j], values[j][row], sums[row]);
         }
     }
     if (dots)
-        memcpy(task->to, sums, sizeof sums);
+        memcpy(use->to, sums, sizeof sums);
 }
 
 /* In the order of the enum: q, multiples of scale and minimum (NULL: it has none), the numbers of a
@@ -332,15 +332,15 @@ static ALWAYS_INLINE void take(const struct task *task, const struct blocks *res
     DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 0, 2, 16)              \
     DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)
 
-typedef void block_loop(const struct task *task, const char *const *from, size_t ahead);
+typedef void block_loop(const struct use *use, const char *const *from, size_t ahead);
 
 #define MAKE_LOOP(loop, dots, q, times, less, count, ...)                              \
     FOR_EACH_ISA                                                                       \
-    static void loop(const struct task *task, const char *const *from, size_t ahead)   \
+    static void loop(const struct use *use, const char *const *from, size_t ahead)     \
     {                                                                                  \
         struct blocks some;                                                            \
         read_blocks(&some, from, ahead, (struct layout){__VA_ARGS__}, (less) != NULL); \
-        take(task, &some, count, q, times, less, dots);                                \
+        use_numbers(use, &some, count, q, times, less, dots);                          \
     }
 
 #define MAKE_LOOPS(name, q, times, less, count, bytes, ...)                 \
@@ -439,7 +439,7 @@ static void widen_quants(float *out, const char *in, const struct quants *quants
         some = num_min(DTYPE_ROWS, blocks);
         for (size_t i = 0; i < DTYPE_ROWS; i++) /* the last one also fills missing places */
             from[i] = in + (i < some ? i : some - 1) * quants->bytes;
-        quants->columns(&(struct task){columns, DTYPE_ROWS, NULL}, from, 0);
+        quants->columns(&(struct use){columns, DTYPE_ROWS, NULL}, from, 0);
         for (size_t i = 0; i < some; i++, in += quants->bytes)
             for (size_t n = 0; n < quants->block; n++)
                 *out++ = columns[n * DTYPE_ROWS + i];
@@ -472,17 +472,17 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
 }
 
 /* Block by block. */
-static void take_blocks(struct task task, const char *const from[DTYPE_ROWS], enum dtype dtype,
-                        size_t count, size_t jump)
+static void use_rows(struct use use, const char *const from[DTYPE_ROWS], enum dtype dtype,
+                     size_t count, size_t jump)
 {
     assert(dtype_is_quantised(dtype));
     const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
     const char *at[DTYPE_ROWS];
     memcpy(at, from, sizeof at);
     for (size_t i = 0; i < count; i += quants->block) {
-        (task.x ? quants->dots : quants->columns)(&task, at, jump);
-        task.to += quants->block * task.stride;
-        task.x += task.x ? quants->block : 0;
+        (use.x ? quants->dots : quants->columns)(&use, at, jump);
+        use.to += quants->block * use.stride;
+        use.x += use.x ? quants->block : 0;
         for (size_t row = 0; row < DTYPE_ROWS; row++)
             at[row] += quants->bytes;
     }
@@ -491,11 +491,11 @@ static void take_blocks(struct task task, const char *const from[DTYPE_ROWS], en
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump)
 {
-    take_blocks((struct task){to, stride, NULL}, from, dtype, count, jump);
+    use_rows((struct use){to, stride, NULL}, from, dtype, count, jump);
 }
 
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump)
 {
-    take_blocks((struct task){sums, 0, x}, from, dtype, count, jump);
+    use_rows((struct use){sums, 0, x}, from, dtype, count, jump);
 }
