@@ -1,5 +1,7 @@
 #include "live/live.h"
 
+#include <string.h>
+
 #include "base/heap.h"
 #include "draw/page.h"
 #include "lens/edits.h"
@@ -11,9 +13,9 @@ enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at mos
 
 struct live {
     struct viewer viewer;
-    struct arena arena;      /* of the present text; the next text reuses it */
-    struct arena before;     /* of the text that `known` belongs to */
-    struct lens_known known; /* its predictions */
+    struct arena arena;                  /* of the present text; the next text reuses it */
+    struct arena before;                 /* of the text that `known` belongs to */
+    struct lens_known known[PAGE_STEPS]; /* its predictions, the last step first */
 };
 
 int live_open(struct live **live, const struct folder *folder, struct err *err)
@@ -78,25 +80,29 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     bool is_much = page_explained_numbers(config, pair->sentence.count) > CELLS_MAX ||
                    config->n_encoder_layer; /* for every key */
     const uint64_t explained = is_much ? 0 : page_explained_sites(config);
-    struct report report;
+    struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];
     struct next_plan plan;
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
                                .explained = explained ? &parts[1] : NULL};
-    struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = &report};
-    if (next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
+    struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = report};
+    if (!report ||
+        next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
-    if (plan.count == 1) /* at the end alone */
-        plan.lenses->known = &live->known;
+    for (size_t i = 0; i < PAGE_STEPS; i++)
+        if (i < plan.count)
+            plan.lenses[plan.count - 1 - i].known = &live->known[i];
+        else
+            live->known[i] = (struct lens_known){0};
     selection.sites |= explained | next_tokens_sites(&plan);
     return err_if(
         edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||
-        choose_sites(&parts[0], &report, shown, &live->arena, err) ||
-        choose_sites(&parts[1], &report, explained, &live->arena, err) ||
-        next_tokens_of_report(&facts.next, &plan, &report, &pair->sentence, &live->arena, err) ||
+        choose_sites(&parts[0], report, shown, &live->arena, err) ||
+        choose_sites(&parts[1], report, explained, &live->arena, err) ||
+        next_tokens_of_report(&facts.next, &plan, report, &pair->sentence, &live->arena, err) ||
         page_sentence_put(out, &parts[0], true, &facts, err));
 }
 
@@ -122,8 +128,8 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     int failed = write_look(live, out, request, selection, &pair, err);
     viewer->edits = NULL;
     if (failed) {
-        live->known = (struct lens_known){0};
-    } else if (live->known.ids == pair.sentence.ids) {
+        memset(live->known, 0, sizeof live->known);
+    } else if (live->known->ids == pair.sentence.ids) {
         struct arena before = live->before;
         live->before = live->arena;
         live->arena = before;

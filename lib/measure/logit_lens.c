@@ -132,21 +132,29 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
     return 0;
 }
 
-/* Reuse the cell of the previous text if the row and the next token are equal. */
+/* Reuse the cells of the previous text if their rows and the next token are equal. */
 static bool take_known(const struct lens_work *work, const struct lens_known *known)
 {
+    const struct lens_plan *plan = work->plan;
+    const struct logit_lens *lens = work->lens;
     size_t at = work->first;
-    size_t best_count = work->lens->best_count;
-    struct likely *best = work->best + at * best_count;
-    if (best_count != known->lens.best_count ||
-        at + 1 >= num_min(work->lens->tokens, known->lens.tokens) ||
-        work->sentence->ids[at + 1] != known->ids[at + 1] ||
-        memcmp(matrix_rows(work->ends, at, 1).data, matrix_rows(known->ends, at, 1).data,
-               work->ends.columns * sizeof(float)) != 0)
+    if (lens->best_count != known->lens.best_count ||
+        at + 1 >= num_min(lens->tokens, known->lens.tokens) ||
+        work->sentence->ids[at + 1] != known->ids[at + 1])
         return false;
-    memcpy(best, known->lens.cells[at].best, best_count * sizeof *best);
-    work->lens->cells[at] = known->lens.cells[at];
-    work->lens->cells[at].best = best;
+    for (size_t i = 0; i < plan->layers.count; i++) {
+        struct matrix now = find(work->report, plan->site, plan->layers.items[i]);
+        struct matrix before = find(known->report, plan->site, plan->layers.items[i]);
+        if (memcmp(matrix_rows(now, at, 1).data, matrix_rows(before, at, 1).data,
+                   now.columns * sizeof(float)) != 0)
+            return false;
+    }
+    for (size_t i = 0; i < plan->layers.count; i++) {
+        struct lens_cell *cell = &lens->cells[i * lens->tokens + at];
+        struct likely *best = work->best + (i * lens->tokens + at) * lens->best_count;
+        *cell = known->lens.cells[i * known->lens.tokens + at];
+        cell->best = memcpy(best, cell->best, lens->best_count * sizeof *best);
+    }
     return true;
 }
 
@@ -168,7 +176,7 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
     while (known && take_known(work, known))
         work->first++;
     if (known)
-        *known = (struct lens_known){*work->lens, work->ends, work->sentence->ids};
+        *known = (struct lens_known){*work->lens, work->report, work->sentence->ids};
     for (; work->first < tokens; work->first += step)
         if (look_at_tokens(work, num_min(tokens - work->first, step), err))
             return -1;

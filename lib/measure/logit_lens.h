@@ -44,7 +44,7 @@ struct logit_lens {
 /* A cache of one text (borrowed): cells of equal first rows are reused for the next text. */
 struct lens_known {
     struct logit_lens lens;
-    struct matrix ends; /* [tokens, C] vectors behind the logits */
+    const struct report *report; /* has the vectors behind the cells */
     const uint32_t *ids;
 };
 
