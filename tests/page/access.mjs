@@ -108,11 +108,11 @@ await test('the accessibility tree contains every part with its name and role', 
             'combobox Text',
             'group Tokens',
             'button red',
-            'button 1.1',
+            'button L1·H1',
             'group All heads by layer',
-            'button 0.1, previous token',
-            'heading 1.3 induction head',
-            'application Matrix of weights 1.3',
+            'button L0·H1, previous token',
+            'heading L0·H1 previous token head',
+            'application Matrix of weights L0·H1',
             'button Why this number? Enter',
             'list Most likely next tokens',
             'table How it came about',
@@ -131,10 +131,10 @@ await test('names describe the matrix without repetition, and no mark has the ro
         await go(page, 'sentence=1&pin=0&view=change&head=1.1');
         const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
         const found = (start) => tree.filter((line) => line.startsWith(start)).length;
-        same(1, found('application Change of weights 1.1: query by key'));
+        same(1, found('application Change of weights L1·H1: query by key'));
         same(0, found('deletion'));
-        same(1, found('button 0.1, previous token'));
-        yes(!tree.some((line) => /^\S+ (0.1|mixed)$/.test(line)), 'captions repeat names');
+        same(1, found('button L0·H1, previous token'));
+        yes(!tree.some((line) => /^\S+ (L0·H1|mixed)$/.test(line)), 'captions repeat names');
         same(1, found('group Which run'));
     }));
 

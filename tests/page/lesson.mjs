@@ -24,7 +24,7 @@ function tensorsOf(line) {
 
 // The numbers of a tensor and head by a name such as "weights 0.1".
 function numbersOf(tensors, name) {
-    const [tensor, place] = name.split(' ');
+    const [tensor, place] = name.replace(/ L(\d+)/, ' $1').replace('·KV', '.kv').replace('·H', '.').split(' ');
     const [layer, head] = place ? place.split('.') : [];
     const found = tensors[layer ? `h.${layer}.${tensor}` : tensor];
     if (!head) return found;
@@ -199,7 +199,7 @@ await test('a lesson in Chinese is in Chinese', async () => {
                 const about = await page.locator('.station > p').first().innerText();
                 yes(/[\u4e00-\u9fff]/.test(about), `station: ${about}`);
             }
-            const isTerm = (text) => /^[a-z_0-9.]+( [0-9.kv]+)?$/.test(text); // weights 0.1
+            const isTerm = (text) => /^[a-z_0-9.]+( L\d+(·K?[HV]\d+)?)?$/.test(text); // weights L0·H1
             const isForeign = (text) => !/[\u4e00-\u9fff]/.test(text) && !isTerm(text);
             same([], (await wordsOf(page)).filter(isForeign), `step ${step + 1}`);
         }

@@ -165,7 +165,7 @@ if (write()) {
                 await showHead(page, '0.1');
                 await anew(page, () => page.keyboard.press('x'));
                 const text = await page.innerText('#roles');
-                yes(text.startsWith('Without 0.1 ✕, '), text);
+                yes(text.startsWith('Without L0·H1 ✕, '), text);
                 yes(text.includes('are no longer induction heads: 0.74 → '), text);
                 yes((await page.innerText('#pinned')).includes('all heads on, temperature 1'));
                 const [off] = [json('-s', REPEAT, '--ablate', '0.1')].flat();
@@ -235,7 +235,7 @@ if (write()) {
                 yes(roles.endsWith(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
                 await page.click('[data-mode="change"]');
                 const title = await page.innerText('#head-title');
-                same('1.3 off: only its output is removed', title);
+                same('L1·H3 off: only its output is removed', title);
                 await anew(page, () => page.click('#all-on'));
                 const all = await page.innerText('#roles');
                 yes(!all.includes('Next token'), all);
@@ -259,7 +259,7 @@ if (write()) {
                 await page.keyboard.press('Enter');
                 yes(await focus('.over'), 'the skip link does not lead to the matrix');
                 same(text, await page.inputValue('#text'));
-                yes((await page.innerText('#roles')).startsWith('Without 0.1 ✕'), 'it is on');
+                yes((await page.innerText('#roles')).startsWith('Without L0·H1 ✕'), 'it is on');
                 yes(await page.isVisible('#pinned .pin-name'), 'nothing is pinned');
                 for (const key of ['x', 's', '[', 'ArrowUp']) {
                     const before = await cell();
@@ -272,7 +272,7 @@ if (write()) {
                 await showHead(page, '1.3');
                 await page.focus('#roles [data-head="1.1"]');
                 await anew(page, () => page.keyboard.press('x'));
-                same('off: 1.1', await page.innerText('#off-note'));
+                same('off: L1·H1', await page.innerText('#off-note'));
                 yes(await focus('#roles .off[data-head="1.1"]'), 'x loses the focus');
             },
             WIDE,
@@ -286,7 +286,7 @@ if (write()) {
                 await page.tap('#sheet-tabs button >> nth=0');
                 same('', await page.innerText('#grid-hint'));
                 await anew(page, () => page.tap('.head:has([data-head="0.1"]) .power'));
-                yes((await page.innerText('#roles')).startsWith('Without 0.1 ✕, '), 'it is on');
+                yes((await page.innerText('#roles')).startsWith('Without L0·H1 ✕, '), 'it is on');
             },
             { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
         ));

@@ -56,10 +56,10 @@ await test('task 1: the sentence names the induction heads, and the matrix outli
             );
             const text = await page.innerText('#roles');
             same(['1.0', '1.1', '1.3'], expected);
-            yes(text.startsWith('On this text 1.0, 1.1 and 1.3 are induction heads: they'), text);
-            yes(text.includes('0.1 attends to the previous token.'), text);
-            await page.click('#roles button >> text=1.1');
-            same('1.1 induction head', await page.innerText('#head-title'));
+            yes(text.startsWith('On this text L1·H0, L1·H1 and L1·H3 are induction heads: they'), text);
+            yes(text.includes('L0·H1 attends to the previous token.'), text);
+            await page.click('#roles button >> text=L1·H1');
+            same('L1·H1 induction head', await page.innerText('#head-title'));
             const legend = await page.innerText('#legend');
             yes(legend.includes('where a perfect induction head attends'), legend);
             const value = await page.innerText('#profile-rows .bar:last-child b');
@@ -67,7 +67,7 @@ await test('task 1: the sentence names the induction heads, and the matrix outli
             same(of.toFixed(2), value);
             const framed = await pixels(page);
             await page.click('.thumb[data-head="1.2"]');
-            same('1.2 mixed head', await page.innerText('#head-title'));
+            same('L1·H2 mixed head', await page.innerText('#head-title'));
             yes(framed !== (await pixels(page)), 'the same picture');
         },
         WIDE,
@@ -162,7 +162,7 @@ await test('task 6: two sentences or runs are compared from the largest change',
             const text = await readout(page);
             yes(text.startsWith(`${by < 0 ? '−' : '+'}${Math.abs(by).toFixed(2)}`), text);
             yes(text.includes(`query ${row}, key ${column}`), text);
-            same(`${layer}.${head} change since A`, await page.innerText('#head-title'));
+            same(`L${layer}·H${head} change since A`, await page.innerText('#head-title'));
             const legend = await page.innerText('#legend');
             yes(/change of weight\s+−1\s+\+1/.test(legend), legend);
             yes(legend.includes(`A: ${REPEAT} · B: ${other}`), legend);
@@ -338,9 +338,9 @@ await test('task 10: all parts work by keyboard', () =>
             await press('Tab');
             yes(await focused('.name'), 'more than one stop in the chips');
             await page.locator('.thumb[tabindex="0"]').focus();
-            await press('ArrowUp', 'Enter');
-            same('0.3 mixed head', await page.innerText('#head-title'));
-            yes(await focused('.thumb[data-head="0.3"]'), 'the focus is lost');
+            await press('ArrowDown', 'ArrowRight', 'Enter');
+            same('L1·H2 mixed head', await page.innerText('#head-title'));
+            yes(await focused('.thumb[data-head="1.2"]'), 'the focus is lost');
             await press('m');
             yes(await focused('.over'), 'm does not lead to the matrix');
             await press('ArrowUp', 'ArrowLeft');
@@ -382,7 +382,7 @@ await test('a link restores head, cell, Why and scale, and ignores bad values', 
     await withPage(path, async (page) => {
         await go(page, hash);
         same(said, await readout(page));
-        same('1.0 induction head', await page.innerText('#head-title'));
+        same('L1·H0 induction head', await page.innerText('#head-title'));
         yes(await page.isVisible('#why'), 'the cell is not explained');
         await go(page, 'head=7.9&cell=99,99&sentence=9&scale=x&view=y&show=z&pin=5');
         yes(await page.isVisible('#stage .base'), 'nothing is drawn');

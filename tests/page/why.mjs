@@ -177,7 +177,7 @@ await test('the panel begins with a verdict and links to other heads', () =>
             await page.innerText('#why .verdict'),
         );
         const all = [0, 1].flatMap((layer) =>
-            tensors[`h.${layer}.weights`].map((head, at) => [head[4][2], `${layer}.${at}`]),
+            tensors[`h.${layer}.weights`].map((head, at) => [head[4][2], `L${layer}·H${at}`]),
         );
         const expected = all.sort((a, b) => b[0] - a[0]).slice(0, 3);
         same(
@@ -224,8 +224,8 @@ await test('numbers of the other text and of a change are explained as shown', (
             const hash = await page.evaluate(() => location.hash);
             yes(hash.includes(`view=${view}`), `the view changed: ${hash}`);
         };
-        await check('pinned', [a], ['1.3 in A']);
+        await check('pinned', [a], ['L1·H3 in A']);
         yes((await page.innerText('#why .why-head')).includes('cabinets'), 'the words of B');
-        await check('change', [a, b], ['1.3 in A', '1.3 in B']);
-        await check('now', [b], ['1.3 in B']);
+        await check('change', [a, b], ['L1·H3 in A', 'L1·H3 in B']);
+        await check('now', [b], ['L1·H3 in B']);
     }));

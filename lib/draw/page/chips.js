@@ -54,7 +54,8 @@ const CLAUSES = {
 function headName(one) {
     const go = () => set({ layer: one.layer, head: one.head, kept: null });
     const pressed = one.layer === state.layer && one.head === state.head;
-    return buttonFor(go, one.name, 'name', { 'aria-pressed': pressed, 'data-head': one.name });
+    const marks = { 'aria-pressed': pressed, 'data-head': one.name };
+    return buttonFor(go, shownHead(one.name), 'name', marks);
 }
 
 function putNames(parent, parts) {
@@ -121,8 +122,9 @@ function putOff(box, end) {
     putNames(
         box,
         [...state.off].sort().map((name) => {
-            const marks = { title: `Turn ${name} on again`, 'data-head': name };
-            return buttonFor(() => switchHead(name), `${name} ✕`, 'name off', marks);
+            const words = shownHead(name);
+            const marks = { title: `Turn ${words} on again`, 'data-head': name };
+            return buttonFor(() => switchHead(name), `${words} ✕`, 'name off', marks);
         }),
     );
     box.append(end);

@@ -32,6 +32,11 @@ function shown(label) {
     return label.length > 1 && label.startsWith('␣') ? label.slice(1) : label;
 }
 
+// A head as people read it: "1.3" of a command line is "L1·H3", "1.kv0" is "L1·KV0".
+function shownHead(name) {
+    return name.replace(/^\d+/, 'L$&').replace('.kv', '·KV').replace('.', '·H');
+}
+
 // The shortest text that reads back to the same float32, as every format of attn-cli writes it.
 function shortest(value) {
     for (let digits = 1; digits <= 9; digits++) {
@@ -107,8 +112,12 @@ class Tensor {
         return parts.filter((part) => part !== null && part !== undefined).join('.');
     }
 
-    name(index) {
-        return [this.tensor, this.mean_of, this.headName(index)].filter(Boolean).join(' ');
+    shownHead(index) {
+        return shownHead(this.headName(index));
+    }
+
+    name(index, head = this.shownHead(index)) {
+        return [this.tensor, this.mean_of, head].filter(Boolean).join(' ');
     }
 
     // True for attention weights, which have lines and roles.

@@ -105,7 +105,7 @@ function listenToExport() {
             byId('export').close();
             const [tensor, head] = shownMatrix();
             const run = tensor.isDifference ? ' change' : runWord(tensor);
-            const name = (tensor.name(head) + run).replaceAll(' ', '-');
+            const name = (tensor.name(head, tensor.headName(head)) + run).replaceAll(' ', '-');
             download(`${name}.${kind}`, await make());
         });
 }

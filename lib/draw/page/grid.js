@@ -16,7 +16,7 @@ function headFacts({ tensor, head, layer, name }, captions) {
     const changed = off || !sameShape(tensor, before) ? 0 : distanceOf(tensor, before, head);
     const role = roleOf(tensor, head) || (hasRoles(tensor) && { name: 'mixed', brief: 'mixed' });
     return {
-        ...{ layer, head, name, off, captions, label: name || tensor.tensor },
+        ...{ layer, head, name, off, captions, label: shownHead(name) || tensor.tensor },
         role: off && role ? { name: 'off', brief: 'off' } : role,
         changed: changed < 0.005 ? '' : changed.toFixed(2).replace(/^0/, ''),
         switches: canSwitch(tensor),
@@ -37,7 +37,7 @@ function headButton({ layer, head, name, label, off, role, changed, captions, sw
     const words = [label, off ? 'off' : role?.name, changed && `changed by ${changed}`];
     const button = buttonFor(() => set({ layer, head, kept: null }), '', 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
-        ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: name },
+        ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: shownHead(name) },
     });
     button.append(element('canvas'));
     if (changed && captions) button.append(changeDisc(changed));
@@ -52,7 +52,7 @@ function headButton({ layer, head, name, label, off, role, changed, captions, sw
 }
 
 function powerButton(name, off) {
-    const title = off ? `Turn ${name} on again` : `Turn ${name} off (x)`;
+    const title = `Turn ${shownHead(name)} ${off ? 'on again' : 'off (x)'}`;
     const button = buttonFor(() => switchHead(name), '', 'power', {
         ...{ 'aria-label': title, title, tabindex: -1, 'data-head': name },
     });
@@ -133,7 +133,7 @@ function drawProfile() {
     box.hidden = !hasRoles(tensor);
     if (box.hidden) return;
     const before = sameShape(tensor, pinnedTensor()) ? profileOf(pinnedTensor(), state.head) : null;
-    byId('profile-title').textContent = `${tensor.headName(state.head)} on this text`;
+    byId('profile-title').textContent = `${tensor.shownHead(state.head)} on this text`;
     byId('profile-note').textContent = before
         ? `mean weight, ${comparesTexts() ? 'A → B; outline: A' : 'pinned → now; outline: pinned'}`
         : 'mean weight; mark: uniform attention';
@@ -187,7 +187,7 @@ function canSwitch(tensor) {
 }
 
 function runWords({ off, t }) {
-    const heads = off.length ? `off: ${listed(off)}` : 'all heads on';
+    const heads = off.length ? `off: ${listed(off.map(shownHead))}` : 'all heads on';
     return `${heads}, temperature ${t}`;
 }
 
@@ -201,7 +201,9 @@ function drawRun() {
     const pinWords = pinned ? 'Pin this run' : 'Pin as baseline';
     byId('pin').querySelector('span').textContent = live.engine && isPinned() ? 'Unpin' : pinWords;
     byId('all-on').hidden = !off.length;
-    byId('off-note').textContent = off.length ? `off: ${listed(off)}` : 'nothing switched off';
+    byId('off-note').textContent = off.length
+        ? `off: ${listed(off.map(shownHead))}`
+        : 'nothing switched off';
     byId('off-note').hidden = !live.engine;
     const others = sentences.map((one, at) => [at, one.name()]);
     const entries = [['', 'none'], ...others.filter(([at]) => at !== state.sentence)];

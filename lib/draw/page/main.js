@@ -152,9 +152,9 @@ function marksOfRole(tensor, head) {
 
 function headTitle() {
     const tensor = shownTensor();
-    const name = tensor.headName(state.head) || tensor.tensor;
+    const name = tensor.shownHead(state.head) || tensor.tensor;
     if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;
-    if (tensor.isAttention && state.off.has(name))
+    if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
         return `${name} off: only its output is removed`;
     if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
@@ -397,7 +397,7 @@ function drawFooter() {
     }
     if (views.lines?.heads.length > 1)
         for (const one of views.lines.heads)
-            add('swatch', tensor.headName(one), headColour(one, tensor.shape[0]));
+            add('swatch', tensor.shownHead(one), headColour(one, tensor.shape[0]));
     drawNotes(legend, tensor);
     placeLegend();
 }

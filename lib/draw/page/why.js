@@ -97,7 +97,7 @@ class WhyPanel {
         const { why } = this;
         const line = element('p', '', 'why-head');
         const key = why.key ?? state.kept.column;
-        const name = why.tensor.headName(state.head) + runWord(why.tensor);
+        const name = why.tensor.shownHead(state.head) + runWord(why.tensor);
         const words = element('span', `${name} · query `);
         words.append(element('b', this.label('row', why.row)), ` ${why.row} → key `);
         words.append(element('b', this.label('column', key)), ` ${key}`);
@@ -235,7 +235,7 @@ class WhyPanel {
                 set({ layer: one.layer, head: one.head, kept: { row: why.row, column } });
             const here = one.layer === state.layer && one.head === state.head;
             const own = buttonFor(go, '', 'name', { 'aria-pressed': here });
-            own.append(element('b', one.name), ` ${one.value.toFixed(2)}`);
+            own.append(element('b', shownHead(one.name)), ` ${one.value.toFixed(2)}`);
             line.append(own);
         }
         this.panel.append(line);
@@ -323,8 +323,9 @@ class WhyPanel {
         const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
         const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
         this.say(
-            `This page does not contain the queries, keys and values of head ${name}. Those of ` +
-                `one head take about ${one} bytes, those of all heads ${all}. To include them:`,
+            `This page does not contain the queries, keys and values of ${shownHead(name)}. ` +
+                `Those of one head take about ${one} bytes, those of all heads ${all}. ` +
+                'To include them:',
         );
         for (const list of [name, 'all']) {
             const words = ['--explain', list, '-o', 'page.html'];
