@@ -18,9 +18,9 @@
 static const char *about_score(const struct score_row *row)
 {
     static char text[192];
-    if (!row->verdict)
+    if (!row->verdict && row >= score_rows + ROLES)
         return row->about;
-    snprintf(text, sizeof text, "%s (label %g+)", row->about, row->from);
+    snprintf(text, sizeof text, "%s (%s)", row->about, row->verdict ? "label 0.5+" : "role");
     return text;
 }
 
@@ -39,7 +39,9 @@ static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(score),
            "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
            "the first seven); NAME:texts measures on the texts, NAME:repeats on "
-           "repeated random tokens; (label 0.4+): the table labels heads with at least 0.4",
+           "repeated random tokens; (role): the table names the highest of these on the texts, if "
+           "at least 0.5 and twice uniform attention; (label 0.5+): it names heads with at least "
+           "0.5",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(sort), "highest score first (default: by layer and head)",
            .values = &values_scores, .flags = OPTION_FIXED),
@@ -523,8 +525,10 @@ static int run(void *state, const struct group *group, struct err *err)
         struct work *work = group->works[i];
         const struct tokenized *sentence = &work->pair.sentence;
         work->own = &sums[i];
-        texts[i] = (struct head_text){sentence->ids, sentence->count, NULL, work->index, &sums[i]};
-        if (head_sums_init(&sums[i], &own->survey, arena, err))
+        texts[i] =
+            (struct head_text){sentence->ids, sentence->count, NULL,
+                               work->index,   &sums[i],        head_copies(sentence, arena, err)};
+        if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
     }
     if (head_survey_needs(&own->survey, OF_TEXTS) &&

@@ -432,6 +432,7 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
                                  .sentence = &pair->sentence,
                                  .source = &pair->source,
                                  .lesson = own->lesson,
+                                 .roles = &head_roles,
                                  .run = name};
     source.viewer = viewer;
     if (viewer_look(viewer, &look, arena, err) || find_words(facts, source.options, arena, err) ||

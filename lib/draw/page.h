@@ -69,6 +69,16 @@ enum { LESSONS = 2 };
 extern const struct lesson lessons[LESSONS]; /* the first one is the default */
 extern const size_t lesson_steps;            /* the last one is only in the page */
 
+/* Roles of heads. A head has the role with the highest mean weight on its keys that reaches `least`
+ * and `times` the mean of uniform attention. */
+struct page_roles {
+    double least, times;
+    const struct page_role {
+        const char *score, *name, *brief;
+    } * items;
+    size_t count;
+};
+
 /* Data of a page besides tensors; NULL or 0 omits a part. */
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
@@ -85,6 +95,7 @@ struct page_facts {
     size_t command_count, unedited_count;
     const char *run; /* "edited" or "unedited" if the page compares both */
 
+    const struct page_roles *roles;
     const struct sheet *scores;       /* a row for each head; NaN: no data */
     const struct page_lesson *lesson; /* NULL: not a lesson, and numbers may be short */
     const struct folder *live;        /* model files to embed in a live page; NULL: not live */

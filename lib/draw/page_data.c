@@ -350,6 +350,23 @@ static void put_scores(struct json_writer *json, const struct sheet *scores, siz
     json_put_close(json, '}');
 }
 
+static void put_roles(struct json_writer *json, const struct page_roles *roles)
+{
+    json_put_open(json, "\nroles", '{');
+    json_put_float(json, "least", (float)roles->least);
+    json_put_float(json, "times", (float)roles->times);
+    json_put_open(json, "items", '[');
+    for (size_t i = 0; i < roles->count; i++) {
+        json_put_open(json, NULL, '{');
+        json_put_text(json, "score", roles->items[i].score);
+        json_put_text(json, "name", roles->items[i].name);
+        json_put_text(json, "brief", roles->items[i].brief);
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
 static void put_site(struct json_writer *json, const struct config *config, enum site site)
 {
     const struct site_row *row = &site_rows[site];
@@ -410,6 +427,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     put_sites(json, facts->config);
     if (facts->scores)
         put_scores(json, facts->scores, facts->config->n_head);
+    if (facts->roles)
+        put_roles(json, facts->roles);
     if (facts->lesson)
         put_lesson(json, facts->lesson);
     put_attention(json, facts->config);

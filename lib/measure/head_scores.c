@@ -1,5 +1,6 @@
 #include "measure/head_scores.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -17,15 +18,18 @@ enum {
     NAMED_COUNT = 10, /* fewer pairs or needles give no names to heads */
 };
 
+static const double VERDICT_LEAST = 0.5;
+
 /* The attention of one query. */
 struct attention_row {
-    const float *weights; /* [keys] on visible keys */
+    const float *weights; /* [keys] on visible keys; NULL: uniform (first_token, at_...) */
     size_t keys;
-    size_t query;        /* position in the text, at least 1 */
-    const uint32_t *ids; /* [keys] token ids */
-    long long bos;       /* beginning token of texts; -1: none */
-    long long offset;    /* of a key, relative to the query or to a copy of its token */
-    const bool *marked;  /* [keys] true for tokens of the needle; NULL: none */
+    size_t query;           /* position in the text, at least 1 */
+    const uint32_t *ids;    /* [keys] token ids */
+    long long bos;          /* beginning token of texts; -1: none */
+    long long offset;       /* of a key, relative to the query or to a copy of its token */
+    const bool *marked;     /* [keys] true for tokens of the needle; NULL: none */
+    const uint32_t *before; /* [keys] head_copies; NULL: copies have the same id */
 };
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -47,9 +51,14 @@ static double entropy(const struct attention_row *row)
     return sum;
 }
 
+static double weight_on(const struct attention_row *row, size_t key)
+{
+    return row->weights ? (double)row->weights[key] : 1 / (double)row->keys;
+}
+
 static double first_token(const struct attention_row *row)
 {
-    return (double)row->weights[0];
+    return weight_on(row, 0);
 }
 
 /* Σ w · |query - key| */
@@ -66,7 +75,7 @@ static double distance(const struct attention_row *row)
 static double at_offset(const struct attention_row *row)
 {
     size_t back = (size_t)-row->offset;
-    return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
+    return back > row->query ? (double)NAN : weight_on(row, row->query - back);
 }
 
 /* Weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: no copy. */
@@ -75,10 +84,14 @@ static double at_copies(const struct attention_row *row)
     size_t offset = (size_t)row->offset;
     double sum = 0;
     bool found = false;
-    for (size_t key = offset; key < row->query + offset; key++) {
+    for (size_t at = row->query; row->before && row->before[at] != HEAD_NO_COPY; found = true) {
+        at = row->before[at];
+        sum += weight_on(row, at + offset);
+    }
+    for (size_t key = offset; !row->before && key < row->query + offset; key++) {
         if (row->ids[key - offset] != row->ids[row->query])
             continue;
-        sum += (double)row->weights[key];
+        sum += weight_on(row, key);
         found = true;
     }
     return found ? sum : (double)NAN;
@@ -115,35 +128,44 @@ static double needle_top(const struct attention_row *row)
 /* --- scores ----------------------------------------------------------------------------------- */
 
 const struct score_row score_rows[] = {
-    {"previous-token", "weight on the previous token", "previous", "prev", "previous token", 0.5,
-     OF_TEXTS, at_offset, .usual = true, .offset = -1},
-    {"first-token", "weight on the first token", "first", "first", "first token", 0.6, OF_TEXTS,
-     first_token, .usual = true},
-    {"self", "weight on the token itself", "self", "self", "itself", 0.5, OF_TEXTS, at_offset,
+    {"previous-token", "weight on the previous token", "previous", "prev", NULL, OF_TEXTS,
+     at_offset, .usual = true, .offset = -1},
+    {"first-token", "weight on the first token", "first", "first", NULL, OF_TEXTS, first_token,
      .usual = true},
-    {"duplicate-token", "weight on earlier copies of the token", "duplicate", "dup.", "duplicates",
-     0.4, OF_REPEATS, at_copies, .usual = true},
-    {"induction", "weight on the token after an earlier copy", "induction", "ind.", "induction",
-     0.4, OF_REPEATS, at_copies, .usual = true, .offset = 1},
-    {"entropy", "entropy of the weights, in nats", "entropy", "entr.", NULL, 0, OF_TEXTS, entropy,
+    {"self", "weight on the token itself", "self", "self", NULL, OF_TEXTS, at_offset,
+     .usual = true},
+    {"duplicate-token", "weight on earlier copies of the token", "duplicate", "dup.", NULL,
+     OF_REPEATS, at_copies, .usual = true},
+    {"induction", "weight on the token after an earlier copy", "induction", "ind.", NULL,
+     OF_REPEATS, at_copies, .usual = true, .offset = 1},
+    {"entropy", "entropy of the weights, in nats", "entropy", "entr.", NULL, OF_TEXTS, entropy,
      "nats", .usual = true},
-    {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, 0,
-     OF_TEXTS, distance, "tokens", .usual = true},
+    {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, OF_TEXTS,
+     distance, "tokens", .usual = true},
     {"sink", "weight on the first token and on beginning-of-text tokens such as <s>", "sink",
-     "sink", NULL, 0, OF_TEXTS, sink},
+     "sink", NULL, OF_TEXTS, sink},
     {"offset", "weight on the token at an offset from the query: offset:-2 is two tokens back",
-     "offset", "off.", NULL, 0, OF_TEXTS, at_offset, .takes_offset = true},
+     "offset", "off.", NULL, OF_TEXTS, at_offset, .takes_offset = true},
     {"copying", "fraction of words whose own logit is raised most by W_E·W_V·W_O·W_U", "copying",
-     "copy", "copying", 0.5, OF_WORDS},
+     "copy", "copying", OF_WORDS},
     {"successor",
      "fraction of --pairs where the second word's logit is raised most among the words of the file",
-     "successor", "succ.", "successor", 0.5, OF_PAIRS},
-    {"needle", "weight from the last token to the needle", "needle", "ndl.", "retrieval", 0.5,
+     "successor", "succ.", "successor", OF_PAIRS},
+    {"needle", "weight from the last token to the needle", "needle", "ndl.", "retrieval",
      OF_NEEDLES, needle},
     {"needle-top", "fraction of texts where the key with the largest weight is in the needle",
-     "top", "top", NULL, 0, OF_NEEDLES, needle_top},
+     "top", "top", NULL, OF_NEEDLES, needle_top},
 };
 const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
+
+static const struct page_role roles[ROLES] = {
+    {"previous-token", "previous token", "previous"},
+    {"first-token", "first token", "first token"},
+    {"self", "own token", "own token"},
+    {"duplicate-token", "duplicate token", "duplicate"},
+    {"induction", "induction", "induction"},
+};
+const struct page_roles head_roles = {0.5, 2, roles, ROLES};
 
 /* Parse the argument after the colon: an offset, or `texts` or `repeats` for attention scores. */
 static int read_argument(struct score *score, const char *argument, const char *option,
@@ -219,19 +241,27 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
+static size_t sums_size(const struct head_survey *survey)
+{
+    return (2 * survey->scores->count + ROLES) * survey->heads + ROLES;
+}
+
 int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,
                    struct err *err)
 {
     size_t count = survey->scores->count * survey->heads;
-    *sums = (struct head_sums){.found = arena_alloc(arena, 2 * count, sizeof *sums->found, err)};
-    sums->random = sums->found ? sums->found + count : NULL;
-    return sums->found ? 0 : -1;
+    struct mean *all = arena_alloc(arena, sums_size(survey), sizeof *all, err);
+    if (!all)
+        return -1;
+    *sums = (struct head_sums){all, all + count, all + 2 * count,
+                               all + 2 * count + ROLES * survey->heads};
+    return 0;
 }
 
 void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
                      const struct head_sums *others)
 {
-    for (size_t i = 0; i < 2 * survey->scores->count * survey->heads; i++) {
+    for (size_t i = 0; i < sums_size(survey); i++) {
         sums->found[i].sum += others->found[i].sum;
         sums->found[i].count += others->found[i].count;
     }
@@ -240,6 +270,41 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
+
+/* A label without the mark of its leading space. */
+static const char *word_of(const struct label *label)
+{
+    static const char space[] = "␣";
+    size_t size = sizeof space - 1;
+    return strncmp(label->text, space, size) == 0 && label->text[size] ? label->text + size
+                                                                       : label->text;
+}
+
+/* By word, then by position. */
+static int order_labels(const void *a, const void *b)
+{
+    const struct label *one = *(const struct label *const *)a;
+    const struct label *other = *(const struct label *const *)b;
+    int order = strcmp(word_of(one), word_of(other));
+    return order ? order : (one > other) - (one < other);
+}
+
+const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err)
+{
+    const struct label **sorted = arena_alloc(arena, text->count, sizeof *sorted, err);
+    uint32_t *before = arena_alloc(arena, text->count, sizeof *before, err);
+    if (!sorted || !before)
+        return NULL;
+    for (size_t i = 0; i < text->count; i++)
+        sorted[i] = &text->labels[i];
+    qsort(sorted, text->count, sizeof *sorted, order_labels);
+    for (size_t i = 0; i < text->count; i++) {
+        bool is_copy = i && strcmp(word_of(sorted[i - 1]), word_of(sorted[i])) == 0;
+        before[sorted[i] - text->labels] =
+            is_copy ? (uint32_t)(sorted[i - 1] - text->labels) : HEAD_NO_COPY;
+    }
+    return before;
+}
 
 /* Input of a pass. */
 struct count {
@@ -255,19 +320,46 @@ static void count_rows(struct mean *mean, const struct score *score, const struc
 {
     for (size_t query = text->marked ? text->count - 1 : 1; query < text->count; query++) {
         const struct attention_row row = {
-            .weights = weights->data + query * weights->stride[0],
+            .weights = weights ? weights->data + query * weights->stride[0] : NULL,
             .keys = query + 1,
             .query = query,
             .ids = text->ids,
             .bos = count->survey->bos,
             .offset = score->offset,
             .marked = text->marked,
+            .before = score->name ? NULL : text->before,
         };
         double value = score->row->measure(&row);
         if (isnan(value))
             continue;
         mean->sum += value;
         mean->count++;
+    }
+}
+
+/* Roles are measured on the texts if other scores are, else on repeated tokens; without the score
+ * of any role, nowhere. */
+static enum score_material role_material(const struct head_survey *survey)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < survey->scores->count; i++)
+        wanted |= survey->scores->items[i].row < score_rows + ROLES;
+    return !wanted ? SCORE_MATERIALS : head_survey_needs(survey, OF_TEXTS) ? OF_TEXTS : OF_REPEATS;
+}
+
+static void count_roles(const struct count *count, const struct head_text *text,
+                        const struct announcement *seen)
+{
+    size_t heads = seen->values.shape[0];
+    for (size_t i = 0; i < ROLES; i++) {
+        const struct score score = {&score_rows[i], .offset = score_rows[i].offset};
+        struct mean *means = text->sums->roles + i * count->survey->heads;
+        for (size_t head = 0; head < heads; head++) {
+            struct tensor weights = tensor_slice(&seen->values, head);
+            count_rows(&means[(size_t)seen->layer * heads + head], &score, count, text, &weights);
+        }
+        if (seen->layer == 0)
+            count_rows(&text->sums->uniform[i], &score, count, text, NULL);
     }
 }
 
@@ -289,6 +381,8 @@ static int take_weights(void *context, const struct announcement *seen, struct e
             count_rows(&means[head], score, count, text, &weights);
         }
     }
+    if (!count->random && count->material == role_material(survey))
+        count_roles(count, text, seen);
     return 0;
 }
 
@@ -430,17 +524,38 @@ static int make_column(struct column *to, const struct score *score, bool is_bas
     return to->name ? 0 : -1;
 }
 
-/* The names for the high scores of a head: "previous token, induction". NULL with `err`. */
+/* The index of a head's role; ROLES: none. */
+static size_t role_of(const struct head_result *result, size_t head)
+{
+    size_t best = ROLES;
+    double most = head_roles.least;
+    for (size_t i = 0; i < ROLES; i++) {
+        double value = mean_value(&result->sums.roles[i * result->layers * result->heads + head]);
+        if (!(value >= head_roles.times * mean_value(&result->sums.uniform[i])) ||
+            !(best == ROLES ? value >= most : value > most))
+            continue;
+        best = i;
+        most = value;
+    }
+    return best;
+}
+
+/* The role of a head and the names for its other high scores: "induction, copying". NULL with
+ * `err`. */
 static const char *describe_head(const struct head_results *results,
                                  const struct head_result *result, size_t head, struct arena *arena,
                                  struct err *err)
 {
+    size_t role = role_of(result, head);
     const char *verdict = "";
+    for (size_t i = 0; i < results->scores->count; i++)
+        if (role < ROLES && results->scores->items[i].row == &score_rows[role])
+            verdict = head_roles.items[role].name;
     for (size_t i = 0; verdict && i < results->scores->count; i++) {
         const struct score_row *score = results->scores->items[i].row;
         const struct mean *found = &result->sums.found[i * result->layers * result->heads + head];
         bool of_file = score->material == OF_PAIRS || score->material == OF_NEEDLES;
-        if (score->verdict && mean_value(found) >= score->from &&
+        if (score->verdict && mean_value(found) >= VERDICT_LEAST &&
             (!of_file || found->count >= NAMED_COUNT))
             verdict =
                 arena_format(arena, err, "%s%s%s", verdict, *verdict ? ", " : "", score->verdict);

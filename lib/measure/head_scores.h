@@ -15,6 +15,7 @@
 
 #include <math.h>
 
+#include "draw/page.h"
 #include "lens/report.h"
 #include "lens/viewer.h"
 
@@ -26,8 +27,7 @@ struct attention_row;
 struct score_row {
     const char *name, *about;
     const char *heading, *brief; /* column header; on a narrow page */
-    const char *verdict;         /* name of heads that score `from` or more; NULL: none */
-    double from;
+    const char *verdict;         /* name of heads that score VERDICT_LEAST; NULL: none, or a role */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: uses only weights */
     const char *unit;                                /* NULL: a fraction */
@@ -36,6 +36,10 @@ struct score_row {
     long long offset; /* argument of `measure` */
 };
 
+/* The first rows are the roles: a head has one of them, on the texts or on repeated tokens. */
+enum { ROLES = 5 };
+
+extern const struct page_roles head_roles;
 extern const struct score_row score_rows[];
 extern const size_t score_row_count;
 
@@ -85,6 +89,8 @@ struct head_survey {
 /* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
 struct head_sums {
     struct mean *found, *random;    /* [scores, heads] */
+    struct mean *roles;             /* [ROLES, heads] of words, without their leading spaces */
+    struct mean *uniform;           /* [ROLES] the same if attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };
 
@@ -94,7 +100,14 @@ struct head_text {
     const bool *marked;     /* OF_NEEDLES: tokens of the needle; else NULL */
     size_t number;          /* among texts of this material */
     struct head_sums *sums; /* receives the results */
+    const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
 };
+
+#define HEAD_NO_COPY UINT32_MAX
+
+/* For each token the index of the last one before it with the same word, without leading spaces, or
+ * HEAD_NO_COPY; NULL with `err`. */
+const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err);
 
 /* Refuse, as not supported, models that are not causal or that read a second text. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);

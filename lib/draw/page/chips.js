@@ -45,10 +45,10 @@ function highlightWord(name) {
 
 const CLAUSES = {
     induction: 'attend to the token after the previous occurrence of the same word',
-    previous: 'attend to the previous token',
-    same: 'attend to the same word before',
-    own: 'attend to their own token',
-    first: 'attend to the first token',
+    'previous-token': 'attend to the previous token',
+    'duplicate-token': 'attend to the same word before',
+    self: 'attend to their own token',
+    'first-token': 'attend to the first token',
 };
 
 function headName(one) {
@@ -108,7 +108,7 @@ function putRoles(box) {
     const groups = new Map(Object.keys(CLAUSES).map((id) => [id, []]));
     for (const one of heads) {
         const role = roleOf(one.tensor, one.head);
-        if (role) groups.get(role.id).push(one);
+        if (role) groups.get(role.score).push(one);
     }
     const found = [...groups].filter(([, list]) => list.length);
     if (state.off.size) putOff(box, ': ');
@@ -140,12 +140,13 @@ function putChanges(box) {
         const before = pinnedTensor(one.tensor);
         const was = roleOf(before, one.head);
         const is = roleOf(one.tensor, one.head);
-        if (state.off.has(one.name) || was?.id === is?.id) continue;
-        const valueOf = (tensor, id) => profileOf(tensor, one.head).find((p) => p.id === id).value;
+        if (state.off.has(one.name) || was?.score === is?.score) continue;
+        const valueOf = (tensor, { score }) =>
+            profileOf(tensor, one.head).find((role) => role.score === score).value;
         if (was) {
-            const values = [before, one.tensor].map((tensor) => valueOf(tensor, was.id).toFixed(2));
-            add(lost, was.id, { ...one, values: values.join(' → ') });
-        } else add(gained, is.id, { ...one, values: is.value.toFixed(2) });
+            const values = [before, one.tensor].map((tensor) => valueOf(tensor, was).toFixed(2));
+            add(lost, was.score, { ...one, values: values.join(' → ') });
+        } else add(gained, is.score, { ...one, values: is.value.toFixed(2) });
     }
     if (state.off.size) putOff(box, ', ');
     else if (comparesTexts()) box.append('From A to B ');
@@ -154,7 +155,7 @@ function putChanges(box) {
         box.append(`no ${state.off.size ? 'other ' : ''}head changes its role. `);
     const put = (map, singular, plural) => {
         for (const [id, list] of map) {
-            const role = ROLES.find((one) => one.id === id);
+            const role = ROLES.find((one) => one.score === id);
             const some = list.slice(0, ROLES_LISTED);
             const names = some.map((one) => headName(one));
             putNames(box, names);

@@ -138,15 +138,16 @@ function drawProfile() {
         ? `mean weight, ${comparesTexts() ? 'A → B; outline: A' : 'pinned → now; outline: pinned'}`
         : 'mean weight; mark: uniform attention';
     byId('profile-rows').replaceChildren(
-        ...profileOf(tensor, state.head).map(({ id, value, even }, at) => {
-            const strong = value >= ROLE_LEAST && value >= 2 * even;
+        ...profileOf(tensor, state.head).map((role, at) => {
+            const { name, value, even } = role;
+            const strong = isStrong(role);
             const row = element('div', '', strong ? 'bar strong' : 'bar');
             const was = before ? before[at].value : NaN;
             const number = Number.isNaN(value) ? '–' : value.toFixed(2);
             const ghost = Number.isNaN(was) ? null : was;
             const tick = ghost === null && !Number.isNaN(even) ? even : null;
             row.append(
-                element('span', ROLES[at].score),
+                element('span', name),
                 meter(value, { ghost, tick, quiet: !strong }),
                 element('b', ghost === null ? number : `${was.toFixed(2)} → ${number}`),
             );

@@ -1,13 +1,8 @@
 // The roles of heads on a text, measured from their weights.
 
-const ROLE_LEAST = 0.5; // a role needs this mean weight, and twice that of uniform attention
-const ROLES = [
-    { id: 'previous', score: 'previous token', name: 'previous token', brief: 'previous' },
-    { id: 'first', score: 'first token', name: 'first token', brief: 'first token' },
-    { id: 'own', score: 'own token', name: 'own token', brief: 'own token' },
-    { id: 'same', score: 'same token before', name: 'duplicate token', brief: 'duplicate' },
-    { id: 'induction', score: 'induction', name: 'induction', brief: 'induction' },
-];
+// The rule of the command `heads`: a role needs this mean weight, and so many times that of uniform
+// attention.
+const { items: ROLES, least: ROLE_LEAST, times: ROLE_TIMES } = sentences[0].roles;
 
 // For each token, the positions of the same word before it.
 function repeatsOf(words) {
@@ -30,10 +25,10 @@ function targetsOf(tensor) {
             return found.length ? found : null;
         });
     tensor.sentence.targets = {
-        previous: each((query) => [query - 1]),
-        first: each(() => [0]),
-        own: each((query) => [query]),
-        same: each((query) => before[query]),
+        'previous-token': each((query) => [query - 1]),
+        'first-token': each(() => [0]),
+        self: each((query) => [query]),
+        'duplicate-token': each((query) => before[query]),
         induction: each((query) => before[query].map((at) => at + 1).filter((at) => at <= query)),
     };
     return tensor.sentence.targets;
@@ -52,15 +47,15 @@ function profileOf(tensor, index) {
         return count || 1;
     };
     const counts = Array.from({ length: tensor.rowCount }, (_, row) => visible(row));
-    const profile = ROLES.map(({ id }) => {
+    const profile = ROLES.map((role) => {
         let [sum, even, count] = [0, 0, 0];
-        targets[id].forEach((keys, query) => {
+        targets[role.score].forEach((keys, query) => {
             if (!keys) return;
             for (const key of keys) sum += data[query * columns + key] || 0;
             even += keys.length / counts[query];
             count += 1;
         });
-        return { id, value: count ? sum / count : NaN, even: count ? even / count : NaN };
+        return { ...role, value: count ? sum / count : NaN, even: count ? even / count : NaN };
     });
     tensor.profiles.set(index, profile);
     return profile;
@@ -74,13 +69,15 @@ function hasRoles(tensor) {
     );
 }
 
+function isStrong({ value, even }) {
+    return value >= ROLE_LEAST && value >= ROLE_TIMES * even;
+}
+
 // The role of a head, or null; the largest of those that reach the threshold.
 function roleOf(tensor, index) {
     if (!hasRoles(tensor)) return null;
-    const found = profileOf(tensor, index)
-        .filter(({ value, even }) => value >= ROLE_LEAST && value >= 2 * even)
-        .sort((a, b) => b.value - a.value)[0];
-    return found ? { ...ROLES.find((one) => one.id === found.id), value: found.value } : null;
+    const found = profileOf(tensor, index).filter(isStrong);
+    return found.sort((a, b) => b.value - a.value)[0] || null;
 }
 
 // All heads of a sentence's tensors of a kind: { tensor, layer, head, name }.

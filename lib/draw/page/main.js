@@ -144,7 +144,7 @@ function selectRow(row) {
 function marksOfRole(tensor, head) {
     const roles = [roleOf(shownTensor(), state.head)];
     if (pinnedTensor()) roles.push(roleOf(pinnedTensor(), Math.min(head, state.head)));
-    if (!hasRoles(tensor) || !roles.some((role) => role?.id === 'induction')) return [];
+    if (!hasRoles(tensor) || !roles.some((role) => role?.score === 'induction')) return [];
     return targetsOf(tensor).induction.flatMap((keys, row) =>
         (keys || []).map((column) => ({ row, column })),
     );
@@ -270,7 +270,7 @@ function openClearestHead() {
     let best = null;
     for (const one of headsOf(current(), state.kind)) {
         const role = roleOf(one.tensor, one.head);
-        const rank = role ? Object.keys(CLAUSES).indexOf(role.id) : Infinity;
+        const rank = role ? Object.keys(CLAUSES).indexOf(role.score) : Infinity;
         const better = rank < best?.rank || (rank === best?.rank && role.value > best.value);
         if (role && (!best || better)) best = { ...one, rank, value: role.value };
     }

@@ -94,6 +94,29 @@ TEST(a_head_with_uniform_attention_has_known_scores)
     }
 }
 
+TEST(roles_are_compared_with_uniform_attention)
+{
+    const struct head_text text = {ids, 4, NULL, 0, &sums};
+    choose("self");
+    measure(&text, 1, false);
+    for (size_t i = 0; i < ROLES; i++) {
+        ck_assert_str_eq(head_roles.items[i].score, score_rows[i].name);
+        ck_assert_double_eq_tol(mean_value(&sums.roles[i * survey.heads]),
+                                mean_value(&sums.uniform[i]), 1e-6);
+    }
+}
+
+TEST(words_are_equal_without_their_leading_space)
+{
+    static const struct label labels[] = {{.text = "red"}, {.text = "␣fox"}, {.text = "␣red"},
+                                          {.text = "␣"},   {.text = "Red"},  {.text = "␣red"}};
+    const struct tokenized read = {.labels = labels, .count = COUNT(labels)};
+    const uint32_t *before = head_copies(&read, &arena, &err);
+    ck_assert_ptr_nonnull(before);
+    for (size_t i = 0; i < COUNT(labels); i++)
+        ck_assert_uint_eq(before[i], i == 2 ? 0 : i == 5 ? 2 : HEAD_NO_COPY);
+}
+
 TEST(a_score_without_queries_is_nan)
 {
     static const uint32_t once[] = {0, 1, 2, 3};
