@@ -64,8 +64,8 @@ struct state {
     struct place place;
 };
 
-enum { PAGE_NEXT_BEST = 50 };            /* default of --top */
-static const double LENS_COST_MAX = 5e9; /* products: predictions then take half a second */
+enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
+static const double QUICK_PRODUCTS = 5e9; /* take half a second */
 
 /* The runs of a text: one or, with --unedited, two. */
 struct page_runs {
@@ -369,7 +369,7 @@ static int plan_next(struct next_plan *plan, const struct page_source *source,
     const struct config *config = &source->viewer->model.config;
     double cost = (double)config->n_layer * (double)pair->sentence.count *
                   (double)config->vocab_size * (double)config->n_embd;
-    bool steps = source->options->page.lens || cost <= LENS_COST_MAX;
+    bool steps = source->options->page.lens || cost <= QUICK_PRODUCTS;
     size_t best = options_are_given(source->options, "top") ? (size_t)source->options->page.top
                                                             : PAGE_NEXT_BEST;
     return next_tokens_plan(plan, source->viewer, best, steps, arena, err);
@@ -390,6 +390,20 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
     return err_if(selection_layers(&selection, NULL, config, arena, err) ||
                   viewer_look(source->viewer, &look, arena, err) ||
                   next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err));
+}
+
+/* Find the effect of each head on the prediction, if that is cheap. */
+static int find_effects(struct page_facts *facts, const struct page_source *source,
+                        const struct text_pair *pair, struct arena *arena, struct err *err)
+{
+    const struct config *config = &source->viewer->model.config;
+    double layer = 12 * (double)config->n_embd * (double)config->n_embd;
+    double words = (double)config->vocab_size * (double)config->n_embd;
+    double pass = (double)pair->sentence.count * ((double)config->n_layer * layer + words);
+    double runs = (double)(config->n_layer * config->n_head) * (double)source->texts;
+    if (!facts->next || source->viewer->edits || pass * runs > QUICK_PRODUCTS)
+        return 0;
+    return next_tokens_without_heads(&facts->without_heads, source->viewer, pair, arena, err);
 }
 
 /* Check and set the model of a live page. */
@@ -438,7 +452,8 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
     if (viewer_look(viewer, &look, arena, err) || find_words(facts, source.options, arena, err) ||
         find_scores(facts, &source, &pair->sentence, arena, err) ||
         find_explained(facts, &source, pair, arena, err) ||
-        find_next(facts, &source, pair, arena, err) || find_live(facts, &source, err))
+        find_next(facts, &source, pair, arena, err) ||
+        find_effects(facts, &source, pair, arena, err) || find_live(facts, &source, err))
         return -1;
     if (!viewer->edits)
         facts->command_count = facts->unedited_count;

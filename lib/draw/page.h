@@ -88,6 +88,8 @@ struct page_facts {
     size_t explained_bytes;         /* estimated size of these tensors for all heads */
 
     const struct page_next *next;
+    const float *without_heads; /* [layers, heads] probability of the most likely next token without
+                                  * each head; NULL: unknown */
 
     /* Command-line options that reproduce the model and its attention; options of edits are
      * last. */

@@ -439,6 +439,10 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     json_put_close(json, ']');
     if (facts->next)
         put_next(json, facts->next);
+    if (facts->without_heads) {
+        size_t heads = facts->config->n_layer * facts->config->n_head;
+        json_put_floats(json, "\neffects", facts->without_heads, heads);
+    }
     json_put_open(json, "\ncommand", '[');
     for (size_t i = 0; i < facts->command_count; i++)
         json_put_text(json, NULL, facts->command[i]);

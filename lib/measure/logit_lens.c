@@ -437,6 +437,46 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
         memory->held += lens_bytes(&plan->lenses[i], pair->sentence.count);
 }
 
+int next_tokens_without_heads(const float **found, struct viewer *viewer,
+                              const struct text_pair *pair, struct arena *arena, struct err *err)
+{
+    const struct config *config = &viewer->model.config;
+    const struct edits *before = viewer->edits;
+    size_t count = config->n_layer * config->n_head;
+    size_t last = config->n_layer - 1;
+    struct lens_plan plan = {.viewer = viewer,
+                             .site = site_of_output(config),
+                             .layers = {&last, 1},
+                             .best_count = 1,
+                             .target = -1,
+                             .against = -1,
+                             .is_last = true,
+                             .is_brief = true};
+    struct arena own = {0};
+    struct logit_lens lens;
+    float *shares = arena_alloc(arena, count, sizeof *shares, err);
+    int failed = !shares || lens_look(&lens, &plan, pair, &own, err);
+    if (!failed)
+        plan.target = lens.cells->best->id;
+    for (size_t i = 0; i < count && !failed; i++) {
+        ptrdiff_t layer = (ptrdiff_t)(i / config->n_head), head = (ptrdiff_t)(i % config->n_head);
+        struct edit_range ranges[] = {{layer, layer}, {head, head}};
+        struct edit edit = {.site = SITE_CONTEXT,
+                            .op = EDIT_SET,
+                            .layers = {&ranges[0], 1},
+                            .heads = {&ranges[1], 1}};
+        struct edits edits = {&edit, 1};
+        viewer->edits = &edits;
+        arena_clear(&own);
+        failed = lens_look(&lens, &plan, pair, &own, err);
+        shares[i] = failed ? 0 : expf(lens.cells->target);
+    }
+    viewer->edits = before;
+    arena_release(&own);
+    *found = shares;
+    return err_if(failed);
+}
+
 /* Name the listed ids, in ascending order. */
 static int name_ids(struct page_next *next, const struct viewer *viewer, struct arena *arena,
                     struct err *err)

@@ -105,6 +105,10 @@ uint64_t next_tokens_sites(const struct next_plan *plan);
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_pair *pair);
 
+/* Find the probability of the text's most likely next token without each head: [layers, heads]. */
+int next_tokens_without_heads(const float **found, struct viewer *viewer,
+                              const struct text_pair *pair, struct arena *arena, struct err *err);
+
 /* Find the next tokens of a report; `found` is unchanged if the plan has no steps. */
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,

@@ -112,6 +112,11 @@ const CHINESE = {
     'stronger bar: more surprising': '条越深，词元越出乎意料',
     'Heads on this text': '这个文本上的注意力头',
     Heads: '注意力头',
+    '#: layer #, head #': '#：第 # 层，第 # 个头',
+    'Without ': '去掉 ',
+    ', #, the most of all heads. ': '后，#，在所有头中变化最大。',
+    '# falls by # points': '#下降 # 个百分点',
+    '# rises by # points': '#上升 # 个百分点',
     'All heads by layer': '各层的所有注意力头',
     'Scores of “attn-cli heads”': '“attn-cli heads”的得分',
     ['duplicate and induction on repeated random tokens, the others on this text; ' +

@@ -1,6 +1,7 @@
 // Tokens of the text as chips, and the sentence that names heads by role.
 
 const ROLES_LISTED = 6; // heads named for each role, at most
+const EFFECT_LEAST = 0.01; // of a head on the prediction
 
 function drawChips() {
     const box = byId('chips');
@@ -98,8 +99,9 @@ function drawRoles() {
     const box = byId('roles');
     box.replaceChildren();
     if (!pinned || !putChanges(box)) putRoles(box);
-    drawPinned();
     announce(box.textContent);
+    putNaming(box);
+    drawPinned();
 }
 
 function putRoles(box) {
@@ -114,6 +116,42 @@ function putRoles(box) {
     if (state.off.size) putOff(box, ': ');
     else box.append(found.length ? 'On this text ' : 'On this text no head has a clear role.');
     for (const [id, list] of found) putRole(box, id, list);
+    const most = largestEffect();
+    if (!most || state.off.size) return;
+    box.append(say('Without '), headName(most));
+    box.append(say(', #, the most of all heads. ', shareChange(most.winner, most.share)));
+}
+
+// "L1·H3: layer 1, head 3", of the selected head
+function putNaming(box) {
+    const tensor = shownTensor();
+    const place = [tensor.layer, tensor.heads?.[state.head]];
+    if (place.some((one) => typeof one !== 'number')) return;
+    const words = say('#: layer #, head #', tensor.shownHead(state.head), ...place);
+    box.append(element('span', words, 'quiet'));
+}
+
+// "“are” falls by 29.6 points"
+function shareChange(was, share) {
+    const points = 100 * (share - was.share);
+    const words = points < 0 ? '# falls by # points' : '# rises by # points';
+    return say(words, quoted(shown(was.name)), Math.abs(points).toFixed(1));
+}
+
+// The head whose removal changes the most likely token at the end of the text by most, with that
+// token and its share; null if it is not known, or less than a point.
+function largestEffect() {
+    const { effects, nextTokens, attention, tokens } = current();
+    if (!effects || !nextTokens || state.kind !== 'weights') return null;
+    const [winner] = nextTokens.likeliest(tokens[0] - 1);
+    let most = null;
+    for (const one of headsOf(current(), state.kind)) {
+        const at = one.tensor.layer * attention.heads + (one.tensor.heads?.[one.head] ?? NaN);
+        const by = Math.abs(effects[at] - winner.share);
+        if (by >= EFFECT_LEAST && !(by <= most?.by))
+            most = { ...one, by, winner, share: effects[at] };
+    }
+    return most;
 }
 
 // "Without 0.1 ✕ and 1.3 ✕"
@@ -151,8 +189,11 @@ function putChanges(box) {
     if (state.off.size) putOff(box, ', ');
     else if (comparesTexts()) box.append('From A to B ');
     else box.append('Since the pin ');
+    const [changed, next] = nextChange();
+    if (changed) box.append(`${changed}. `);
+    const others = state.off.size ? ' other head' : ' head';
     if (!lost.size && !gained.size)
-        box.append(`no ${state.off.size ? 'other ' : ''}head changes its role. `);
+        box.append(changed ? 'No' : 'no', others, ' changes its role. ');
     const put = (map, singular, plural) => {
         for (const [id, list] of map) {
             const role = ROLES.find((one) => one.score === id);
@@ -169,15 +210,21 @@ function putChanges(box) {
     };
     put(lost, 'is no longer', 'are no longer');
     put(gained, 'becomes', 'become');
-    box.append(nextChange());
+    box.append(next);
     return true;
 }
 
-// "Next token: wog → ␣." if another one is the most likely at the end of the text.
+// The change of the most likely token at the end of the same text, and "Next token: wog → ␣." if
+// another one is the most likely now.
 function nextChange() {
-    const ends = [pinned, current()].map(({ nextTokens: next, labels }) =>
-        next?.likeliest(labels.sentence.length - 1).slice(0, 1),
-    );
-    const names = candidateNames(ends.flat().filter(Boolean));
-    return names[0] === names[1] ? '' : `Next token: ${names.join(' → ')}.`;
+    const [was, is] = [pinned, current()].map(({ nextTokens: next, tokens }) => ({
+        next,
+        ...next?.likeliest(tokens[0] - 1)[0],
+    }));
+    if (!was.name || !is.name) return ['', ''];
+    const share = is.next.shareOf(was.id, current().tokens[0] - 1);
+    const isSame = pinned.text === current().text && Math.abs(share - was.share) >= 0.0005;
+    const names = candidateNames([was, is]);
+    const other = names[0] === names[1] ? '' : `Next token: ${names.join(' → ')}.`;
+    return [isSame ? shareChange(was, share) : '', other];
 }

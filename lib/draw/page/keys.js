@@ -85,7 +85,7 @@ function listen() {
 function start() {
     translateBody();
     settle();
-    if (!state.lesson) openClearestHead();
+    if (!state.lesson) openHead();
     listen();
     listenToExport();
     listenToSheet();

@@ -265,9 +265,11 @@ function announce(text) {
 
 // --- all parts ---------------------------------------------------------------------------------
 
-// The head shown first: the clearest one of the first role in the sentence.
-function openClearestHead() {
-    let best = null;
+// The head shown first: the one that the prediction needs most, if known, or the clearest one of
+// the first role in the sentence.
+function openHead() {
+    let best = largestEffect();
+    if (best) return void Object.assign(state, { layer: best.layer, head: best.head });
     for (const one of headsOf(current(), state.kind)) {
         const role = roleOf(one.tensor, one.head);
         const rank = role ? Object.keys(CLAUSES).indexOf(role.score) : Infinity;
