@@ -142,6 +142,7 @@ if (write()) {
                     await page.locator('#text').press('End');
                     await page.locator('#text').pressSequentially(letter);
                     await settled(page, text);
+                    await page.waitForTimeout(120); // as a person types
                     took.push(Number(await page.getAttribute('#live-note', 'data-took')));
                 }
                 const numbers = (list) => {
@@ -150,7 +151,8 @@ if (write()) {
                 };
                 const frames = await page.evaluate(() => window.frames);
                 console.log(`        a key: ${numbers(took)}; to its frame ${numbers(frames)}`);
-                yes(took[0] <= MOST_MILLISECONDS, `each took ${took[0]} ms or more`);
+                const median = took[took.length >> 1];
+                yes(median <= MOST_MILLISECONDS, `the median is ${median} ms`);
             },
             WIDE,
         ));
@@ -232,7 +234,7 @@ if (write()) {
                 const shares = found.map(([, share]) => Number(share.replace(/[^0-9.]/g, '')));
                 same([...shares].sort((a, b) => b - a), shares);
                 const roles = await page.innerText('#roles');
-                yes(roles.endsWith(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
+                yes(roles.includes(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
                 await page.click('[data-mode="change"]');
                 const title = await page.innerText('#head-title');
                 same('L1·H3 off: only its output is removed', title);
@@ -253,6 +255,7 @@ if (write()) {
                     page.evaluate((one) => document.activeElement.matches(one), selector);
                 await started(page);
                 await type(page, text);
+                await showHead(page, '1.3');
                 await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
                 yes(await focus('.thumb[data-head="0.1"]'), 'the power button loses the focus');
                 await page.focus('.skip');
@@ -298,7 +301,7 @@ if (write()) {
                 await started(page);
                 await page.tap('#edit');
                 await type(page, '');
-                yes(await page.isVisible('#live-note'), 'the note is hidden');
+                yes(await page.isVisible('#text-error'), 'the message is hidden');
                 const words = { hasText: 'Type some text to begin.' };
                 await page.locator('#announce', words).waitFor({ state: 'attached' });
             },
@@ -401,7 +404,7 @@ if (write()) {
             const before = await weights(page, 0, 0);
             await type(page, '');
             same(before, await readTable(page));
-            same('Type some text to begin.', await page.innerText('#live-note'));
+            same('Type some text to begin.', await page.innerText('#text-error'));
             same('true', await page.getAttribute('#text', 'aria-invalid'));
             await type(page, REPEAT);
             same(before, await weights(page, 0, 0));

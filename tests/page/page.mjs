@@ -541,6 +541,7 @@ await import('./tasks.mjs');
 await import('./why.mjs');
 await import('./lesson.mjs');
 await import('./live.mjs');
+await import('./states.mjs');
 await import('./weight.mjs');
 await import('./access.mjs');
 

@@ -78,36 +78,43 @@ function rememberState() {
     if (`#${words}` !== (location.hash || '#')) history.replaceState(null, '', hash);
 }
 
-// Until its engine is open, a live page reads from the address only how to show its own text.
-function recallState() {
+// The state in the address. Until its engine is open, a live page reads from the address only how
+// to show its own text.
+function recalledState() {
     const words = new URLSearchParams(location.hash.slice(1));
+    const found = {};
     for (const [name, [, read]] of Object.entries(REMEMBERED)) {
         if (name === 'head') continue;
         const key = STATE_NAMES[name] || name;
-        state[key] = words.has(name) && !waits(name) ? read(words.get(name)) : usual[key];
+        found[key] = words.has(name) && !waits(name) ? read(words.get(name)) : usual[key];
     }
     const head = words.get('head') || `${usual.layer}.${usual.head}`;
-    [state.layer, state.head] = head.split('.').map((part) => Number(part) || 0);
-    if (state.pin && !comparesTexts()) state.pin.text ||= state.text;
-    pinned = comparesTexts() ? sentences[state.pin.sentence] : null;
+    [found.layer, found.head] = head.split('.').map((part) => Number(part) || 0);
+    if (found.pin && found.pin.sentence === undefined) found.pin.text ||= found.text;
+    return found;
 }
 
 // Apply the state in the address, and run it if there is an engine.
 function runRecalled() {
-    recallState();
-    if (!live.engine) return draw();
-    byId('text').value = state.text;
+    const found = recalledState();
+    const before = pinned;
+    pinned = sentences[found.pin?.sentence] || null;
+    if (!live.engine) return set(found);
+    byId('text').value = found.text;
     try {
-        pinned = state.pin && runSentence(state.pin);
+        pinned = found.pin && runSentence(found.pin);
     } catch {
-        state.pin = pinned = null;
+        found.pin = pinned = null;
     }
-    return runLive();
+    if (runLive(found)) return null;
+    pinned = before;
+    return rememberState(); // of the text that is shown
 }
 
 function listenToAddress() {
     Object.assign(usual, state);
-    recallState();
+    Object.assign(state, recalledState());
+    pinned = sentences[state.pin?.sentence] || null;
     window.addEventListener('hashchange', runRecalled);
 }
 

@@ -83,10 +83,11 @@ function drawHeads() {
     drawProfile();
 }
 
-// All thumbnails, a few rows a frame; they stay while only the selection changes.
+// All thumbnails, a few rows a frame in an empty grid: old ones are replaced together.
 function fillGrid(grid, { tensors, across, size, captions }) {
     const frame = JSON.stringify([captions, tensors.map((tensor) => tensor.layer)]);
-    if (grid.dataset.frame !== frame) grid.replaceChildren();
+    const isNew = grid.dataset.frame !== frame;
+    if (isNew) grid.replaceChildren();
     grid.dataset.frame = frame;
     grid.classList.toggle('small', !captions);
     grid.style.setProperty('--across', across);
@@ -109,7 +110,7 @@ function fillGrid(grid, { tensors, across, size, captions }) {
             mine.forEach(({ tensor, head }) => drawThumbnail(canvases[head], tensor, head, size));
         }
         chooseHead(grid, across);
-        if (state.printing || tensors.length <= 4) add(from + 4);
+        if (state.printing || !isNew) add(from + 4);
         else fillGrid.waiting = requestAnimationFrame(() => add(from + 4));
     };
     cancelAnimationFrame(fillGrid.waiting);

@@ -2,6 +2,9 @@
 
 const LIVE_PAUSE = 80; // milliseconds without a key before a long run
 const LIVE_LONG = 50; // a run that takes more milliseconds waits for that pause
+const LIVE_SLOW = 200; // if runs take more, predictions after each step wait for it, too
+const LIVE_LEAST = 100; // between two runs: browsers refuse more addresses
+const EFFECTS_MOST = 500; // milliseconds for runs without each head
 
 // --- the model in the page ---------------------------------------------------------------------
 
@@ -23,76 +26,131 @@ function heldFiles() {
 
 // --- running -----------------------------------------------------------------------------------
 
-// The sentence of a run, with the equivalent options of the command line.
-function runSentence({ text, off, t }) {
+// The edits of the command line that ablate heads.
+function editsOf(off) {
     const places = off.map((name) => name.split('.'));
-    const edits = places.map(([layer, head]) => `h.${layer}.context[head=${head}] = 0`).join('; ');
+    return places.map(([layer, head]) => `h.${layer}.context[head=${head}] = 0`).join('; ');
+}
+
+// What the engine says about a run; `steps`: also predictions after each step.
+function ask({ text, off, t }, steps = false) {
     const temperature = t === 1 ? 0 : t;
-    const request = { show: live.show, edits, temperature, next: live.next };
-    const sentence = new Sentence(JSON.parse(live.engine.run(text, request)));
-    sentence.command = off.length ? ['--ablate', off.join(',')] : [];
-    if (text === usual.text && !edits && !temperature) sentence.scores = live.scores;
-    if (temperature) sentence.command.push('--attention-temperature', String(t));
-    if (sentence.next) sentence.askSteps = () => askSteps(sentence, { ...request, text });
+    const request = { show: live.show, edits: editsOf(off), temperature, next: live.next, steps };
+    return JSON.parse(live.engine.run(text, request));
+}
+
+// The sentence of a run, with the equivalent options of the command line.
+function runSentence(run) {
+    const began = performance.now();
+    const sentence = new Sentence(ask(run, live.whole));
+    Object.assign(sentence, { request: run, whole: live.whole });
+    live.ran = performance.now() - began;
+    live.whole = live.ran < LIVE_SLOW;
+    sentence.command = run.off.length ? ['--ablate', run.off.join(',')] : [];
+    if (run.t !== 1) sentence.command.push('--attention-temperature', String(run.t));
+    if (run.text === usual.text && !sentence.command.length) Object.assign(sentence, live.known);
     return sentence;
 }
 
-// Predictions after each step take the longest: they follow when typing pauses.
-function askSteps(sentence, { text, ...request }) {
-    clearTimeout(live.steps);
-    live.steps = setTimeout(() => {
-        if (current() !== sentence || sentence.stepTokens) return;
-        const { next } = JSON.parse(live.engine.run(text, { ...request, steps: true }));
-        sentence.stepTokens = new NextTokens(next);
-        drawLayers(sentence.stepTokens, currentCell().row);
-    }, LIVE_PAUSE);
+// Parts that take longer follow when typing pauses, one at a time. They belong to the sentence, and
+// are drawn with it or not at all.
+function complete(sentence, pause = LIVE_PAUSE) {
+    clearTimeout(live.later);
+    live.later = setTimeout(() => {
+        if (current() !== sentence || !addPart(sentence)) return;
+        complete(sentence, 0);
+    }, pause);
+}
+
+// Add the predictions after each step, then those without each head; false if nothing is missing.
+function addPart(sentence) {
+    const run = sentence.request;
+    if (!sentence.next) return false;
+    if (!sentence.whole) {
+        Object.assign(sentence, { next: ask(run, true).next, madeNext: null, whole: true });
+        predicted = '';
+        highlight();
+        return true;
+    }
+    const heads = headsOf(sentence, 'weights');
+    const without = (sentence.partial ??= []);
+    if (sentence.effects || run.off.length || heads.length * live.ran > EFFECTS_MOST) return false;
+    const last = sentence.labels.sentence.length - 1;
+    const [winner] = sentence.nextTokens.likeliest(last);
+    const next = new NextTokens(ask({ ...run, off: [heads[without.length].name] }).next);
+    without.push(next.shareOf(winner.id, last));
+    if (without.length < heads.length) return true;
+    sentence.effects = without;
+    drawRoles();
+    return false;
 }
 
 function runNow() {
     return { text: state.text, off: [...state.off].sort(), t: state.t };
 }
 
-// Run and draw. On failure show the error and keep the picture.
-function runLive() {
+// Run the text of the field, and replace state and picture together. If it cannot run, both stay as
+// they are, greyed below the message.
+function runLive(changes = {}) {
     clearTimeout(live.waiting);
     const began = performance.now();
-    const field = byId('text');
-    const note = byId('live-note');
+    const text = byId('text').value;
+    const before = { ...state };
+    const other = text === state.text ? {} : { text, kept: null, row: null, why: false };
+    let sentence = null;
+    Object.assign(state, other, changes);
     try {
-        sentences[state.sentence] = runSentence(runNow());
-        field.removeAttribute('aria-invalid');
-        state.runs = (state.runs || 0) + 1;
-        draw(false);
-        clearTimeout(live.remembering); // writing the address takes milliseconds
-        live.remembering = setTimeout(rememberState, LIVE_PAUSE);
-        live.took = performance.now() - began;
+        sentence = runSentence(runNow());
+        sentences[state.sentence] = sentence;
+        complain('');
+    } catch (error) {
+        Object.assign(state, before);
+        complain(/empty/.test(error.message) ? 'Type some text to begin.' : error.message);
+    }
+    const note = byId('live-note');
+    if (sentence) {
+        state.runs += 1;
+        draw();
+        live.drawn = performance.now();
+        live.took = live.drawn - began;
         note.textContent = `Updated in ${live.took.toFixed(0)} ms`;
         note.dataset.took = live.took;
-    } catch (error) {
-        field.setAttribute('aria-invalid', 'true');
-        note.textContent = /empty/.test(error.message) ? 'Type some text to begin.' : error.message;
-        announce(note.textContent);
-        if (!/empty/.test(error.message)) console.debug(error.stack);
+        complete(sentence);
     }
     live.runs += 1;
-    Object.assign(note.dataset, { text: state.text, runs: live.runs });
+    Object.assign(note.dataset, { text, runs: live.runs });
+    return Boolean(sentence);
 }
 
+// The message below the field; the results of the text before it turn grey.
+function complain(message) {
+    const stale = Boolean(message && live.engine);
+    if (message) announce(message);
+    byId('text-error').textContent = message;
+    document.body.classList.toggle('stale', stale);
+    byId('workbench').setAttribute('aria-busy', stale);
+    if (stale) byId('text').setAttribute('aria-invalid', 'true');
+    else byId('text').removeAttribute('aria-invalid');
+}
+
+// Run at once, unless runs are slow, or so frequent that browsers would refuse to write addresses.
 function typed() {
-    state.text = byId('text').value;
-    Object.assign(state, { kept: null, row: null, why: false });
-    for (const timer of [live.waiting, live.steps, live.remembering]) clearTimeout(timer);
-    live.waiting = setTimeout(runLive, live.took < LIVE_LONG ? 0 : LIVE_PAUSE);
+    clearTimeout(live.waiting);
+    const rest = live.drawn + LIVE_LEAST - performance.now();
+    live.waiting = setTimeout(runLive, live.took < LIVE_LONG ? Math.max(0, rest) : LIVE_PAUSE);
+    complete(current());
 }
 
 // --- heads and the pin -------------------------------------------------------------------------
 
 // Ablating the first head pins the run before it; the pin ends when no head is off.
 function switchHeads(off) {
-    if (!pinned) live.pin = pinRun();
-    state.off = new Set(off);
-    if (!off.length && state.pin === live.pin) unpin();
-    runLive();
+    const before = [state.pin, pinned];
+    const ends = !off.length && state.pin && state.pin === live.pin;
+    if (ends) state.pin = pinned = null;
+    else if (!pinned) live.pin = pinRun();
+    const mode = ends ? 'auto' : state.mode;
+    if (!runLive({ off: new Set(off), mode })) [state.pin, pinned] = before;
 }
 
 function switchHead(name) {
@@ -123,7 +181,8 @@ function togglePin() {
 async function startLive() {
     const field = byId('text');
     field.hidden = false;
-    live.scores = current().scores;
+    const { scores, effects } = current();
+    live.known = { scores, effects };
     usual.text = current().text;
     live.show = current().kinds.join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
@@ -132,16 +191,12 @@ async function startLive() {
         const bytes = await unpacked(bytesOf(byId('engine').textContent));
         live.engine = await Engine.open(bytes, current().model, heldFiles());
     } catch (error) {
-        byId('live-note').textContent = `This browser cannot run the engine: ${error.message}`;
-        announce(byId('live-note').textContent);
+        complain(`This browser cannot run the engine: ${error.message}`);
         return;
     }
     field.disabled = false;
     field.addEventListener('input', typed);
-    byId('t').addEventListener('input', () => {
-        state.t = Number(byId('t').value);
-        runLive();
-    });
+    byId('t').addEventListener('input', () => runLive({ t: Number(byId('t').value) }));
     byId('pin').addEventListener('click', togglePin);
     byId('all-on').addEventListener('click', () => switchHeads([]));
     runRecalled();

@@ -27,7 +27,7 @@ const state = {
     runs: 0, // of the engine
 };
 
-const live = { engine: null, waiting: 0, took: 0, runs: 0 }; // see live.js
+const live = { engine: null, whole: true, waiting: 0, took: 0, drawn: 0, runs: 0 }; // see live.js
 let pinned = null; // the sentence that `pin` names
 let hovered = null; // a cell or a token under the pointer
 let views = {}; // of the matrix and the lines
@@ -159,7 +159,7 @@ function headTitle() {
     if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     const role = roleOf(tensor, state.head);
-    return `${name} ${role ? role.name : 'mixed'} head`;
+    return `${name} ${role ? role.name : 'mixed'}${phone.matches ? '' : ' head'}`;
 }
 
 function drawMiddle() {

@@ -64,7 +64,7 @@ function drawPrediction(row) {
     const outline = comparesTexts() ? `A after ${quoted(token)}` : 'pinned';
     byId('follows-note').textContent = comparable ? `outline: ${outline}` : 'probability';
     drawBars(candidates(next, row, comparable, place), Boolean(comparable));
-    drawLayers(current().stepTokens || next, row);
+    drawLayers(next, row);
 }
 
 function drawBars(list, compares) {
@@ -95,15 +95,12 @@ function drawBars(list, compares) {
 // A row for each step; the text below names the step with the winner's largest gain.
 function drawLayers(next, row) {
     const steps = next.layers;
-    const { askSteps } = current();
-    byId('layers').hidden = steps.length < 2 && !askSteps;
-    if (steps.length < 2) {
-        askSteps?.(); // keep the old rows until the new ones are ready
-        return;
-    }
+    byId('layers').hidden = steps.length < 2 && current().whole !== false; // they follow
+    for (const id of ['layer-rows', 'entry']) byId(id).replaceChildren();
+    if (steps.length < 2) return;
     const actual = current().labels.sentence[row + 1];
     const tone = new Tone(0, 1, 'linear');
-    byId('layer-rows').replaceChildren(
+    byId('layer-rows').append(
         ...steps.map((step) => {
             const line = element('tr');
             line.append(headerCell(stepName(step), 'row'));
@@ -130,7 +127,7 @@ function drawEntry(next, row) {
     let best = 1;
     for (let i = 2; i < shares.length; i++)
         if (shares[i] - shares[i - 1] > shares[best] - shares[best - 1]) best = i;
-    byId('entry').replaceChildren(
+    byId('entry').append(
         `${quoted(shown(winner.name))} enters with `,
         element('b', stepName(next.layers[best])),
         ': ',

@@ -1,0 +1,272 @@
+// A page shows one text at a time: all parts belong to it, at every frame, while texts are typed. Its
+// roles of heads are those of the command `heads`; it opens on the head that the prediction needs.
+//
+// page.mjs imports it. PAGE_TYPING: seconds of typing (15).
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { attn, attnJson, percent, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
+
+const SECONDS = Number(process.env.PAGE_TYPING || 15);
+const KEYS = 'The keys to the cabinet';
+const TEXTS = [
+    KEYS,
+    'the dog sat on a mat',
+    'red fox green boat red fox',
+    'Life is short, eat dessert first',
+    'a man ran to the little house and the old man sat',
+];
+const WRONG = ['', 'and then '.repeat(200)];
+const live = join(scratch, 'live.html'); // live.mjs writes it
+const shownHead = (layer, head) => `L${layer}·H${head}`;
+
+// Runs in the page: what each part says. Labels of the matrix are those that were drawn.
+function watch() {
+    const text = (id) => document.getElementById(id).textContent;
+    const all = (selector, of = document) =>
+        [...of.querySelectorAll(selector)].map((one) => one.textContent);
+    const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function note(words, ...place) {
+        (this.canvas.words ||= []).push(words);
+        fillText.call(this, words, ...place);
+    };
+    CanvasRenderingContext2D.prototype.clearRect = function note(...box) {
+        this.canvas.words = [];
+        clearRect.call(this, ...box);
+    };
+    window.parts = () => ({
+        chips: all('.chip').join(' '),
+        labels: (document.querySelector('#stage .over').words || []).sort().join(' '),
+        lines: (document.querySelector('#stage .lines')?.words || []).sort().join(' '),
+        prediction: text('follows') + all('#bars li:not([hidden])').join(' '),
+        layers: all('#layer-rows tr').join(' '),
+        entry: text('entry'),
+        roles: text('roles').replace(/L\d+·H\d+: layer .*/, ''),
+        grid: [...document.querySelectorAll('.thumb')].map((one) => one.ariaLabel).join(),
+        profile: text('profile-rows'),
+        readout: text('readout'),
+        table: all('#numbers td, #numbers th').join(' '),
+        address: new URLSearchParams(location.hash.slice(1)).get('text') || '',
+    });
+    // The words of Why at their places in the text, as "keys 1".
+    window.why = () =>
+        document.querySelector('#why.open')
+            ? [...document.querySelectorAll('#why .why-head b')].map(
+                  (one) => one.textContent + one.nextSibling.textContent.replace(/ →.*/, ''),
+              )
+            : [];
+    window.type = (words) => {
+        const field = document.getElementById('text');
+        field.value = words;
+        field.dispatchEvent(new Event('input', { bubbles: true }));
+    };
+}
+
+// Runs in the page: types at random and compares every frame with what is known of its text.
+async function typeAtRandom([known, texts, wrong, seconds]) {
+    const found = { frames: 0, texts: [], faults: [] };
+    const later = new Set(['layers', 'entry']); // may follow, or be empty until then
+    const fault = (words) => found.faults.length < 5 && found.faults.push(words);
+    const look = () => {
+        const now = window.parts();
+        const expected = known[now.chips];
+        found.frames += 1;
+        if (!expected) return fault(`unknown chips: ${now.chips}`);
+        if (!found.texts.includes(now.chips)) found.texts.push(now.chips);
+        for (const [name, words] of Object.entries(now)) {
+            const whole = expected[name];
+            const begins = name === 'roles' && whole.startsWith(words);
+            if (words !== whole && !begins && !(later.has(name) && !words))
+                fault(`${name} of another text than “${now.chips}”: ${words}`);
+        }
+        const words = now.chips.split(' ');
+        for (const one of window.why())
+            if (words[one.split(' ')[1]] !== one.split(' ')[0]) fault(`Why: ${one}`);
+        return null;
+    };
+    let seed = 7;
+    const random = (below) => {
+        seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+        return Math.floor((seed / 2 ** 32) * below);
+    };
+    const pick = (list) => list[random(list.length)];
+    const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+    let ends = false;
+    const frame = () => {
+        look();
+        if (!ends) requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    const until = performance.now() + 1000 * seconds;
+    while (performance.now() < until) {
+        window.type(pick(random(3) ? texts : wrong));
+        await pause(pick([0, 5, 30, 60, 90, 120, 400]));
+        if (!random(4)) document.getElementById('why-button').click();
+        if (!random(4)) document.querySelector('.over').dispatchEvent(new PointerEvent('pointerleave'));
+        await pause(pick([0, 20, 150]));
+    }
+    window.type(texts[0]);
+    await pause(1500);
+    look();
+    ends = true;
+    return { ...found, faults: found.faults, last: window.parts() };
+}
+
+if (existsSync(live)) {
+    await test(`all parts show one text at every frame of ${SECONDS} s of random typing`, () =>
+        withPage(
+            live,
+            async (page) => {
+                await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+                await page.click('#numbers summary');
+                await page.evaluate(watch);
+                const known = {};
+                const settle = async (text) => {
+                    await page.evaluate((words) => window.type(words), text);
+                    await page.waitForTimeout(2000);
+                    const parts = await page.evaluate(() => window.parts());
+                    known[parts.chips] = parts;
+                };
+                for (const text of TEXTS) await settle(text);
+                same(TEXTS.length, Object.keys(known).length);
+                for (const one of Object.values(known)) {
+                    yes(one.layers.includes('attention 1'), `no layers: ${one.chips}`);
+                    for (const [name, words] of Object.entries(one)) yes(words, `no ${name}`);
+                }
+                const args = [known, TEXTS, WRONG, SECONDS];
+                const { frames, texts, faults, last } = await page.evaluate(typeAtRandom, args);
+                same([], faults);
+                same(TEXTS.length, texts.length, 'texts that were shown');
+                yes(frames > 5 * SECONDS, `${frames} frames`);
+                same(known[last.chips], last, 'all parts are complete in the end');
+            },
+            { viewport: { width: 1440, height: 900 } },
+        ));
+
+    await test('a text that cannot run greys the results below a message under the field', async () => {
+        for (const [width, colorScheme] of [
+            [1440, 'light'],
+            [1440, 'dark'],
+            [390, 'light'],
+        ])
+            await withPage(
+                live,
+                async (page) => {
+                    await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+                    if (width < 700) await page.click('#edit');
+                    const chips = await page.innerText('#chips');
+                    for (const [text, message] of [
+                        ['', 'Type some text to begin.'],
+                        [WRONG[1], /expected at most 128/],
+                    ]) {
+                        await page.fill('#text', text);
+                        await page.locator('.stale #text-error', { hasText: message }).waitFor();
+                        const [field, below] = await Promise.all(
+                            ['#text', '#text-error'].map((one) => page.locator(one).boundingBox()),
+                        );
+                        const gap = below.y - field.y - field.height;
+                        yes(gap >= 0 && gap < 8, `the message is ${gap} pixels below`);
+                        same(chips, await page.innerText('#chips'));
+                        same('true', await page.getAttribute('#workbench', 'aria-busy'));
+                        const [ink, ground, opacity] = await page.evaluate(() => [
+                            getComputedStyle(document.getElementById('text-error')).color,
+                            getComputedStyle(document.body).backgroundColor,
+                            getComputedStyle(document.getElementById('workbench')).opacity,
+                        ]);
+                        yes(Number(opacity) < 0.6, 'the results are not grey');
+                        const [a, b] = [ink, ground].map(luminance).sort((x, y) => y - x);
+                        yes((a + 0.05) / (b + 0.05) >= 4.5, `${ink} on ${ground}`);
+                    }
+                    await page.fill('#text', KEYS);
+                    await page.locator('.stale').waitFor({ state: 'detached' });
+                    same('', await page.innerText('#text-error'));
+                    same('false', await page.getAttribute('#workbench', 'aria-busy'));
+                },
+                { viewport: { width, height: 844 }, colorScheme },
+            );
+    });
+}
+
+function luminance(colour) {
+    return colour
+        .match(/\d+/g)
+        .slice(0, 3)
+        .map((byte) => byte / 255)
+        .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+}
+
+// "L1·H3, induction": the roles of all heads, as the command says and as the page does.
+function rolesOfCommand(text) {
+    const lines = execFileSync(attn, ['heads', '-q', text]).toString().split('\n');
+    const rows = lines.map((line) => /^ +(\d+) +(\d+)(?: +[\d.]+){7}(?:  (.*))?$/.exec(line));
+    return rows
+        .filter(Boolean)
+        .map(([, layer, head, role]) => `${shownHead(layer, head)}, ${role || 'mixed'}`);
+}
+
+const rolesOfPage = (page) =>
+    page.$$eval('.thumb', (all) => all.map((one) => one.getAttribute('aria-label')));
+
+await test('the command heads, a page and a live page give heads the same roles', async () => {
+    for (const text of TEXTS)
+        await withPage(writePage(text), async (page) =>
+            same(rolesOfCommand(text), await rolesOfPage(page), text),
+        );
+    if (!existsSync(live)) return;
+    await withPage(live, async (page) => {
+        await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+        for (const text of TEXTS) {
+            await page.fill('#text', text);
+            const note = page.locator(`#live-note[data-text=${JSON.stringify(text)}]`);
+            await note.waitFor({ state: 'attached' });
+            same(rolesOfCommand(text), await rolesOfPage(page), text);
+        }
+    });
+});
+
+// The head without which the likeliest next token changes most, by the command `score`.
+function mostNeeded(text) {
+    const shares = (...options) => {
+        const { best } = attnJson('score', '-q', `${text} x`, '--top', '50', ...options).tables;
+        const { position } = attnJson('score', '-q', text).tables.scores.at(-1);
+        return best.filter((one) => one.position === position + 1);
+    };
+    const [winner] = shares();
+    const effects = [0, 1].flatMap((layer) =>
+        [0, 1, 2, 3].map((head) => {
+            const without = shares('--ablate', `${layer}.${head}`);
+            const mine = without.find((one) => one.id === winner.id);
+            const by = Math.exp(mine.logprob) - Math.exp(winner.logprob);
+            return { name: shownHead(layer, head), by, share: percent(Math.exp(mine.logprob)) };
+        }),
+    );
+    const [most] = effects.sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
+    const points = Math.abs(100 * most.by).toFixed(1);
+    const token = winner.text.trim();
+    const verb = most.by < 0 ? 'falls' : 'rises';
+    return { ...most, words: `“${token}” ${verb} by ${points} points` };
+}
+
+await test('a page opens on the head that the prediction needs most, and says by how much', async () => {
+    for (const text of [KEYS, TEXTS[3]]) {
+        const most = mostNeeded(text);
+        await withPage(writePage(text), async (page) => {
+            const title = await page.innerText('#head-title');
+            yes(title.startsWith(`${most.name} `), `${title} is not ${most.name}`);
+            const roles = await page.innerText('#roles');
+            yes(roles.includes(`Without ${most.name}, ${most.words}, the most of all heads.`), roles);
+            yes(/L\d·H\d: layer \d, head \d$/.test(roles), roles);
+        });
+        if (!existsSync(live)) continue;
+        await withPage(live, async (page) => {
+            await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+            await page.fill('#text', text);
+            await page.locator('#roles', { hasText: `${most.words}, the most` }).waitFor();
+            await page.locator(`.head:has([data-head="1.3"]) .power`).click();
+            const roles = page.locator('#roles', { hasText: 'Without L1·H3 ✕, “' });
+            yes(/(falls|rises) by [\d.]+ points\. /.test(await roles.innerText()), 'no effect');
+        });
+    }
+});
