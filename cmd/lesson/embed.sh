@@ -17,11 +17,27 @@ LC_ALL=C awk '
         gsub(/["\\]/, "\\\\&", text)
         return "\"" text "\""
     }
+    # The number of the step that {NAME: WORDS} refers to.
+    function referred(text,    name) {
+        while (match(text, /[{][a-z-]+: [^}]*[}]/)) {
+            name = substr(text, RSTART + 1, index(substr(text, RSTART), ":") - 2)
+            if (!(name in numbers))
+                stop("there is no step " name)
+            text = substr(text, 1, RSTART - 1) numbers[name] substr(text, RSTART + RLENGTH)
+        }
+        return text
+    }
     function put(language, field, text) {
+        text = referred(text)
         if (step)
             steps[language, step] = steps[language, step] "        ." field " = " text ",\n"
         else
             words[language] = words[language] "     ." field " = " text ",\n"
+    }
+    NR == FNR { # the first reading
+        if ($1 == "step")
+            numbers[$2] = ++count
+        next
     }
     NF == 0 || /^#/ { next }
     { text = $0; sub(/^[a-z]+ */, "", text) }
@@ -34,7 +50,7 @@ LC_ALL=C awk '
         next
     }
     $1 == "step" { step++; next }
-    $1 == "walk" || $1 == "line" || $1 == "marks" || $1 == "show" {
+    $1 == "walk" || $1 == "line" || $1 == "marks" || $1 == "show" || $1 == "tables" {
         put("en", $1, $1 == "walk" ? "true" : quoted(text))
         put("zh", $1, $1 == "walk" ? "true" : quoted(text))
         next
@@ -55,4 +71,4 @@ LC_ALL=C awk '
         print "    {.language = \"en\", .name = \"English\", .steps = en,\n" words["en"] "    },"
         print "    {.language = \"zh\", .name = \"Chinese\", .steps = zh,\n" words["zh"] "    },"
         print "};\n\nconst size_t lesson_steps = sizeof en / sizeof *en;"
-    }' steps.txt
+    }' steps.txt steps.txt
