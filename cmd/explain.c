@@ -68,7 +68,8 @@ struct job {
     const struct tokenized *text; /* text of the query */
     const char *called;           /* name of that text in messages */
     struct explain_request request;
-    bool several; /* --token all */
+    bool several;       /* --token all */
+    struct buf *memory; /* NULL: written to --output */
 };
 
 /* Choose the attention of --part, by default the first one of the model. */
@@ -157,13 +158,16 @@ static int explain(struct job *job, struct err *err)
     struct stream out = {0};
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
+    const struct place place = page_place(job->options, NULL);
     const struct explanations explanations = {items, count, job->several, job->options->looks.full,
-                                              page_place(job->options, NULL).columns};
+                                              job->format->write == explain_html_write
+                                                  ? (size_t)job->options->looks.width
+                                                  : place.columns};
     if (!items)
         return -1;
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
-    job->request.keys = page_place(job->options, NULL).lines;
+    job->request.keys = place.lines;
     struct memory memory = {0};
     const struct viewer *viewer = &job->session.viewer;
     if (explanation_add_memory(&memory, viewer, job->pair, &job->request, &job->session.arena,
@@ -179,14 +183,16 @@ static int explain(struct job *job, struct err *err)
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    failed = failed || output_to(&out, job->options->output.path, err) ||
+    failed = failed ||
+             (job->memory ? stream_to_memory(&out, job->memory, err)
+                          : output_to(&out, job->options->output.path, err)) ||
              job->format->write(&out, &explanations, err);
     return stream_end(&out, failed, err);
 }
 
-int explain_command(const struct options *options, struct err *err)
+int explain_to(struct buf *memory, const struct options *options, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options};
+    struct job job = {.options = options, .session.options = options, .memory = memory};
     int failed = check_options(&job, err) || items_open(&job.items, options, 0, ITEMS_ONE, err) ||
                  session_begin(&job.session, err) ||
                  !(job.pair = session_read_items(&job.session, &job.items, err)) ||
@@ -195,4 +201,9 @@ int explain_command(const struct options *options, struct err *err)
     session_release(&job.session);
     items_release(&job.items);
     return err_if(failed);
+}
+
+int explain_command(const struct options *options, struct err *err)
+{
+    return explain_to(NULL, options, err);
 }

@@ -71,6 +71,7 @@ const struct command command_lesson = {
 enum {
     TITLE_COLUMN = 5,
     WORDS_MAX = 32,
+    TABLE_COLUMNS = 60, /* on the page */
 };
 
 struct tour {
@@ -248,17 +249,46 @@ static int show_scale(struct tour *tour, struct err *err)
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
+/* Parse a command line. Returns the command, or NULL with `err`. */
+static const struct command *read_line(struct options *options, const char *line,
+                                       struct arena *arena, struct err *err)
+{
+    char *words[WORDS_MAX + 2] = {NULL};
+    size_t count = 0;
+    if (read_words(words, &count, line, arena, err))
+        return NULL;
+    const struct command *command = command_find(words[1], err);
+    return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
+}
+
+/* The output of an explain command as HTML, from which the page takes its tables. */
+static int read_tables(const char **arithmetic, const char *line, struct arena *arena,
+                       struct err *err)
+{
+    struct options options;
+    struct buf html = {0};
+    if (!read_line(&options, line, arena, err))
+        return -1;
+    options.output.format = "html";
+    options.looks.width = TABLE_COLUMNS;
+    if (explain_to(&html, &options, err)) {
+        buf_release(&html);
+        return -1;
+    }
+    *arithmetic = buf_keep(&html, arena, err);
+    return *arithmetic ? 0 : -1;
+}
+
 static int add_step(struct tour *tour, size_t step, struct err *err)
 {
     struct page_lesson lesson = tour->lesson->steps[step];
     struct options options;
-    char *words[WORDS_MAX + 2] = {NULL};
-    size_t count = 0;
-    if (read_words(words, &count, lesson.line, &tour->arena, err))
+    const struct command *command = read_line(&options, lesson.line, &tour->arena, err);
+    if (!command)
         return -1;
-    const struct command *command = command_find(words[1], err);
-    if (!command || options_parse(&options, command, words + 2, &tour->arena, err))
-        return -1;
+    const char *tables = command == &command_explain ? lesson.line : lesson.tables;
+    if (tables && read_tables(&lesson.arithmetic, tables, &tour->arena, err))
+        return err_prefix(err, "step %zu", step + 1);
     if (lesson.show)
         options.select.show = lesson.show;
     if (lesson.walk && tour->options->model.name)

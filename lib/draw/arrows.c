@@ -91,14 +91,15 @@ static void draw_box(const struct section *section, struct canvas *canvas,
         font.anchor = ANCHOR_START;
         canvas->text(canvas, (struct point){y.x + 2 * GAP, y.y + font.size / 2}, text, &font);
     }
+    double middle = (low + high) / 2, out = LABELS * 0.7;
+    double left = fmax(out, 2 * (font.size + GAP)); /* of the numbers of Z */
     font = section_font(section, TYPE_NAME, 0x111111);
     font.anchor = ANCHOR_MIDDLE;
-    double middle = (low + high) / 2, out = LABELS * 0.7;
     struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);
     struct point z = project(scene, low, low, middle);
     canvas->text(canvas, (struct point){x.x - out / 2, x.y + out + font.size / 2}, "X", &font);
     canvas->text(canvas, (struct point){y.x + out, y.y + out}, "Y", &font);
-    canvas->text(canvas, (struct point){z.x - out, z.y + font.size / 3}, "Z", &font);
+    canvas->text(canvas, (struct point){z.x - left, z.y + font.size / 3}, "Z", &font);
 }
 
 static bool boxes_meet(struct box a, struct box b)

@@ -375,7 +375,8 @@ PICTURE(pdf, DRAWING_PDF)
 int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
                         struct err *err)
 {
-    static const struct style style = {.view = VIEW_ARROWS, .title = ""};
+    static const struct style style = {
+        .view = VIEW_ARROWS, .title = "", .form = {.width = 240, .font_size = 9}};
     const struct place place = {.style = &style, .count = 1};
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct report own = *report;

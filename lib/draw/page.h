@@ -48,8 +48,10 @@ struct page_lesson {
     const char *marks;  /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
     const char *question, *answer;
-    const char *show; /* tensors for a command other than `run`; NULL: the command's own */
-    bool walk;        /* diagram of the whole model; not a step */
+    const char *show;   /* tensors for a command other than `run`; NULL: the command's own */
+    const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
+    const char *arithmetic; /* output of explain as HTML, or NULL */
+    bool walk;              /* diagram of the whole model; not a step */
 };
 
 /* The tour in a language; cmd/lesson/embed.sh makes it from cmd/lesson/steps.txt. */

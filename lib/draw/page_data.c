@@ -406,6 +406,8 @@ static void put_lesson(struct json_writer *json, const struct page_lesson *lesso
     json_put_text(json, "marks", lesson->marks);
     json_put_text(json, "question", lesson->question);
     json_put_text(json, "answer", lesson->answer);
+    if (lesson->arithmetic)
+        json_put_text(json, "arithmetic", lesson->arithmetic);
     json_put_bool(json, "walk", lesson->walk);
     json_put_close(json, '}');
 }

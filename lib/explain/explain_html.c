@@ -5,7 +5,7 @@
 
 #include "explain/explain_page.h"
 
-enum { PAGE_COLUMNS = 100 }; /* line width in characters, as computed by explain_page.c */
+enum { PAGE_COLUMNS = 100 }; /* usual line width in characters, as computed by explain_page.c */
 
 static const double bar_em = 7; /* bar length for a weight of 1 */
 
@@ -217,5 +217,6 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
     static const struct document_format format = {
         add_beginning, add_query, add_piece, add_table, add_end,
     };
-    return document_write(&format, out, explanations, PAGE_COLUMNS, err);
+    size_t columns = explanations->columns ? explanations->columns : PAGE_COLUMNS;
+    return document_write(&format, out, explanations, columns, err);
 }

@@ -87,7 +87,7 @@ struct explanations {
     size_t count;   /* at least 1 */
     bool several;   /* write a list, even for a single query */
     bool full;      /* show whole vectors, all keys and the operand matrices */
-    size_t columns; /* terminal width; 0: unlimited */
+    size_t columns; /* terminal width; 0: unlimited, in HTML the usual width */
 };
 
 struct explain_request {

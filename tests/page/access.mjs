@@ -26,7 +26,7 @@ const path = writePage('-s', REPEAT, '-s', `${REPEAT} door`, '--show', 'weights,
 const alike = writePage('-s', REPEAT, '-s', REPEAT.replace('door', 'tree'));
 const lesson = join(scratch, 'access.html');
 execFileSync(attn, ['lesson', '-o', lesson]);
-const STEPS = [0, 5, 11]; // a matrix, several, the walk
+const STEPS = [0, 3, 5, 6, 11]; // arrows, weight matrices, several heads, explain, the walk
 let axe = '';
 try {
     axe = readFileSync(createRequire(`${process.env.MODULES}/`).resolve('axe-core'), 'utf8');

@@ -3,7 +3,18 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LIFE, attn, json, readout, same, scratch, test, withPage, yes } from './harness.mjs';
+import {
+    LIFE,
+    attn,
+    boxOf,
+    json,
+    readout,
+    same,
+    scratch,
+    test,
+    withPage,
+    yes,
+} from './harness.mjs';
 
 const said = (...args) => execFileSync(attn, ['lesson', ...args, '--width', '1000']).toString();
 const path = join(scratch, 'lesson.html');
@@ -37,7 +48,7 @@ await test('every step has the text of the command `lesson`', () =>
         for (let step = 1; step <= lines.length; step++) {
             await page.selectOption('#sentence', String(step - 1));
             const text = said(String(step));
-            const parts = await page.$$eval('.lesson > p', (all) => all.map((p) => p.innerText));
+            const parts = await page.$$eval('.told > p', (all) => all.map((p) => p.innerText));
             same(lines[step - 1], await page.locator('.lesson code').innerText());
             for (const part of parts.filter((one) => !one.includes('attn-cli ')))
                 yes(text.replace(/\s+/g, ' ').includes(part.replace(/\s+/g, ' ')), part);
@@ -49,17 +60,15 @@ await test('marked cells have the numbers of the models', () =>
         for (let step = 0; step < lines.length; step++) {
             await page.selectOption('#sentence', String(step));
             const tensors = tensorsOf(lines[step]);
-            const names = await page.$$eval('.lesson h3', (all) => all.map((h) => h.textContent));
-            yes(names.length > 0, `step ${step + 1} has no matrix`);
             const cells = await page.$$eval('.marked button', (all) =>
                 all.map((one) => [one.textContent, one.title]),
             );
             yes(cells.length > 0, `step ${step + 1} marks nothing`);
             for (const [cell, title] of cells) {
-                const [value] = title.split(':'); // exact; the button has four digits
-                const four = String(Number(Number(value).toPrecision(4))).replace('-', '−');
+                const [value] = title.split(':'); // exact; the button has four decimals
+                const four = Number(value).toFixed(4).replace('-', '−');
                 same(four, cell.split(' ').at(-1), cell);
-                const name = names.find((one) => cell.startsWith(`${one} · `));
+                const [name] = cell.split(' · ');
                 const row = numbersOf(tensors, name).find((numbers) =>
                     numbers.some((number) => String(number) === value),
                 );
@@ -149,7 +158,7 @@ await test('the walk of a lesson accepts any model and text', async () => {
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
     await withPage(other, async (page) => {
         await page.selectOption('#sentence', '11');
-        same('“Life is short”', await page.locator('.lesson > .quiet').innerText());
+        same('“Life is short”', await page.locator('.told > .quiet').innerText());
         yes((await walk(page)).includes('attn_out · layer 0'), 'no attention');
     });
 });
@@ -162,12 +171,25 @@ await test('the arrows of an embedding are drawn as by run --view arrows', () =>
         yes((await drawing.boundingBox()).width > 200, 'it is too small');
         const sentence = 'Your journey starts with one step';
         const args = ['-m', 'journey', sentence, '--show', 'embedding', '--view', 'arrows'];
-        const figure = execFileSync(attn, ['run', ...args, '--title', '', '--format', 'svg']);
+        const form = ['--title', '', '--font-size', '9', '--format', 'svg'];
+        const figure = execFileSync(attn, ['run', ...args, ...form]);
         const texts = (svg) => [...svg.matchAll(/<text[^>]*>([^<]*)/g)].map((found) => found[1]);
         same(
             texts(figure.toString()),
             await drawing.locator('text').evaluateAll((all) => all.map((one) => one.textContent)),
         );
+        const touching = await drawing.locator('text').evaluateAll((all) => {
+            const boxes = all.map((one) => [one.textContent, one.getBoundingClientRect()]);
+            const meet = ([, a], [, b]) =>
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5; // empty above letters
+            const names = (one, at) =>
+                boxes
+                    .slice(at + 1)
+                    .flatMap((other) => (meet(one, other) ? [[one[0], other[0]]] : []));
+            return boxes.flatMap(names);
+        });
+        same([], touching, 'texts that overlap');
     }));
 
 // The texts and attributes that a reader of the page may read, without names in quotes.
@@ -176,7 +198,9 @@ const wordsOf = (page) =>
         const shown = [...document.querySelectorAll('header, #lesson')];
         const all = shown.flatMap((one) => [...one.querySelectorAll('*')]);
         const named = ['aria-label', 'title', 'placeholder'];
-        const isTerm = (one) => one.matches('code, option, #plain, .marked *, svg *, h3, .station h2');
+        const isTerm = (one) =>
+            one.matches('code, option, #plain, .marked *, svg *, .side h3, .station h2') ||
+            one.closest('.formula, .worked, bdi, sup');
         return all
             .filter((one) => !one.closest('code, svg') && !isTerm(one))
             .flatMap((one) => [
@@ -186,6 +210,74 @@ const wordsOf = (page) =>
             .map((text) => text.replace(/“[^”]*”/g, '').trim())
             .filter((text) => /[a-z]{2}/i.test(text));
     });
+
+// The numbers of a step that its page draws or writes, besides those of its text.
+const numbersShown = (page) =>
+    page.evaluate(() => [
+        ...window.drawn,
+        ...[...document.querySelectorAll('.arithmetic td')].map((one) => one.textContent),
+    ]);
+
+await test('each step shows every number of its text, with its decimals', () =>
+    withPage(path, async (page) => {
+        await page.evaluate(() => {
+            window.drawn = [];
+            const own = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function fillText(text, ...rest) {
+                window.drawn.push(text.replace('−', '-'));
+                own.call(this, text, ...rest);
+            };
+        });
+        for (let step = lines.length - 1; step >= 0; step--) {
+            await page.evaluate(() => (window.drawn = []));
+            await page.selectOption('#sentence', String(step));
+            const shown = await numbersShown(page);
+            const parts = page.locator('.told > p, .question');
+            const told = (await parts.allTextContents()).join(' ');
+            for (const number of decimals(told))
+                // step 2 also quotes the model journey-seven
+                yes(shown.includes(number) || number === '0.1180', `step ${step + 1}: ${number}`);
+            for (const [name] of told.matchAll(/W_[qkv]/g)) {
+                const groups = await page.locator('.arithmetic .group').allTextContents();
+                yes(groups.includes(name.replace('_', '')), `step ${step + 1}: no table ${name}`);
+            }
+        }
+    }));
+
+await test('tables are beside their text where the window is wide, and fit it', async () => {
+    for (const [width, height] of [[1440, 900], [1280, 720], [1024, 768], [390, 844]])
+        await withPage(
+            path,
+            async (page) => {
+                if (width < 700) await page.click('#edit');
+                for (let step = 0; step < lines.length; step++) {
+                    await page.selectOption('#sentence', String(step));
+                    const [text, tables] = [
+                        await boxOf(page.locator('.told > p').first()),
+                        await boxOf(page.locator('.shows')),
+                    ];
+                    const beside = tables.x > text.x + text.width && tables.y < text.y;
+                    same(width > 959, beside, `step ${step + 1} at ${width}`);
+                    yes(tables.x + tables.width > width - 40, `step ${step + 1}: unused space`);
+                    const excess = await page.$$eval('.arithmetic .scroll', (all) =>
+                        all.map((one) => one.scrollWidth - one.clientWidth),
+                    );
+                    yes(width < 1000 || Math.max(0, ...excess) < 2, `step ${step + 1}: ${excess}`);
+                }
+            },
+            { viewport: { width, height } },
+        );
+});
+
+await test('a part that a text names is in its tables', () =>
+    withPage(path, async (page) => {
+        await page.selectOption('#sentence', '6');
+        const [, name] = /And '(\w+)' shows/.exec(await page.locator('.told').innerText());
+        const title = page.getByText(name, { exact: true });
+        const part = page.locator('.arithmetic section', { has: title });
+        for (const row of ['head 0', 'head 3', 'b_O', 'attn_out'])
+            same(1, await part.locator('th', { hasText: row }).count(), row);
+    }));
 
 await test('a lesson in Chinese is in Chinese', async () => {
     const chinese = join(scratch, 'chinese.html');

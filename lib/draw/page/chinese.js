@@ -5,6 +5,7 @@ const CHINESE = {
     'Look: ': '看点：',
     '#: open it in the workbench': '#：在工作台中打开',
     'rows: #, columns: #': '行：#，列：#',
+    'The embeddings as arrows': '画成箭头的嵌入向量',
     'Matrix of #: # by #. Arrow keys move.': '# 的矩阵：行是#，列是#。方向键移动。',
     'Matrix of #: # by #. Arrow keys move, Enter explains.':
         '# 的矩阵：行是#，列是#。方向键移动，回车键解释。',
@@ -19,6 +20,37 @@ const CHINESE = {
     channel: '通道',
     dim: '维',
     word: '词',
+
+    // its tables, as explain titles them
+    '# of #': '# / #',
+    sum: '和',
+    Input: '输入',
+    Embedding: '嵌入',
+    Query: '查询',
+    'Keys and scores': '键和分数',
+    Scale: '缩放',
+    Softmax: 'softmax',
+    Mask: '掩码',
+    'Values and weights': '值和权重',
+    'Context: weighted sum of the values': '上下文向量：值的加权和',
+    Output: '输出',
+    'Residual stream after the attention': '注意力之后的残差流',
+    'Norm before the MLP': 'MLP 之前的归一化',
+    'MLP: hidden channels': 'MLP：隐藏通道',
+    'MLP: activation': 'MLP：激活函数',
+    'MLP: output': 'MLP：输出',
+    'Residual stream after the layer': '这一层之后的残差流',
+    'There are no projections: q, k and v are the inputs.': '没有投影：q、k、v 就是输入。',
+    'The scale is 1: the scores do not change.': '缩放系数是 1：分数不变。',
+    'There is no mask: every query attends to every key.': '没有掩码：每个查询都关注所有的键。',
+    'One head and no output projection: the context is the output.':
+        '只有一个头，也没有输出投影：上下文向量就是输出。',
+    'A query attends to itself and to earlier tokens: the last one to all.':
+        '查询只关注自己和前面的词元：最后一个查询关注所有词元。',
+    "Wq: this head's columns of the query projection, [96, 24].":
+        'Wq：查询投影中属于这个头的列，[96, 24]。',
+    'WO,h: the rows of the output projection that belong to head h.':
+        'WO,h：输出投影中属于头 h 的行。',
 
     // its diagram (walk.js, stations.js)
     'The tensor of the station': '节点的张量',

@@ -1,6 +1,6 @@
 // A step of the tour: text, tensors with the cells it discusses, and a question.
 
-const LESSON_SIDE = 330; // least width of a matrix
+const LESSON_PLACES = 4; // decimals, as in the texts
 
 // "scores:1:2 weights:0.3:1:0": tensor, layer and head unless these are the first, row, column.
 function marksOf(sentence) {
@@ -21,21 +21,23 @@ function marksOf(sentence) {
 
 class LessonView {
     constructor(parent, sentence) {
-        const room = state.printing ? PAPER : parent.clientWidth;
         this.sentence = sentence;
         this.lesson = sentence.lesson;
         this.marks = marksOf(sentence);
-        const page = element('div', '', 'lesson');
+        const page = element('div', '', this.lesson.walk ? 'lesson walks' : 'lesson');
+        const told = element('div', '', 'told');
+        const shows = element('div', '', 'shows');
+        page.append(told, shows);
         parent.append(page);
-        this.drawHead(page);
-        if (this.lesson.walk) {
-            new WalkView(page, sentence, room);
-        } else {
-            this.drawCells(page);
-            this.drawMatrices(page, room);
-        }
-        this.drawQuestion(page);
-        this.drawSteps(page);
+        this.drawHead(told);
+        if (!this.lesson.walk) this.drawCells(told);
+        this.drawQuestion(told);
+        this.drawSteps(told);
+        const room = state.printing ? PAPER : shows.clientWidth;
+        const isExplained = this.lesson.line.startsWith('attn-cli explain');
+        if (this.lesson.arithmetic) this.drawArithmetic(shows, isExplained);
+        if (this.lesson.walk) new WalkView(shows, sentence, room);
+        else if (!isExplained) this.drawMatrices(shows, room);
     }
 
     drawHead(page) {
@@ -65,7 +67,8 @@ class LessonView {
             const words = `${tensor.name(index)} · ${names} `;
             const title = say('#: open it in the workbench', value);
             const button = buttonFor(open, words, '', { title });
-            button.append(element('b', value === say('masked') ? value : brief(Number(value))));
+            const number = Number(value);
+            button.append(element('b', Number.isNaN(number) ? value : placesOf(number)));
             item.append(button);
             list.append(item);
         }
@@ -74,8 +77,10 @@ class LessonView {
 
     drawMatrices(page, room) {
         const grid = element('div', '', 'compare');
+        const title = say('The embeddings as arrows');
+        const drawing = element('section', '', 'side', { 'aria-label': title });
+        drawing.append(element('h3', title));
         page.append(grid);
-        const across = Math.max(1, Math.floor(room / (LESSON_SIDE + 20)));
         this.sentence.tensors.forEach((tensor, at) => {
             const place = `${sentences.indexOf(this.sentence)}:${at}`;
             const arrows = document.querySelector(`template[data-at="${place}"]`);
@@ -88,10 +93,36 @@ class LessonView {
                 grid.append(part);
                 const isHere = (one) => one.tensor === tensor && one.index === index;
                 const marks = this.marks.filter(isHere);
-                lessonMatrix(part, tensor, index, room / across - 20, marks);
-                if (arrows) part.append(arrows.content.cloneNode(true));
+                lessonMatrix(part, tensor, index, room, marks);
+                if (arrows) drawing.append(arrows.content.cloneNode(true));
             }
         });
+        if (drawing.children.length > 1) grid.append(drawing);
+    }
+
+    // The steps of `explain`, or its weight matrices alone. Numbers of the text are marked.
+    drawArithmetic(page, isExplained) {
+        const box = element('div', '', isExplained ? 'arithmetic' : 'arithmetic compare');
+        const made = new DOMParser().parseFromString(this.lesson.arithmetic, 'text/html');
+        const said = new Set(this.lesson.look.match(/-?\d+\.\d+/g));
+        for (const cell of made.querySelectorAll('td'))
+            if (said.has(cell.textContent)) cell.className = 'said';
+        for (const { lastChild: last } of made.querySelectorAll('.group:not(:empty)'))
+            if (last.data)
+                last.data = last.data.replace(/(\d+) of (\d+)/, (_, ...n) => say('# of #', ...n));
+        for (const one of made.querySelectorAll('h2, p:not([class]), th[scope="col"], tfoot th')) {
+            const words = one.textContent.replace(/^\d+\. /, '');
+            if (one.matches('h2') || say(words) !== words) one.textContent = say(words);
+        }
+        let section;
+        for (const one of made.querySelectorAll('.walk > :not(dl)')) {
+            const group = one.querySelector('.group:not(:empty)');
+            if (!isExplained && !group?.textContent.startsWith('W')) continue;
+            if (!isExplained || one.matches('h2')) box.append((section = element('section')));
+            if (one.matches('.scroll')) one.tabIndex = 0;
+            section.append(one.matches('h2') ? element('h3', one.textContent) : one);
+        }
+        page.append(box);
     }
 
     drawQuestion(page) {
@@ -118,6 +149,10 @@ class LessonView {
     }
 }
 
+function placesOf(number) {
+    return minus(number.toFixed(LESSON_PLACES));
+}
+
 // "“it” → “is”" and the exact number.
 function cellWords(tensor, index, { row, column }) {
     const place = (axis, at) =>
@@ -139,6 +174,6 @@ function lessonMatrix(parent, tensor, index, room, marks = []) {
     };
     const wide = element('div', '', 'scroll');
     parent.append(wide, words);
-    const options = { marks, most: 34, point: show, keep: show };
+    const options = { marks, places: LESSON_PLACES, most: 34, point: show, keep: show };
     const view = new MatrixView(wide, tensor, index, room, options);
 }

@@ -4,6 +4,7 @@ const CELL_MOST = 40;
 const CELL_NUMBER = 24; // smaller cells show no numbers
 const LABEL_LEAST = 10; // smaller cells have every nth label
 const CANVAS_MOST = 4000;
+const PLACES_COLUMNS = 10; // more columns are too narrow for all decimals
 
 // Cells end at whole screen pixels, so that all have the same size.
 function cellSize(room, count, most = CELL_MOST) {
@@ -15,7 +16,8 @@ function cellSize(room, count, most = CELL_MOST) {
 
 class MatrixView {
     // `room`: the width to fill. `options`: marks (cells with a frame), compact (for a phone),
-    // and callbacks point(cell), keep(cell) and enter(cell).
+    // places (decimals of all numbers, for which few columns are wide enough), and callbacks
+    // point(cell), keep(cell) and enter(cell).
     constructor(parent, tensor, index, room, options = {}) {
         Object.assign(this, { tensor, index, marks: [] }, options);
         this.first = firstShown(tensor);
@@ -39,12 +41,28 @@ class MatrixView {
         this.height = square ? this.width : 24;
         if (compact && square)
             this.width = this.height = Math.floor(this.free / this.cells.columns) || 1;
+        if (this.cells.columns > PLACES_COLUMNS) this.places = undefined;
+        if (this.places !== undefined) this.fitNumbers();
         this.named = named;
         this.across = this.left + this.width * this.cells.columns;
         this.down = this.top + this.height * this.cells.rows;
         // slanted labels extend beyond the last cell
         const beyond = clamp(this.top - 7 - this.width / 2, 24, Math.max(24, room - this.across));
         this.reach = this.across + (named && !compact ? beyond : 2);
+    }
+
+    // Cells as wide as their numbers; whole numbers have no decimals.
+    fitNumbers() {
+        const numbers = [...this.tensor.matrix(this.index)].filter(Number.isFinite);
+        if (numbers.every(Number.isInteger)) this.places = 0;
+        const width = (value) => textWidth(this.textOf(value), 11);
+        this.width = 2 * Math.ceil(Math.max(22, ...numbers.map(width)) / 2) + 6;
+        this.height = 24;
+    }
+
+    textOf(value) {
+        if (this.places === undefined) return cellText(this.tensor, value, this.width);
+        return Number.isFinite(value) ? minus(value.toFixed(this.places)) : '−∞';
     }
 
     widestLabel(axis) {
@@ -145,15 +163,16 @@ class MatrixView {
         if (cells.rowStep > 1 || cells.columnStep > 1) return;
         context.textAlign = 'center';
         context.textBaseline = 'middle';
-        context.font = font(tensor.isDifference || !tensor.isAttention ? 10.5 : 11);
+        const small = this.places === undefined && (tensor.isDifference || !tensor.isAttention);
+        context.font = font(small ? 10.5 : 11);
         for (let row = 0; row < cells.rows; row++)
             for (let column = 0; column < cells.columns; column++) {
                 const level = cells.levels[row * cells.columns + column];
                 const value = tensor.at(this.index, row + this.first, column + this.leftmost);
-                if (!level || Math.abs(value) < 0.01) continue;
+                if (!level || (this.places === undefined && Math.abs(value) < 0.01)) continue;
                 context.fillStyle = inkOn(cells.ramp[level]);
                 context.fillText(
-                    cellText(tensor, value, this.width),
+                    this.textOf(value),
                     this.left + this.width * (column + 0.5),
                     this.top + this.height * (row + 0.5) + 0.5,
                 );
